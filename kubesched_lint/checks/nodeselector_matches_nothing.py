@@ -9,6 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import is_set_by_system, untold_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, UncheckedError, proof
+from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
@@ -19,6 +20,8 @@ def check(it: Member) -> Iterator[Hazard]:
         return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
     if any(mark in value for value in pod.node_selector.values() for mark in "<$"):
         return  # not a label value: something fills it in before it is applied, such as <node-hostname>
+    if any(map(_lacks_values, pod.required_node_terms or ())):
+        return  # the API server rejects it: api-would-reject
     nodes = it.world.today.bit_count()
     untold = untold_label(it.pod, it.world)
     if untold:
@@ -35,6 +38,10 @@ def check(it: Member) -> Iterator[Hazard]:
         },
         variant="system" if is_set_by_system(miss.key) else "near" if miss.nearest else "default",
     )
+
+
+def _lacks_values(term: NodeSelectorTerm) -> bool:
+    return any(r.operator in ("In", "NotIn") and not r.values for r in term.expressions)
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

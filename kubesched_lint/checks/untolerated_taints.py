@@ -8,7 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.premises import node_premises, told
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
 
@@ -17,21 +17,20 @@ def check(it: Member) -> Iterator[Hazard]:
     reach = it.reach
     if it.workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
         return
-    taints = taints_in_the_way(it, reach.matching & it.world.distinct)
-    count = (reach.matching & it.world.distinct).bit_count()
+    matching = reach.matching & it.world.distinct
+    taints = taints_in_the_way(it, matching & it.world.today or matching)
     yield Hazard(
         at=_what_leads_there(it.workload.pod),
         key=True,
         evidence=proof(
-            f"{count} of {count} matching nodes have an untolerated taint: "
-            + ", ".join(f"{taint} on {n}" for taint, n in taints.items()),
+            f"0 of {told(it.world, matching, 'matching')} have no untolerated taint: {', '.join(map(str, taints))}",
             demand=1,
             supply=0,
             assumes=node_premises(it),
         ),
         values={
             "replicas": it.replicas,
-            "count": count,
+            "nodes": told(it.world, matching),
             "taints": tuple(str(t) for t in taints),
         },
     )

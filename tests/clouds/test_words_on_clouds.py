@@ -1,0 +1,29 @@
+"""Messages on clouds count nodes that exist, and their help proposes nothing that is there already."""
+
+from __future__ import annotations
+
+from tests.clouds.cloud_worlds import report_of
+
+MEMORY = "08-toleration-wrong-value"
+
+
+def said(cloud: str, decision: str, name: str, rule: str) -> tuple[str, str]:
+    """Return (message, help) of the only finding of a rule."""
+    (found,) = [f for f in report_of(cloud, decision, "mistakes", name).findings if f.rule == rule]
+    return found.message, found.help
+
+
+def test_nodes_that_a_group_could_add_are_not_counted() -> None:
+    message, _ = said("eks", "complete", MEMORY, "untolerated-taints")
+    assert "each of the 3 nodes and new nodes of pool memory that match has a taint" in message
+    assert "each of the 2 nodes that match has a taint" in said("kubeadm", "", MEMORY, "untolerated-taints")[0]
+
+
+def test_what_the_api_server_rejects_is_said_once() -> None:
+    report = report_of("eks", "complete", "mistakes", "07-affinity-without-values")
+    assert [finding.rule for finding in report.findings] == ["api-would-reject"]
+
+
+def test_the_help_does_not_propose_the_key_that_is_written() -> None:
+    _, text = said("gke-autopilot", "open", "19-spread-key-of-few-nodes", "topology-key-missing-on-nodes")
+    assert text == "label the nodes, or use a topologyKey that they carry"

@@ -77,7 +77,7 @@ def clusters(data: bytes) -> None:
             if "\n" in error.message:
                 raise MisplacedError("a message of several lines") from None
         else:
-            cluster.settled()
+            cluster.without_transient()
             list(cluster.notes)
 
 

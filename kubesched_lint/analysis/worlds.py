@@ -141,14 +141,14 @@ def with_spares(world: World) -> World | None:
 # --- The cluster after all temporary taints and cordons are gone, and what a workload could use then ------------------
 
 
-def settled(cluster: Cluster) -> Cluster:
+def without_transient(cluster: Cluster) -> Cluster:
     """The cluster without cordons and temporary taints; bare pods that do not tolerate a NoExecute taint are leaving.
 
     The taint eviction controller deletes them, at once or after their tolerationSeconds, and no controller recreates
     them (``pkg/controller/tainteviction/taint_eviction.go``, processPodOnNode). Pods with a controller come back
     elsewhere.
     """
-    later = cluster.settled()
+    later = cluster.without_transient()
     taints = {node.name: taints for node in later.inventory.nodes if (taints := _evicting(node.taints))}
     if not taints:
         return later
@@ -172,17 +172,17 @@ def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
     return bound
 
 
-def usable_when_settled(it: Member) -> NodeSet:
+def usable_without_transient(it: Member) -> NodeSet:
     """Nodes of ``World.index`` that are open, or closed only by a cordon or a temporary taint."""
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.scheduler.framework import static_feasible
 
     assert it.world.cluster is not None, "a rule that reads nodes runs only with a cluster"
-    settled = it.world.cluster.settled()
-    if settled is it.world.cluster:
+    without_transient = it.world.cluster.without_transient()
+    if without_transient is it.world.cluster:
         return it.usable
     # The order of the nodes is the same, so positions are the same in both indexes.
-    return static_feasible(it.pod, NodeIndex(settled.inventory.nodes))
+    return static_feasible(it.pod, NodeIndex(without_transient.inventory.nodes))
 
 
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----

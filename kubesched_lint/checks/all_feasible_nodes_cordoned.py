@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.worlds import usable_when_settled
-from kubesched_lint.cluster.transient import passing_of
+from kubesched_lint.analysis.worlds import usable_without_transient
+from kubesched_lint.cluster.transient import transient_state_of
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Report only on today's view of the cluster: in the settled view no node is closed."""
+    """Report only on today's view of the cluster: without transient states no node is closed."""
     if it.workload.kind == "DaemonSet" or it.pod.node_name or it.usable:
         return
-    closed = usable_when_settled(it)
+    closed = usable_without_transient(it)
     if not closed:
         return
-    states = tuple(str(state) for state in map(passing_of, it.world.index.nodes_of(closed)) if state)
+    states = tuple(str(state) for state in map(transient_state_of, it.world.index.nodes_of(closed)) if state)
     count = closed.bit_count()
     cordoned = closed & ~it.world.index.cordoned == 0
     reason = "node(s) were unschedulable" if cordoned else "node(s) had untolerated taint(s)"

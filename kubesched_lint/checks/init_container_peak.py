@@ -38,8 +38,8 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _largest(pod: Pod, resource: str) -> Container | None:
-    passing = [c for c in pod.init_containers if not c.restart_always and c.requests.get(resource)]
-    return max(passing, key=lambda c: c.requests[resource], default=None)
+    ending = [c for c in pod.init_containers if not c.restart_always and c.requests.get(resource)]
+    return max(ending, key=lambda c: c.requests[resource], default=None)
 
 
 def _at(container: Container, resource: str, by_limit: bool) -> Path:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, is_of_known, known_groups
-from kubesched_lint.cluster.transient import Passing, passing_of, settled_node
+from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER
@@ -198,21 +198,21 @@ class Cluster:
         return all(node.allocatable is not None for node in self.inventory.nodes)
 
     @cached_property
-    def passing(self) -> tuple[Passing, ...]:
+    def transient_states(self) -> tuple[TransientState, ...]:
         """Nodes that are cordoned or have a taint that disappears by itself."""
-        return tuple(filter(None, map(passing_of, self.inventory.nodes)))
+        return tuple(filter(None, map(transient_state_of, self.inventory.nodes)))
 
-    def settled(self) -> Cluster:
+    def without_transient(self) -> Cluster:
         """Return the cluster after all transient states have ended; itself if there are none."""
-        if not self.passing:
+        if not self.transient_states:
             return self
-        nodes = tuple(map(settled_node, self.inventory.nodes))
+        nodes = tuple(map(without_transient_state, self.inventory.nodes))
         return replace(self, inventory=replace(self.inventory, nodes=nodes))
 
     @property
-    def passing_premise(self) -> str:
+    def transient_premise(self) -> str:
         """The assumption of a verdict on the cluster with its transient states."""
-        return f"what is passing today lasts: {_listed(map(str, self.passing))}"
+        return f"the transient states of today last: {_listed(map(str, self.transient_states))}"
 
     @property
     def elastic_premise(self) -> str:
@@ -243,11 +243,11 @@ class Cluster:
             count = len(self.stranded)
             are = f"{many(count, 'running pod')} {plural(count, 'is', 'are')}"
             yield f"{are} on nodes that the cluster does not hold, and are not counted: {_listed(few)}"
-        if self.passing:
-            count = len(self.passing)
+        if self.transient_states:
+            count = len(self.transient_states)
             yield (
-                f"{count} of {len(self.inventory.nodes)} nodes {plural(count, 'is', 'are')} in a passing state "
-                f"({_listed(map(str, self.passing))}): errors do not rest on it"
+                f"{count} of {len(self.inventory.nodes)} nodes {plural(count, 'is', 'are')} in a transient state "
+                f"({_listed(map(str, self.transient_states))}): errors do not rest on it"
             )
         if self.is_elastic_beside(pools):
             groups = [group.name for group in self.groups_beside(pools)]

@@ -27,7 +27,7 @@ _SHORT_WITHIN = 2.0
 _ROUNDED = ("memory", "ephemeral-storage")
 _MI = 1 << 20
 _FIRST = {"cpu": 0, "memory": 1}
-_MOST_PASSING = 2
+_MOST_TRANSIENT = 2
 _EXPLAINED = """\
 # nodes:        entries of equal nodes
 #   name        names the nodes, with zone and number where an entry makes several: worker-eu-west-1a-2
@@ -122,10 +122,10 @@ def _comments(cluster: Cluster, nodes: tuple[Node, ...], groups: Iterable[_Group
     yield f"# {many(len(nodes), 'node')} of {cluster.path or 'a cluster'}; docs/sketch.md explains it."
     if any(group.is_joined for group in groups):
         yield f"# Nodes of one entry differ by at most {style.tolerance:g} %; allocatable is that of the smallest."
-    if cluster.passing:
-        few = len(cluster.passing) if style.exact else _MOST_PASSING
-        yield "# Some are in a passing state, which is written down as if it stayed; take it out where it goes:"
-        yield f"#   {first_few(list(map(str, cluster.passing)), few, '; ')}"
+    if cluster.transient_states:
+        few = len(cluster.transient_states) if style.exact else _MOST_TRANSIENT
+        yield "# Some are in a transient state; remove it here if it should not count:"
+        yield f"#   {first_few(list(map(str, cluster.transient_states)), few, '; ')}"
     if style.exact:
         if cluster.is_elastic:
             yield f"# Nodes count as elastic: {cluster.elastic_because}."

@@ -51,13 +51,13 @@ _PREFIXES = (
 _SUFFIX = "/agent-not-ready"
 
 
-def passing_taint(taint: Taint) -> bool:
+def is_transient_taint(taint: Taint) -> bool:
     """Return whether a controller sets and removes the taint, so that it says nothing about the future."""
     return taint.key in _KEYS or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIX)
 
 
 @record
-class Passing:
+class TransientState:
     """A node that is cordoned or has transient taints (except the taint of its cordon)."""
 
     node: str
@@ -69,18 +69,18 @@ class Passing:
         return f"{self.node}: {', '.join(states)}"
 
 
-def passing_of(node: Node) -> Passing | None:
+def transient_state_of(node: Node) -> TransientState | None:
     """Return the transient states of a node; None if it has none."""
-    taints = tuple(filter(passing_taint, node.taints))
+    taints = tuple(filter(is_transient_taint, node.taints))
     if not taints and not node.unschedulable:
         return None
     others = tuple(t for t in taints if t.key != CORDON)
-    return Passing(node.name, node.unschedulable or len(others) < len(taints), others)
+    return TransientState(node.name, node.unschedulable or len(others) < len(taints), others)
 
 
-def settled_node(node: Node) -> Node:
+def without_transient_state(node: Node) -> Node:
     """Return the node after all transient states have ended."""
-    if passing_of(node) is None:
+    if transient_state_of(node) is None:
         return node
-    kept = tuple(t for t in node.taints if not passing_taint(t))
+    kept = tuple(t for t in node.taints if not is_transient_taint(t))
     return replace(node, taints=kept, unschedulable=False, ready=True)

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.analysis.worlds import settled, surviving, without_suspended
+from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
 from kubesched_lint.linter.applies import concerns_nobody, is_cut_short, is_past_scheduler, lacking, rests_on_nodes
@@ -54,10 +54,10 @@ def _lint(
 ) -> tuple[Report, tuple[Judged, ...]]:
     premises = manifests.premises(options)
     run = _Run(manifests, options)
-    world = World(manifests.inventory, None if cluster is None else settled(cluster), premises)
+    world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
     world.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
     run.rules(rules, world)
-    if cluster is not None and cluster.passing:
+    if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
     judged, unfilled = without_open_text(tuple(without_yielding(judged)))
@@ -120,7 +120,7 @@ class _Run:
         self.ran = 0
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
         self._having: dict[str, Sequence[Workload]] = {}
-        self._passing: tuple[WhatIf[Judged], ...] = ()
+        self._transient: tuple[WhatIf[Judged], ...] = ()
         self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], world: World) -> None:
@@ -149,17 +149,17 @@ class _Run:
             self.skipped.append(skip)
 
     def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
-        """Run the rules on today's cluster: findings that need its cordons and passing taints are warnings."""
+        """Run the rules on today's cluster: findings that need its cordons and transient taints are warnings."""
         from kubesched_lint.linter.what_if import passed
 
-        self._passing = (passed(cluster.passing_premise, {identity_of(j) for j in self.judged}),)
+        self._transient = (passed(cluster.transient_premise, {identity_of(j) for j in self.judged}),)
         for rule in rules:
             if rests_on_nodes(rule) and not lacking(rule, world):
                 self._hear(rule, world)
 
     def _tested(self, rule: Rule, world: World) -> Iterator[Judged]:
         """The findings of one rule, each adjusted to whether it holds in other worlds; see ``linter.what_if``."""
-        rows = self._passing
+        rows = self._transient
         found: Iterable[Judged]
         if rule.each not in ("workload", "set") or self.of_set is None:
             found = self._judgements(rule, world)

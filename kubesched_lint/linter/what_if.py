@@ -128,7 +128,7 @@ OF_ERRORS = (
 """Conditions that an error may depend on in every world."""
 
 
-# -- temporary states: cordons and passing taints ----------------------------------------------------------------------
+# -- transient states: cordons and transient taints --------------------------------------------------------------------
 
 
 def passed(premise_of_today: str, known: Container[object]) -> WhatIf[Judged]:
@@ -137,7 +137,7 @@ def passed(premise_of_today: str, known: Container[object]) -> WhatIf[Judged]:
     def judge(judged: Judged, world: World, again: object) -> Judged | None:
         return None if identity_of(judged) in known else assuming(judged, premise_of_today)
 
-    return WhatIf("what is passing today had passed", lambda judged, world: True, judge)
+    return WhatIf("the transient states of today were over", lambda judged, world: True, judge)
 
 
 # -- findings about pods: conditions of the set ------------------------------------------------------------------------

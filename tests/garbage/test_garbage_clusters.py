@@ -72,7 +72,7 @@ def read(data: bytes, name: str = "c.yaml") -> Cluster | None:
             error.column,
         )
         return None
-    assert isinstance(cluster.settled().notes, tuple)
+    assert isinstance(cluster.without_transient().notes, tuple)
     return cluster
 
 

@@ -225,7 +225,7 @@ def _of_trials(reading: Reading, truth: Outcomes) -> Iterator[Contradiction]:
     """A trial is one course: where it ends must be one of the ends. It makes as many pods as quotas grant."""
     if "runs" in reading.world.features:
         return  # trials take what runs away first
-    believed = ProductsWorld(reading.manifests.inventory, reading.cluster.settled())
+    believed = ProductsWorld(reading.manifests.inventory, reading.cluster.without_transient())
     workloads = believed.as_created
     if not all(is_modelled(believed.member(workload)) for workload in workloads):
         return  # a trial leaves out what nobody can tell: a claim that a partial cluster does not show

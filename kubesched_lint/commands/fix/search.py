@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import cached_property
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.worlds import settled
+from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fix.proposals import (
     Placed,
@@ -177,7 +177,7 @@ class _FixSearch:
         self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Subject], unsafe: bool
     ) -> None:
         self._cluster = cluster
-        self._settled = None if cluster is None else settled(cluster)
+        self._lasting = None if cluster is None else without_transient(cluster)
         self._options = options
         self._book = rulebook
         self._rules = rulebook.select(options.profile, options.select, options.ignore)
@@ -214,7 +214,7 @@ class _FixSearch:
         return _State(
             workspace,
             judged,
-            World(manifests.inventory, self._settled, manifests.premises(self._options)),
+            World(manifests.inventory, self._lasting, manifests.premises(self._options)),
             tuple(f for f in own.findings if f.suppressed is None),
             tuple(f for f in every.findings if f.suppressed is None),
             len(every.errors),

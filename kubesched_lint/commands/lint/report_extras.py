@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kubesched_lint.analysis.worlds import grown_world, settled
+from kubesched_lint.analysis.worlds import grown_world, without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, scene
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
@@ -60,7 +60,7 @@ def _rows(
 
 
 def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
-    world = World(manifests.inventory, settled(cluster), manifests.premises(options))
+    world = World(manifests.inventory, without_transient(cluster), manifests.premises(options))
     grown = grown_world(world)
     assert grown.cluster is not None
     added = grown.cluster.inventory.nodes[len(cluster.inventory.nodes) :]

@@ -9,7 +9,14 @@ from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.well_known import untold_label
-from kubesched_lint.analysis.worlds import WhatIf, amid_rollout, grown_world, settled, surviving, without_suspended
+from kubesched_lint.analysis.worlds import (
+    WhatIf,
+    amid_rollout,
+    grown_world,
+    surviving,
+    without_suspended,
+    without_transient,
+)
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.simulate.refuting_cells import established_cells
 from kubesched_lint.commands.simulate.scaling import scale_events, sizes
@@ -97,7 +104,7 @@ def simulate(
     count as over, as in ``lint``. Raises ValueError for an unknown event or workload.
     """
     inventory, chosen = _defined_once(manifests.inventory)
-    world = World(inventory, settled(cluster), manifests.premises(options))
+    world = World(inventory, without_transient(cluster), manifests.premises(options))
     effort = effort or Effort()
     try:
         with work.within(_steps(effort, len(inventory.workloads))):

@@ -20,10 +20,10 @@ _FEW = 5
 
 def of_cluster(cluster: Cluster) -> tuple[WhatIf[Cell], ...]:
     """Return the tests for facts of the cluster, given with its transient states of today."""
-    over = f"today's transient states are over: {first_few(list(map(str, cluster.passing)), _FEW)}"
+    over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)), _FEW)}"
 
     def has_transient(cell: Cell, world: World) -> bool:
-        return bool(cluster.passing) and cell.verdict != NONE
+        return bool(cluster.transient_states) and cell.verdict != NONE
 
     return (
         WhatIf("the pools added nodes meanwhile", lambda cell, world: bool(world.pools), _with_more, _with_spares),

@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.cluster.transient import passing_taint
+from kubesched_lint.cluster.transient import is_transient_taint
 from kubesched_lint.model.node import Taint
 
 
@@ -46,7 +46,7 @@ def tainted(*taints: tuple[str, str], unschedulable: bool = False) -> dict[str, 
     ],
 )
 def test_taints_of_controllers_pass(key: str) -> None:
-    assert passing_taint(Taint(key))
+    assert is_transient_taint(Taint(key))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_taints_of_controllers_pass(key: str) -> None:
     ],
 )
 def test_taints_of_people_stay(key: str) -> None:
-    assert not passing_taint(Taint(key))
+    assert not is_transient_taint(Taint(key))
 
 
 CORDON = ("node.kubernetes.io/unschedulable", "NoSchedule")
@@ -74,8 +74,8 @@ def test_settled_nodes_keep_what_stays_and_lose_what_passes() -> None:
         tainted(CORDON, unschedulable=True),
         tainted(("dedicated", "NoSchedule")),
     )
-    assert [p.node for p in cluster.passing] == ["n0", "n1"]
-    settled = cluster.settled().inventory.nodes
+    assert [p.node for p in cluster.transient_states] == ["n0", "n1"]
+    settled = cluster.without_transient().inventory.nodes
     assert [str(t) for t in settled[0].taints] == ["dedicated:NoSchedule"]
     assert (settled[1].taints, settled[1].unschedulable) == ((), False)
     assert settled[2] is cluster.inventory.nodes[2]
@@ -83,7 +83,7 @@ def test_settled_nodes_keep_what_stays_and_lose_what_passes() -> None:
 
 def test_a_cluster_where_nothing_passes_is_settled_already() -> None:
     cluster = nodes({}, tainted(("dedicated", "NoSchedule")))
-    assert cluster.settled() is cluster
+    assert cluster.without_transient() is cluster
     assert cluster.notes == ()
 
 
@@ -92,9 +92,9 @@ def test_what_passes_is_named() -> None:
         tainted(CORDON, unschedulable=True), tainted(("node.kubernetes.io/disk-pressure", "NoSchedule")), {}, {}, {}
     )
     (note,) = cluster.notes
-    assert note.startswith("2 of 5 nodes are in a passing state")
+    assert note.startswith("2 of 5 nodes are in a transient state")
     assert "n0: cordoned; n1: node.kubernetes.io/disk-pressure:NoSchedule" in note
-    assert "n0: cordoned" in cluster.passing_premise
+    assert "n0: cordoned" in cluster.transient_premise
 
 
 def test_long_lists_are_cut() -> None:

@@ -64,8 +64,7 @@ def untold_label(pod: Pod, world: World) -> str:
 
 def is_left_out(key: str, world: World) -> bool:
     """Return whether a sketch says that nodes have the label, with values that it does not state."""
-    others = frozenset[str]() if world.cluster is None else world.cluster.other_labels
-    return not others.isdisjoint((key, f"{key.rpartition('/')[0]}/*")) and not nodes_carry(world, key)
+    return world.cluster is not None and world.cluster.leaves_out(key)
 
 
 def is_set_by_system(key: str) -> bool:

@@ -95,6 +95,12 @@ class Cluster:
         """Return whether all objects of the kind are known; there may be none."""
         return kind in self.kinds
 
+    def leaves_out(self, key: str) -> bool:
+        """Return whether a sketch says that nodes have the label, with values that it does not state."""
+        if self.other_labels.isdisjoint((key, f"{key.rpartition('/')[0]}/*")):
+            return False
+        return not any(key in node.labels for node in self.inventory.nodes)
+
     @property
     def knows_nodes(self) -> bool:
         """Whether the nodes were captured (there may be none); False if a snapshot could not list them."""

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
+from kubesched_lint.cluster.nodepools.groups import AUTOPILOT_NAMES, is_autopilot
 from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.sketching import pool_lines
 from kubesched_lint.cluster.shapes import INSTANCE_TYPE
@@ -43,11 +44,9 @@ _EXPLAINED = """\
 # zones:        labels that all nodes of a zone have
 # pools:        what autoscalers may add; see docs/pools.md
 """
-_UNDECIDED = "# nodeGroups: complete  # or open: decide whether these nodes and pools show every node group"
-_EXAMPLE = """\
-# A node group without nodes now is one line:
-# pools: [{name: gpu, labels: {pool: gpu}, taints: ["gpu=present:NoSchedule"], shapes: [g5.xlarge]}]
-"""
+_UNDECIDED = (
+    "# nodeGroups: complete  # if every node group has a node here or is in `pools` (docs/sketch.md); else open"
+)
 
 
 @record
@@ -139,8 +138,6 @@ def _decision(cluster: Cluster, style: Style) -> Iterator[str]:
         yield f"nodeGroups: {decided}"
     elif cluster.is_elastic:
         yield _UNDECIDED
-    if cluster.is_elastic and not cluster.inventory.node_pools and decided != "complete":
-        yield from _EXAMPLE.splitlines()
 
 
 def _groups(nodes: tuple[Node, ...], labels: Shortening, style: Style) -> list[_Group]:
@@ -224,7 +221,8 @@ def _base(node: Node) -> str:
     key, _, group = node.group.partition("=")
     roles = sorted(key.removeprefix(_ROLE) for key in node.labels if key.startswith(_ROLE))
     name = (group if key in node.labels else "") or next(iter(roles), node.labels.get(INSTANCE_TYPE)) or "node"
-    return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.") or "node"
+    base = re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.") or "node"
+    return f"{AUTOPILOT_NAMES}{base}" if is_autopilot(node) else base
 
 
 def _free_base(base: str, zones: Mapping[str | None, int], taken: set[str]) -> str:

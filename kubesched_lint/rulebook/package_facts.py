@@ -53,7 +53,7 @@ _OF_THE_WORLD = {
     "lasting": "world.running:lasting_pods",
     "node_premise": "world.premises:node_premise",
     "others": "world.running:pods_of_others",
-    "place_names": "world.claims:place_names",
+    "place_names": "world.volume_places:place_names",
     "proves_absence": "world.premises:proves_absence",
     "running": "world.running:all_running_pods",
     "setting": "analysis.setting:setting_of",

@@ -11,13 +11,14 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import closest
+from kubesched_lint.world.volume_places import classes_of, volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
     from kubesched_lint.findings import Path
-    from kubesched_lint.model.pod import NodeSelectorTerm, Volume
+    from kubesched_lint.model.pod import Volume
     from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
     from kubesched_lint.model.workload import Workload
 
@@ -43,7 +44,7 @@ def told_ordinals(it: Member) -> list[int]:
     """
     home, most = it.workload.namespace, it.replicas
     names = {claim.name for claim in _claims(it.world) if claim.namespace == home}
-    names |= {v.claim_ref[1] for v in _volumes(it.world) if v.claim_ref is not None and v.claim_ref[0] == home}
+    names |= {v.claim_ref[1] for v in volumes_of(it.world) if v.claim_ref is not None and v.claim_ref[0] == home}
     found = set()
     for prefix in (f"{template.name}-{it.workload.name}-" for template in it.workload.claim_templates):
         endings = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
@@ -59,8 +60,8 @@ def nearest_claim(world: World, namespace: str, name: str) -> str:
 def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
     """Return the class of a claim, the default class if it names none; None if it is unknown."""
     if claim.storage_class is None:
-        return default_class(_classes(world))
-    return next((c for c in _classes(world) if c.name == claim.storage_class), None)
+        return default_class(classes_of(world))
+    return next((c for c in classes_of(world) if c.name == claim.storage_class), None)
 
 
 def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:
@@ -68,7 +69,7 @@ def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | 
     claim, known = claim_named(world, namespace, name), _volumes_by(world)
     named = None if claim is None else known.name.get(claim.volume_name)
     found = [at for at in (named, known.claim.get((namespace, name))) if at is not None]
-    return _volumes(world)[min(found)] if found else None
+    return volumes_of(world)[min(found)] if found else None
 
 
 def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
@@ -115,7 +116,7 @@ def topology_nodes(world: World, topologies: Sequence[Mapping[str, tuple[str, ..
 
 def has_free_volume(world: World, storage_class: str) -> bool:
     """Return whether a volume of the class waits for a claim: then none needs to be provisioned."""
-    return any(v.storage_class == storage_class and v.claim_ref is None for v in _volumes(world))
+    return any(v.storage_class == storage_class and v.claim_ref is None for v in volumes_of(world))
 
 
 _MOST_ORDINALS = 200
@@ -219,7 +220,10 @@ def settled_storage(world: World) -> Storage:
     live = Inventory() if world.cluster is None else world.cluster.inventory
     storage = Storage.of(
         replace(
-            live, claims=tuple(_claims(world)), volumes=tuple(_volumes(world)), storage_classes=tuple(_classes(world))
+            live,
+            claims=tuple(_claims(world)),
+            volumes=tuple(volumes_of(world)),
+            storage_classes=tuple(classes_of(world)),
         )
     )
     if not storage.claims:
@@ -351,50 +355,8 @@ class _VolumesBy(NamedTuple):
 def _volumes_by(world: World) -> _VolumesBy:
     by_name: dict[str, int] = {}
     by_claim: dict[tuple[str, str], int] = {}
-    for number, volume in enumerate(_volumes(world)):
+    for number, volume in enumerate(volumes_of(world)):
         by_name.setdefault(volume.name, number)
         if volume.claim_ref is not None:
             by_claim.setdefault(volume.claim_ref[:2], number)
     return _VolumesBy(by_name, by_claim)
-
-
-@once_per_world
-def _volumes(world: World) -> Sequence[PersistentVolume]:
-    return tuple(_with_stable_keys(world))
-
-
-def _with_stable_keys(world: World) -> Iterator[PersistentVolume]:
-    live = () if world.cluster is None else world.cluster.inventory.volumes
-    names = place_names(world)
-    for volume in (*world.manifests.volumes, *live):
-        if not names or volume.node_terms is None:
-            yield volume
-        else:
-            yield replace(volume, node_terms=tuple(_by_stable_keys(term, names) for term in volume.node_terms))
-
-
-def _by_stable_keys(term: NodeSelectorTerm, names: Mapping[str, str]) -> NodeSelectorTerm:
-    expressions = tuple(replace(r, key=names.get(r.key, r.key)) for r in term.expressions)
-    return replace(term, expressions=expressions)
-
-
-@once_per_world
-def place_names(world: World) -> Mapping[str, str]:
-    """Return other names of zone and region that no node of a sketch has → the stable names that replace them."""
-    if world.cluster is None or world.cluster.origin != "sketch":
-        return {}
-    from kubesched_lint.model.node import PLACE_LIKE
-
-    told = {key for node in world.cluster.inventory.nodes for key in node.labels}
-    return {other: stable for other, stable in PLACE_LIKE.items() if other not in told}
-
-
-def _classes(world: World) -> Iterator[StorageClass]:
-    live = () if world.cluster is None else world.cluster.inventory.storage_classes
-    names = place_names(world)
-    for storage_class in (*world.manifests.storage_classes, *live):
-        if not names or not storage_class.allowed_topologies:
-            yield storage_class
-        else:
-            terms = ({names.get(k, k): v for k, v in term.items()} for term in storage_class.allowed_topologies)
-            yield replace(storage_class, allowed_topologies=tuple(terms))

@@ -232,7 +232,7 @@ def test_at_a_terminal_it_asks_for_karpenters_pools_where_labels_tell_of_them(tm
     done = terminal()
     assert done.returncode == 0
     assert "kubectl failed: forbidden; the sketch holds no pools" in done.stderr
-    assert "# nodeGroups: complete  # or open" in done.stdout
+    assert "\n# nodeGroups: complete  # if every node group" in done.stdout
 
 
 def test_a_kubectl_that_fails_is_quoted(tmp_path: Path, terminal: Any) -> None:

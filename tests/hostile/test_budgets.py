@@ -117,7 +117,7 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "spreads": (4, "kubesched_lint.lifecycle.skew", "skews"),
     "preferring": (8, "kubesched_lint.scheduler.scores.inter_pod_affinity", "selects_pod"),
     "node-numbers": (40, "kubesched_lint.model.labels.Requirement", "matches"),
-    "claims": (15, "kubesched_lint.world.claims", "_by_stable_keys"),
+    "claims": (15, "kubesched_lint.world.volume_places", "_told"),
     "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
     "pools": (10, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
 }

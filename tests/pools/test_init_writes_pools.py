@@ -12,6 +12,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from, read_cluster
 from kubesched_lint.cluster.sketching import sketch_of
 
+ROOT = Path(__file__).parents[2]
 NODE_POOL = """
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -82,11 +83,13 @@ def test_known_pools_come_back_the_same(text: str) -> None:
     assert again.pools_written
 
 
-def test_a_group_that_only_labels_tell_of_is_left_to_them_and_a_group_at_zero_gets_an_example() -> None:
+def test_a_group_that_only_labels_tell_of_is_left_to_them_and_a_group_at_zero_is_a_line_of_the_docs() -> None:
     text = sketch_of(read(nodegroup("a"), nodegroup("b", memory="7010Mi", zone="eu-west-1b")))
     assert not read(text).inventory.node_pools
     assert read(text).is_elastic
-    example = text[text.index("# pools:") :].partition("\n")[0].removeprefix("# ")
+    docs = (ROOT / "docs" / "sketch.md").read_text(encoding="utf-8")
+    example = docs[docs.index("\npools:\n") :].partition("\n```")[0]
+    assert "(docs/sketch.md)" in text
     (pool,) = read(f"{text}{example}\n").inventory.node_pools
     assert (pool.labels, pool.shapes[0].name) == ({"pool": "gpu"}, "g5.xlarge")
 
@@ -96,7 +99,6 @@ def test_beside_known_pools_the_others_stay_elastic_until_they_are_written() -> 
     assert "\nmorePools: true" in text
     assert [pool.name for pool in read(text).inventory.node_pools] == ["spot"]
     assert read(text).is_elastic
-    assert "# pools:" not in text
     written = f"{text.replace('morePools: true', 'morePools: false')}- name: sys\n"
     assert not read(written).is_elastic
 

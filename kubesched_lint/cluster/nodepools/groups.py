@@ -33,7 +33,7 @@ from kubesched_lint.model.pod import Resources
 _BY_MACHINE = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type", ARCH)
 """Labels that tell machine types of one group apart."""
 _PLACES = (HOSTNAME, ZONE, *PLACE_LIKE, *KEPT_LIKE)
-_AUTOPILOT_NAMES = "gk3-"
+AUTOPILOT_NAMES = "gk3-"
 """The first letters of the name of a GKE Autopilot node."""
 _MEMORY_SLACK = 100
 """Nodes of one machine type differ in memory by less than one part in so many, so a further node may have more."""
@@ -45,14 +45,15 @@ def inferred_groups(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[N
     members: dict[str, list[Node]] = {}
     for node in nodes:
         if node.elastic and node.group and not is_of_known(node, known):
-            members.setdefault(_AUTOPILOT_NAMES if _is_autopilot(node) else node.group, []).append(node)
+            members.setdefault(AUTOPILOT_NAMES if is_autopilot(node) else node.group, []).append(node)
     zones = tuple(sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels}))
     names = _names(members, {name for _, name in known})
     return tuple(_group(names[mark], mark, found, zones) for mark, found in members.items())
 
 
-def _is_autopilot(node: Node) -> bool:
-    return node.name.startswith(_AUTOPILOT_NAMES) and node.group.startswith("cloud.google.com/")
+def is_autopilot(node: Node) -> bool:
+    """Return whether GKE Autopilot made the node; only its name tells."""
+    return node.name.startswith(AUTOPILOT_NAMES) and node.group.startswith("cloud.google.com/")
 
 
 def _names(marks: Iterable[str], taken: set[str]) -> Mapping[str, str]:
@@ -60,7 +61,7 @@ def _names(marks: Iterable[str], taken: set[str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for mark in marks:
         key, _, name = mark.partition("=")
-        name = "autopilot" if mark == _AUTOPILOT_NAMES else name
+        name = "autopilot" if mark == AUTOPILOT_NAMES else name
         found[mark] = name if name not in taken else f"{name} ({key})"
         taken.add(found[mark])
     return found
@@ -69,7 +70,7 @@ def _names(marks: Iterable[str], taken: set[str]) -> Mapping[str, str]:
 def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) -> NodePool:
     """Return a group as a pool. The group may use every zone of the cluster; "" stands for no zone."""
     places = zones if any(ZONE in node.labels for node in nodes) else ("",)
-    if mark == _AUTOPILOT_NAMES:
+    if mark == AUTOPILOT_NAMES:
         return NodePool(name, AUTOPILOT, zones=places, cloud="gcp", inferred=True)
     if mark.startswith(f"{NODE_POOL}="):
         return _karpenters(name, nodes, places)

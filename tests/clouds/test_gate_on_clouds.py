@@ -7,6 +7,7 @@ expectation was wrong, and ``gaps`` where lint falls short of it.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,7 +62,11 @@ def test_healthy_manifests_get_no_warning(cloud: str, decision: str) -> None:
 
 def lint_here(folder: Path, cloud: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Lint ``m.yaml`` of the folder against a cloud, with the configuration of the folder."""
-    command = [sys.executable, "-m", "kubesched_lint", "lint", "m.yaml", "--cluster", str(nodes_of(cloud)), *options]
+    return lint_at(folder, nodes_of(cloud), *options)
+
+
+def lint_at(folder: Path, cluster: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kubesched_lint", "lint", "m.yaml", "--cluster", str(cluster), *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -102,3 +107,20 @@ def test_a_gate_does_not_pass_before_somebody_decided(cloud: str, folder: Path) 
         assert (done.returncode, "node-groups" in done.stderr) == (1, False), done.stderr
     else:
         assert (done.returncode, "node-groups" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("version", ["", "-before-1.30"])
+@pytest.mark.parametrize("cloud", [cloud for cloud in CLOUDS if "autoscaler" in CLOUDS[cloud]])
+def test_the_status_of_cluster_autoscaler_decides_once_its_group_at_zero_is_declared(
+    cloud: str, version: str, folder: Path
+) -> None:
+    (folder / "m.yaml").write_text(text_for(cloud, "mistakes", "01-label-value-typo"), encoding="utf-8")
+    snapshot = folder / "cluster"
+    snapshot.mkdir()
+    shutil.copy(nodes_of(cloud), snapshot)
+    shutil.copy(nodes_of(cloud).parents[1] / "cluster-autoscaler" / f"{cloud}{version}.yaml", snapshot)
+    waits = lint_at(folder, snapshot, "--require-node-groups")
+    assert (waits.returncode, "gpu" in waits.stderr) == (2, True), waits.stderr
+    (folder / "kubesched.toml").write_text(declared(cloud), encoding="utf-8")
+    decided = lint_at(folder, snapshot, "--require-node-groups")
+    assert (decided.returncode, "error[pool-cannot-provide-label]" in decided.stdout) == (1, True), decided.stderr

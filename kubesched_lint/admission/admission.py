@@ -106,10 +106,10 @@ class Admission:
         refusal = next(self._refusals(workload, ranges), None)
         if refusal is not None:
             return Decision(refusal)
-        untold = tuple(self._untold_classes(workload.pod))
-        unknown = [f"whether {named} exists" for named, _ in untold if self.is_snapshot]
+        classes = tuple(self._unknown_classes(workload.pod))
+        unknown = [f"whether {named} exists" for named, _ in classes if self.is_snapshot]
         unknown += self._unknown(workload, ranges)
-        assumed = tuple(f"{named} exists, {so}" for named, so in untold if not self.is_snapshot)
+        assumed = tuple(f"{named} exists, {so}" for named, so in classes if not self.is_snapshot)
         return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
 
     def _gone(self, source: Source | None) -> AdmissionRefusal | None:
@@ -291,12 +291,12 @@ class Admission:
 
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
-        from kubesched_lint.admission.quotas import in_words, unsaid
+        from kubesched_lint.admission.quotas import in_words, unset
 
         pod = self.stored(workload.pod, source=workload.source)
         for quota in self.quotas_of(workload, pod):
             work.spend(_STEPS)
-            missing = unsaid(pod, quota.hard)
+            missing = unset(pod, quota.hard)
             if not missing:
                 continue
             silent = next(name for names in missing.values() for name in names)
@@ -309,7 +309,7 @@ class Admission:
 
     # --- what is unknown --------------------------------------------------------------------------------------------
 
-    def _untold_classes(self, pod: Pod) -> Iterator[tuple[str, str]]:
+    def _unknown_classes(self, pod: Pod) -> Iterator[tuple[str, str]]:
         """Yield each unknown class that a pod names, with the values that the model assumes for it."""
         if pod.priority_class and pod.priority_class not in self.priority_classes:
             yield f"PriorityClass {pod.priority_class}", "and gives priority 0"

@@ -31,7 +31,7 @@ class AdmissionRefusal:
     sure: bool = True
     """False if it assumes that no object of a kind exists that the cluster file does not list."""
 
-    def said_of(self, workload: Workload) -> str:
+    def answer_to(self, workload: Workload) -> str:
         """Return the API server's answer to the creation of a pod of the workload, or of the workload itself."""
         if self.plugin == OBJECT:
             return self.message

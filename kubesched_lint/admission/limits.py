@@ -64,12 +64,12 @@ def broken(pod: Pod, template: object, ranges: Sequence[LimitRange], limits: Lim
         if item.type == "Container":
             for container in (*containers, *init_containers):
                 at = (*container.path, "resources")
-                yield from _not_met(item, container.requests, container.limits, at)
+                yield from _broken_by_item(item, container.requests, container.limits, at)
         elif item.type == "Pod":
             level = value_at(template, ("spec", "resources"))
             requests = _of_pod([c.requests for c in containers], init_containers, level, "requests")
             bounds = _of_pod([c.limits for c in containers], init_containers, level, "limits")
-            yield from _not_met(item, requests, bounds, pod.path)
+            yield from _broken_by_item(item, requests, bounds, pod.path)
 
 
 def broken_by_claim(claim: Claim, limits: LimitRange) -> Iterator[Broken]:
@@ -81,9 +81,9 @@ def broken_by_claim(claim: Claim, limits: LimitRange) -> Iterator[Broken]:
     for item in limits.items:
         if item.type == "PersistentVolumeClaim":
             for name, bound in sorted(_amounts(item.min).items()):
-                yield from _told(_least(item.type, name, bound, requests, {}), name, at, item)
+                yield from _broken(_least(item.type, name, bound, requests, {}), name, at, item)
             for name, bound in sorted(_amounts(item.max).items()):
-                yield from _told(_most_asked(item.type, name, bound, requests), name, at, item)
+                yield from _broken(_most_asked(item.type, name, bound, requests), name, at, item)
 
 
 def together(found: Sequence[Broken]) -> str:
@@ -179,7 +179,7 @@ def _raise_to(peak: dict[str, Quantity], other: Amounts) -> None:
 # --- bounds ---------------------------------------------------------------------------------------------------------
 
 
-def _not_met(item: LimitItem, requests: Amounts, limits: Amounts, at: Path) -> Iterator[Broken]:
+def _broken_by_item(item: LimitItem, requests: Amounts, limits: Amounts, at: Path) -> Iterator[Broken]:
     """Yield the violated bounds; Go walks maps in random order, here resources are in name order."""
     bounds: tuple[tuple[Mapping[str, object], Callable[..., str]], ...] = (
         (item.min, _least),
@@ -188,10 +188,10 @@ def _not_met(item: LimitItem, requests: Amounts, limits: Amounts, at: Path) -> I
     )
     for written, constraint in bounds:
         for name, bound in sorted(_amounts(written).items()):
-            yield from _told(constraint(item.type, name, bound, requests, limits), name, at, item)
+            yield from _broken(constraint(item.type, name, bound, requests, limits), name, at, item)
 
 
-def _told(message: str, name: str, at: Path, item: LimitItem) -> Iterator[Broken]:
+def _broken(message: str, name: str, at: Path, item: LimitItem) -> Iterator[Broken]:
     if message:
         part = "limits" if ", but limit is" in message else "requests"
         yield Broken(message, (*at, part, name), item)
@@ -199,39 +199,39 @@ def _told(message: str, name: str, at: Path, item: LimitItem) -> Iterator[Broken
 
 def _least(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str:
     request, limit = requests.get(name), limits.get(name)
-    said = f"minimum {name} usage per {kind} is {bound}"
+    text = f"minimum {name} usage per {kind} is {bound}"
     if request is None:
-        return f"{said}.  No request is specified"
+        return f"{text}.  No request is specified"
     if request.nanos < bound.nanos:
-        return f"{said}, but request is {request}"
-    return f"{said}, but limit is {limit}" if limit is not None and limit.nanos < bound.nanos else ""
+        return f"{text}, but request is {request}"
+    return f"{text}, but limit is {limit}" if limit is not None and limit.nanos < bound.nanos else ""
 
 
 def _most_asked(kind: str, name: str, bound: Quantity, requests: Amounts) -> str:
     request = requests.get(name)
-    said = f"maximum {name} usage per {kind} is {bound}"
+    text = f"maximum {name} usage per {kind} is {bound}"
     if request is None:
-        return f"{said}.  No request is specified"
-    return f"{said}, but request is {request}" if request.nanos > bound.nanos else ""
+        return f"{text}.  No request is specified"
+    return f"{text}, but request is {request}" if request.nanos > bound.nanos else ""
 
 
 def _most(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str:
     request, limit = requests.get(name), limits.get(name)
-    said = f"maximum {name} usage per {kind} is {bound}"
+    text = f"maximum {name} usage per {kind} is {bound}"
     if limit is None:
-        return f"{said}.  No limit is specified"
+        return f"{text}.  No limit is specified"
     if limit.nanos > bound.nanos:
-        return f"{said}, but limit is {limit}"
-    return f"{said}, but request is {request}" if request is not None and request.nanos > bound.nanos else ""
+        return f"{text}, but limit is {limit}"
+    return f"{text}, but request is {request}" if request is not None and request.nanos > bound.nanos else ""
 
 
 def _ratio(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> str:
     request, limit = requests.get(name), limits.get(name)
-    said = f"{name} max limit to request ratio per {kind} is {bound}"
+    text = f"{name} max limit to request ratio per {kind} is {bound}"
     if request is None or not request.nanos:
-        return f"{said}, but no request is specified or request is 0"
+        return f"{text}, but no request is specified or request is 0"
     if limit is None or not limit.nanos:
-        return f"{said}, but no limit is specified or limit is 0"
+        return f"{text}, but no limit is specified or limit is 0"
     if limit.nanos * _GIGA > bound.nanos * request.nanos:
-        return f"{said}, but provided ratio is {limit.nanos / request.nanos:.6f}"
+        return f"{text}, but provided ratio is {limit.nanos / request.nanos:.6f}"
     return ""

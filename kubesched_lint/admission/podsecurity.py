@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kubesched_lint.admission.podsecurity_baseline import (
     Check,
     CheckedPod,
-    Told,
+    CheckResult,
     Value,
     adding,
     app_armor,
@@ -82,9 +82,9 @@ def violation(policy: Policy, template: Value, minor: int = _NEWEST) -> str:
     pod = CheckedPod(annotations, spec, tuple(containers(spec)))
     found = []
     for check in _checks(policy.level, min(policy.minor, minor, _NEWEST)):
-        told = check(pod)
-        if told:
-            found.append("{} ({})".format(*told))
+        result = check(pod)
+        if result:
+            found.append("{} ({})".format(*result))
     return f"violates PodSecurity {quoted(str(policy))}: {', '.join(found)}" if found else ""
 
 
@@ -137,13 +137,13 @@ def _restricted_checks(minor: int) -> Iterator[Check]:
 # ----------------------------------------
 
 
-def escalation(pod: CheckedPod) -> Told:
+def escalation(pod: CheckedPod) -> CheckResult:
     names = pod.named(lambda c: at(c, "securityContext").get("allowPrivilegeEscalation") is not False)
-    told = f"{containers_named(names)} must set securityContext.allowPrivilegeEscalation=false"
-    return ("allowPrivilegeEscalation != false", told) if names else None
+    detail = f"{containers_named(names)} must set securityContext.allowPrivilegeEscalation=false"
+    return ("allowPrivilegeEscalation != false", detail) if names else None
 
 
-def capabilities_restricted(pod: CheckedPod) -> Told:
+def capabilities_restricted(pod: CheckedPod) -> CheckResult:
     keeping = pod.named(lambda c: "ALL" not in items_of(at(c, "securityContext", "capabilities"), "drop"))
     details = [f'{containers_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     details += filter(None, [adding(pod, frozenset(["NET_BIND_SERVICE"]))])
@@ -188,7 +188,7 @@ _VOLUMES = [
 ]
 
 
-def restricted_volumes(pod: CheckedPod) -> Told:
+def restricted_volumes(pod: CheckedPod) -> CheckResult:
     bad = []
     for volume in volumes(pod):
         given = {key for key, value in volume.items() if value is not None and key != "name"}
@@ -202,30 +202,30 @@ def restricted_volumes(pod: CheckedPod) -> Told:
     return "restricted volume types", f"{plural('volume', len(names))} {joined(names)} {verb} {noun} {joined(kinds)}"
 
 
-def non_root(pod: CheckedPod) -> Told:
+def non_root(pod: CheckedPod) -> CheckResult:
     setters = pod.setters(lambda s: s.get("runAsNonRoot") is False)
     if setters:
         return "runAsNonRoot != true", f"{' and '.join(setters)} must not set securityContext.runAsNonRoot=false"
     if pod.security.get("runAsNonRoot") is True:
         return None
     names = pod.named(lambda c: at(c, "securityContext").get("runAsNonRoot") is None)
-    told = f"pod or {containers_named(names)} must set securityContext.runAsNonRoot=true"
-    return ("runAsNonRoot != true", told) if names else None
+    detail = f"pod or {containers_named(names)} must set securityContext.runAsNonRoot=true"
+    return ("runAsNonRoot != true", detail) if names else None
 
 
-def as_user(pod: CheckedPod) -> Told:
+def as_user(pod: CheckedPod) -> CheckResult:
     setters = pod.setters(lambda s: s.get("runAsUser") == 0 and s.get("runAsUser") is not False)
     return ("runAsUser=0", f"{' and '.join(setters)} must not set runAsUser=0") if setters else None
 
 
-def seccomp_restricted(pod: CheckedPod) -> Told:
-    told = seccomp_baseline(pod)
-    if told or seccomp(pod.security) is not None:
-        return told
+def seccomp_restricted(pod: CheckedPod) -> CheckResult:
+    result = seccomp_baseline(pod)
+    if result or seccomp(pod.security) is not None:
+        return result
     names = pod.named(lambda c: seccomp(at(c, "securityContext")) is None)
     kinds = '"RuntimeDefault" or "Localhost"'
-    text = f"pod or {containers_named(names)} must set securityContext.seccompProfile.type to {kinds}"
-    return ("seccompProfile", text) if names else None
+    detail = f"pod or {containers_named(names)} must set securityContext.seccompProfile.type to {kinds}"
+    return ("seccompProfile", detail) if names else None
 
 
 def not_on_windows(check: Check) -> Check:

@@ -43,9 +43,9 @@ class CheckedPod(NamedTuple):
         return [str(c.get("name", "")) for c in self.containers if is_bad(c)]
 
 
-Told = tuple[str, str] | None
+CheckResult = tuple[str, str] | None
 """Reason and detail; None if the pod passes the check."""
-Check = Callable[[CheckedPod], Told]
+Check = Callable[[CheckedPod], CheckResult]
 
 
 def at(value: Any, *keys: str) -> Value:
@@ -79,7 +79,7 @@ def containers_named(names: list[str]) -> str:
 # --- the checks ----------------------------------------------------------------------------------------------------
 
 
-def app_armor(pod: CheckedPod) -> Told:
+def app_armor(pod: CheckedPod) -> CheckResult:
     def kind(security: Value) -> str | None:
         profile = security.get("appArmorProfile")
         return str(profile.get("type", "")) if isinstance(profile, dict) else None
@@ -137,12 +137,12 @@ def adding(pod: CheckedPod, allowed: frozenset[str]) -> str:
     return f"{containers_named(names)} must not include {joined(added)} in securityContext.capabilities.add"
 
 
-def capabilities_baseline(pod: CheckedPod) -> Told:
-    told = adding(pod, _DEFAULT_CAPABILITIES)
-    return ("non-default capabilities", told) if told else None
+def capabilities_baseline(pod: CheckedPod) -> CheckResult:
+    detail = adding(pod, _DEFAULT_CAPABILITIES)
+    return ("non-default capabilities", detail) if detail else None
 
 
-def host_namespaces(pod: CheckedPod) -> Told:
+def host_namespaces(pod: CheckedPod) -> CheckResult:
     found = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(key) is True]
     return ("host namespaces", ", ".join(found)) if found else None
 
@@ -151,12 +151,12 @@ def volumes(pod: CheckedPod) -> list[Value]:
     return [v for v in items_of(pod.spec, "volumes") if isinstance(v, dict)]
 
 
-def host_path(pod: CheckedPod) -> Told:
+def host_path(pod: CheckedPod) -> CheckResult:
     names = [str(v.get("name", "")) for v in volumes(pod) if v.get("hostPath") is not None]
     return ("hostPath volumes", f"{plural('volume', len(names))} {joined(names)}") if names else None
 
 
-def host_ports(pod: CheckedPod) -> Told:
+def host_ports(pod: CheckedPod) -> CheckResult:
     shared = pod.spec.get("hostNetwork") is True
 
     def ports(container: Value) -> list[int]:
@@ -173,7 +173,7 @@ def host_ports(pod: CheckedPod) -> Told:
     return "hostPort", f"{containers_named(names)} {verb} {plural('hostPort', len(used))} {', '.join(used)}"
 
 
-def host_probes(pod: CheckedPod) -> Told:
+def host_probes(pod: CheckedPod) -> CheckResult:
     def hosts(container: Value) -> list[str]:
         probes = [at(container, key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
         hooks = [at(container, "lifecycle", key) for key in ("postStart", "preStop")]
@@ -188,12 +188,12 @@ def host_probes(pod: CheckedPod) -> Told:
     return "probe or lifecycle host", f"{containers_named(names)} {verb} {noun} {joined(found)}"
 
 
-def privileged(pod: CheckedPod) -> Told:
+def privileged(pod: CheckedPod) -> CheckResult:
     names = pod.named(lambda c: at(c, "securityContext").get("privileged") is True)
     return ("privileged", f"{containers_named(names)} must not set securityContext.privileged=true") if names else None
 
 
-def proc_mount(pod: CheckedPod) -> Told:
+def proc_mount(pod: CheckedPod) -> CheckResult:
     def kind(container: Value) -> str | None:
         found = at(container, "securityContext").get("procMount")
         return None if found in (None, "Default") else str(found)
@@ -208,7 +208,7 @@ def proc_mount(pod: CheckedPod) -> Told:
 def se_linux(engine: bool) -> Check:
     types = {"", "container_t", "container_init_t", "container_kvm_t", *(("container_engine_t",) if engine else ())}
 
-    def check(pod: CheckedPod) -> Told:
+    def check(pod: CheckedPod) -> CheckResult:
         def bad_type(security: Value) -> str:
             kind = str(at(security, "seLinuxOptions").get("type") or "")
             return "" if kind in types else kind
@@ -223,13 +223,13 @@ def se_linux(engine: bool) -> Check:
         kinds = sorted(set(filter(None, map(bad_type, contexts))))
         data = [f"{plural('type', len(kinds))} {joined(kinds)}"] if kinds else []
         data += [f"{key} may not be set" for key in ("user", "role") if any(says(c, key) for c in contexts)]
-        told = f"{' and '.join(setters)} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}"
-        return "seLinuxOptions", told
+        detail = f"{' and '.join(setters)} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}"
+        return "seLinuxOptions", detail
 
     return check
 
 
-def seccomp_annotations(pod: CheckedPod) -> Told:
+def seccomp_annotations(pod: CheckedPod) -> CheckResult:
     prefix = "seccomp.security.alpha.kubernetes.io/"
     keys = [f"{prefix}pod", *(f"container.{prefix}{c.get('name', '')}" for c in pod.containers)]
     found = sorted(
@@ -253,14 +253,14 @@ def _is_bad_seccomp(security: Value) -> bool:
     return seccomp(security) not in (None, "RuntimeDefault", "Localhost")
 
 
-def seccomp_baseline(pod: CheckedPod) -> Told:
+def seccomp_baseline(pod: CheckedPod) -> CheckResult:
     setters = pod.setters(_is_bad_seccomp)
     if not setters:
         return None
     contexts = [pod.security, *(at(c, "securityContext") for c in pod.containers)]
     values = sorted({str(seccomp(c)) for c in contexts if _is_bad_seccomp(c)})
-    told = f"{' and '.join(setters)} must not set securityContext.seccompProfile.type to {joined(values)}"
-    return "seccompProfile", told
+    detail = f"{' and '.join(setters)} must not set securityContext.seccompProfile.type to {joined(values)}"
+    return "seccompProfile", detail
 
 
 _SYSCTLS = {
@@ -277,7 +277,7 @@ _SYSCTLS = {
 def sysctls(minor: int) -> Check:
     allowed = {name for since, names in _SYSCTLS.items() if since <= minor for name in names.split()}
 
-    def check(pod: CheckedPod) -> Told:
+    def check(pod: CheckedPod) -> CheckResult:
         names = [str(s.get("name", "")) for s in items_of(pod.security, "sysctls") if isinstance(s, dict)]
         found = [name for name in names if name not in allowed]
         return ("forbidden sysctls", ", ".join(found)) if found else None
@@ -285,7 +285,7 @@ def sysctls(minor: int) -> Check:
     return check
 
 
-def windows_host_process(pod: CheckedPod) -> Told:
+def windows_host_process(pod: CheckedPod) -> CheckResult:
     setters = pod.setters(lambda s: at(s, "windowsOptions").get("hostProcess") is True)
-    told = f"{' and '.join(setters)} must not set securityContext.windowsOptions.hostProcess=true"
-    return ("hostProcess", told) if setters else None
+    detail = f"{' and '.join(setters)} must not set securityContext.windowsOptions.hostProcess=true"
+    return ("hostProcess", detail) if setters else None

@@ -91,7 +91,7 @@ def is_of_claims(entry: str) -> bool:
 PODS = ("pods", "count/pods")
 """``count/pods`` also counts finished pods, which a snapshot does not list."""
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
-_SAID_BY_ALL = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+_SET_BY_ALL = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 """If a quota has one of these, every container must set it: upstream calls this a mistake, and keeps it."""
 
 
@@ -111,14 +111,14 @@ def asked(pod: Pod, entry: str) -> int:
     return 0
 
 
-def unsaid(pod: Pod, hard: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
+def unset(pod: Pod, hard: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
     """Return quota entry → names of the containers that do not set it, both sorted; empty if all set all entries."""
     if pod.pod_requests is not None:
         return {}
     containers = (*pod.containers, *pod.init_containers)
     missing = {
-        entry: tuple(sorted({c.name for c in containers if not _says(c, entry)}))
-        for entry in sorted(_SAID_BY_ALL)
+        entry: tuple(sorted({c.name for c in containers if not _sets(c, entry)}))
+        for entry in sorted(_SET_BY_ALL)
         if entry in hard
     }
     return {entry: names for entry, names in missing.items() if names}
@@ -129,7 +129,7 @@ def in_words(missing: Mapping[str, tuple[str, ...]]) -> str:
     return "; ".join(f"{entry} for: {','.join(names)}" for entry, names in missing.items())
 
 
-def _says(container: Container, entry: str) -> bool:
+def _sets(container: Container, entry: str) -> bool:
     if entry.startswith("limits."):
         return entry.removeprefix("limits.") in container.limits
     return entry.removeprefix("requests.") in container.requests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubesched_lint import work
-from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, counts, unsaid
+from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, counts, unset
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.workload import SCALED, Workload
@@ -68,7 +68,7 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
             work.spend(_STEPS * len(quota.hard))
             each = {name: amount for name in quota.hard if (amount := asked_of(world.member(workload), name))}
             room = [max(quota.hard[name] - taken[name], 0) // amount for name, amount in each.items()]
-            found[i] = 0 if unsaid(pods[i], quota.hard) else min((*room, found[i]))
+            found[i] = 0 if unset(pods[i], quota.hard) else min((*room, found[i]))
             for name, amount in each.items():
                 taken[name] += amount * found[i]
     return found

@@ -21,8 +21,8 @@ from kubesched_lint.record import replace
 from kubesched_lint.world.claims import (
     bound_volume,
     claim_named,
+    known_ordinals,
     settled_storage,
-    told_ordinals,
     without_unknown_storage,
 )
 from kubesched_lint.world.running import lasting_pods
@@ -125,7 +125,7 @@ def _tied_templates(it: Member, known: Workload) -> Iterator[Claim]:
     for template in it.workload.claim_templates:
         if template in known.claim_templates:
             continue
-        names = [f"{template.name}-{it.workload.name}-{ordinal}" for ordinal in told_ordinals(it)]
+        names = [f"{template.name}-{it.workload.name}-{ordinal}" for ordinal in known_ordinals(it)]
         bound = [name for name in names if bound_volume(it.world, it.workload.namespace, name) is not None]
         if bound and all(name in bound or claim_named(it.world, it.workload.namespace, name) is None for name in names):
             yield template

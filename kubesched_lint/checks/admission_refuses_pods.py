@@ -24,7 +24,7 @@ def check(it: Member) -> Iterator[Hazard]:
     is_mild = source is not None or "restricted:" in refusal.message
     yield Hazard(
         at=refusal.at,
-        evidence=proof(refusal.said_of(it.workload), assumes=refusal.assumes),
+        evidence=proof(refusal.answer_to(it.workload), assumes=refusal.assumes),
         values={
             "refused": str(it.workload) if it.workload.kind == "Pod" else f"every pod of {it.workload}",
             "words": refusal.message,

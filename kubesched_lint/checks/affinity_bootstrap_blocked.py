@@ -11,7 +11,7 @@ from kubesched_lint.cluster.nodeset import EMPTY
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.world.neighbours import may_be_answered_by_set
-from kubesched_lint.world.premises import node_premises, told
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -40,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=terms[0].path,
         evidence=proof(
-            f"0 of {told(it.world, usable, 'usable')} are in the {key} of {', '.join(names[:6])}: "
+            f"0 of {nodes_in_words(it.world, usable, 'usable')} are in the {key} of {', '.join(names[:6])}: "
             "node(s) didn't match pod affinity rules",
             demand=1,
             supply=0,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.world.claims import has_free_volume, storage_class_of, topology_nodes, unbound_claims
-from kubesched_lint.world.premises import node_premises, told
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -32,7 +32,8 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=at,
             evidence=proof(
-                f"0 of the {told(it.world, usable, 'usable')} lie within allowedTopologies of {storage_class.name}",
+                f"0 of the {nodes_in_words(it.world, usable, 'usable')} lie within "
+                f"allowedTopologies of {storage_class.name}",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),

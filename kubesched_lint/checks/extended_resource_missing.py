@@ -10,7 +10,7 @@ from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Rename
 from kubesched_lint.model.resources import is_extended, request_path
-from kubesched_lint.world.premises import node_premises, told
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
 
@@ -29,7 +29,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=request_path(it.workload, resource),
             evidence=proof(
-                f"0 of {told(it.world, within)} it may use offer {resource}: Insufficient {resource}",
+                f"0 of {nodes_in_words(it.world, within)} it may use offer {resource}: Insufficient {resource}",
                 demand=amount,
                 supply=0,
                 assumes=_premises(it, resource),

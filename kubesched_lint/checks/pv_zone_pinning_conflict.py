@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
-from kubesched_lint.world.premises import node_premises, told
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -30,7 +30,8 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=(*volume.path, "claimName"),
             evidence=proof(
-                f"volume {bound.name} is reachable from 0 of the {told(it.world, usable)} that the pod can use",
+                f"volume {bound.name} is reachable from 0 of the {nodes_in_words(it.world, usable)} "
+                "that the pod can use",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),

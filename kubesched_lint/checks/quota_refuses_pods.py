@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
-from kubesched_lint.admission.quotas import in_words, unsaid
+from kubesched_lint.admission.quotas import in_words, unset
 from kubesched_lint.analysis.quota_demand import STANDING, asked_of, drawing, shown_as, used
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Hazard, Place, Severity, proof
@@ -54,7 +54,7 @@ def _hazard_unsaid(it: Member, quota: ResourceQuota, container: Container, missi
     return Hazard(
         at=container.path,
         evidence=proof(
-            f"failed quota: {quota.name}: must specify {in_words(unsaid(it.pod, quota.hard))}",
+            f"failed quota: {quota.name}: must specify {in_words(unset(it.pod, quota.hard))}",
             assumes=(*premises, *_premises(quota, it.world)),
         ),
         values={"quota": quota.name, "missing": missing, "container": container.name},

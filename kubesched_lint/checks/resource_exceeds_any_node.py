@@ -9,7 +9,7 @@ from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import is_extended, request_path
 from kubesched_lint.world.potential import room_beside
-from kubesched_lint.world.premises import count_existing, node_premises, told
+from kubesched_lint.world.premises import count_existing, node_premises, nodes_in_words
 from kubesched_lint.world.room import daemons_on, shortage_on, too_small
 from kubesched_lint.world.world import Member
 
@@ -37,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=request_path(it.workload, name),
         evidence=proof(
             f"{name} {show(name, wanted)} > {show(name, largest)}, the {called} of "
-            f"{told(it.world, reach.tolerated)} ({where})",
+            f"{nodes_in_words(it.world, reach.tolerated)} ({where})",
             demand=wanted,
             supply=largest,
             assumes=node_premises(it),
@@ -47,7 +47,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "wanted": show(name, wanted),
             "largest": show(name, largest),
             "node": where,
-            "nodes": told(it.world, reach.tolerated),
+            "nodes": nodes_in_words(it.world, reach.tolerated),
             "replicas": it.replicas,
             "count": count_existing(it.world, reach.tolerated),
             "fits": show(name, max(0, largest - taken)),

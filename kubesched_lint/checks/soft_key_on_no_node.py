@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.nearest import hint, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.premises import told
+from kubesched_lint.world.premises import nodes_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -26,10 +26,10 @@ def check(it: Member) -> Iterator[Hazard]:
         if key and not usable & it.world.index.with_key(key):
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
-                evidence=pattern(f"0 of {told(it.world, usable, 'usable')} carry the label {key}"),
+                evidence=pattern(f"0 of {nodes_in_words(it.world, usable, 'usable')} carry the label {key}"),
                 values={
                     "key": key,
-                    "nodes": told(it.world, usable),
+                    "nodes": nodes_in_words(it.world, usable),
                     "what": what,
                     "nearest": hint(nearest_key_of(it.world, key), "perhaps "),
                 },

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Volume
-from kubesched_lint.world.claims import bound_volume, nodes_of_volume, told_ordinals
-from kubesched_lint.world.premises import node_premises, told
+from kubesched_lint.world.claims import bound_volume, known_ordinals, nodes_of_volume
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -16,7 +16,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.pod_management != "OrderedReady" or not it.usable:
         return
     replicas = it.replicas
-    for ordinal in told_ordinals(it):
+    for ordinal in known_ordinals(it):
         for template in it.workload.claim_templates:
             name = f"{template.name}-{it.workload.name}-{ordinal}"
             volume = bound_volume(it.world, it.workload.namespace, name)
@@ -28,7 +28,8 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*template.path, "metadata", "name"),
                 evidence=proof(
-                    f"volume {volume.name} of {name} is reachable from 0 of {told(it.world, it.usable, 'usable')}",
+                    f"volume {volume.name} of {name} is reachable from "
+                    f"0 of {nodes_in_words(it.world, it.usable, 'usable')}",
                     demand=1,
                     supply=0,
                     assumes=node_premises(it),

@@ -12,7 +12,7 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.premises import node_premises, told
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -20,8 +20,8 @@ def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.world.distinct
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
-    nodes = told(it.world, usable)
-    carry = f"0 of {told(it.world, usable, 'usable')} carry the label"
+    nodes = nodes_in_words(it.world, usable)
+    carry = f"0 of {nodes_in_words(it.world, usable, 'usable')} carry the label"
     pod = it.pod
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.premises import told
+from kubesched_lint.world.premises import nodes_in_words
 from kubesched_lint.world.world import Member, World
 
 
@@ -40,5 +40,5 @@ def check(it: Member) -> Iterator[Hazard]:
 def _share(world: World, lacking: NodeSet, usable: NodeSet, kind: str = "") -> str:
     """Return ``1 of the 4 nodes``, or with new nodes of pools both in words."""
     if usable & ~world.today:
-        return f"{told(world, lacking)}, of the {told(world, usable)}"
-    return f"{lacking.bit_count()} of {'' if kind else 'the '}{told(world, usable, kind)}"
+        return f"{nodes_in_words(world, lacking)}, of the {nodes_in_words(world, usable)}"
+    return f"{lacking.bit_count()} of {'' if kind else 'the '}{nodes_in_words(world, usable, kind)}"

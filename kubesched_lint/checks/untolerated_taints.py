@@ -8,7 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.world.premises import node_premises, told
+from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
 
@@ -23,14 +23,15 @@ def check(it: Member) -> Iterator[Hazard]:
         at=_what_leads_there(it.workload.pod),
         key=True,
         evidence=proof(
-            f"0 of {told(it.world, matching, 'matching')} have no untolerated taint: {', '.join(map(str, taints))}",
+            f"0 of {nodes_in_words(it.world, matching, 'matching')} have no untolerated taint: "
+            f"{', '.join(map(str, taints))}",
             demand=1,
             supply=0,
             assumes=node_premises(it),
         ),
         values={
             "replicas": it.replicas,
-            "nodes": told(it.world, matching),
+            "nodes": nodes_in_words(it.world, matching),
             "taints": tuple(str(t) for t in taints),
         },
     )

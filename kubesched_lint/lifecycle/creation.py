@@ -48,7 +48,7 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
         proven=refusal.sure and lacks,
         text=text if lacks else f"{text} ?",
         why=refuses,
-        message=refusal.said_of(workload),
+        message=refusal.answer_to(workload),
         says=SERVER_SAYS if workload.kind == "Pod" or refusal.plugin == OBJECT else CONTROLLER_SAYS,
         blamed=workload,
         at=refusal.at,

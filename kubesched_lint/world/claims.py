@@ -37,7 +37,7 @@ def _claims_by_name(world: World) -> Mapping[tuple[str, str], Claim]:
     return found
 
 
-def told_ordinals(it: Member) -> list[int]:
+def known_ordinals(it: Member) -> list[int]:
     """Return the ordinals of a StatefulSet that have a claim, or a volume reserved for one.
 
     Nothing is known of the other ordinals, of which there may be billions.

@@ -33,7 +33,7 @@ _VARYING: Mapping[str, tuple[str, ...]] = {
     "CronJob": (*_JOB_NAMES, *_OF_JOBS),
 }
 _EVERY_VARYING = frozenset(key for keys in _VARYING.values() for key in keys)
-_TOLD_APART = _EVERY_VARYING - REVISION_LABELS
+_WITHIN_REVISION = _EVERY_VARYING - REVISION_LABELS
 _SET_LATER = _EVERY_VARYING.union(_JOB_NAMES, (ZONE, REGION))
 
 
@@ -42,7 +42,7 @@ def is_set_later(key: str) -> bool:
     return key in _SET_LATER
 
 
-def name_told_by(key: str, value: str) -> str | None:
+def name_from_label(key: str, value: str) -> str | None:
     """Return the name of the workload whose controller sets this label on its pods.
 
     None if the label does not show it.
@@ -92,10 +92,10 @@ def read_labels(pods: Iterable[Pod]) -> frozenset[str]:
             weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
             for term in (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted)):
                 found.update(_asked(term.selector))
-                found.update(_TOLD_APART.intersection((*term.match_label_keys, *term.mismatch_label_keys)))
+                found.update(_WITHIN_REVISION.intersection((*term.match_label_keys, *term.mismatch_label_keys)))
         for constraint in pod.spread:
             found.update(_asked(constraint.selector))
-            found.update(_TOLD_APART.intersection(constraint.match_label_keys))
+            found.update(_WITHIN_REVISION.intersection(constraint.match_label_keys))
     return frozenset(found)
 
 

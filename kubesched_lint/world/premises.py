@@ -78,7 +78,7 @@ def count_existing(world: World, nodes: NodeSet) -> int:
     return (nodes & world.today).bit_count()
 
 
-def told(world: World, nodes: NodeSet, kind: str = "") -> str:
+def nodes_in_words(world: World, nodes: NodeSet, kind: str = "") -> str:
     """Return ``3 usable nodes``, ``3 usable nodes and new nodes of pool general``, or ``new nodes of pool general``."""
     count = count_existing(world, nodes)
     here = f"{count} {kind} {plural(count, 'node')}".replace("  ", " ")

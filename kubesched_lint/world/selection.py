@@ -10,7 +10,7 @@ from kubesched_lint import work
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
-from kubesched_lint.world.pod_labels import is_set_later, name_told_by
+from kubesched_lint.world.pod_labels import is_set_later, name_from_label
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Labels, Selector
@@ -75,7 +75,7 @@ class Selection:
         """Return a superset of the workloads whose pods have the label; None if any workload may."""
         if not is_set_later(key):
             return self._by_label.get((key, value), ())
-        name = name_told_by(key, value)
+        name = name_from_label(key, value)
         return None if name is None else self._by_name.get(name, ())
 
     @cached_property

@@ -38,27 +38,27 @@ def place_names(world: World) -> Mapping[str, str]:
         return {}
     from kubesched_lint.model.node import PLACE_LIKE
 
-    told = {key for node in world.cluster.inventory.nodes for key in node.labels}
-    return {other: stable for other, stable in PLACE_LIKE.items() if other not in told}
+    keys = {key for node in world.cluster.inventory.nodes for key in node.labels}
+    return {other: stable for other, stable in PLACE_LIKE.items() if other not in keys}
 
 
 def _volume_of(volume: PersistentVolume, world: World) -> PersistentVolume:
     names = place_names(world)
     if not names or volume.node_terms is None:
         return volume
-    terms = [_told(term, names, world) for term in volume.node_terms]
+    terms = [_answerable(term, names, world) for term in volume.node_terms]
     known = tuple(term for term in terms if term is not None)
     return replace(volume, node_terms=known if len(known) == len(terms) else None)
 
 
-def _told(term: NodeSelectorTerm, names: Mapping[str, str], world: World) -> NodeSelectorTerm | None:
+def _answerable(term: NodeSelectorTerm, names: Mapping[str, str], world: World) -> NodeSelectorTerm | None:
     """Return the part of a term that the nodes' labels can answer; None if they answer none of it."""
-    told = tuple(
+    expressions = tuple(
         replace(r, key=names.get(r.key, r.key))
         for r in term.expressions
         if not _is_left_out(names.get(r.key, r.key), world)
     )
-    return replace(term, expressions=told) if told or term.fields or not term.expressions else None
+    return replace(term, expressions=expressions) if expressions or term.fields or not term.expressions else None
 
 
 def _class_of(found: StorageClass, world: World) -> StorageClass:

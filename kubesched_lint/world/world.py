@@ -165,8 +165,8 @@ class World:
         """Resources that exclude no node: those that DRA may allocate, and those that a sketch need not write."""
         if self.cluster is None or self.cluster.origin != "sketch":
             return self.device_resources
-        told = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
-        return self.device_resources | (frozenset({"ephemeral-storage"}) - told)
+        listed = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
+        return self.device_resources | (frozenset({"ephemeral-storage"}) - listed)
 
     @cached_property
     def device_resources(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.world.claims import told_ordinals
+from kubesched_lint.world.claims import known_ordinals
 from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import asking, other, sketch, workload
 
@@ -66,4 +66,4 @@ def test_claims_are_those_of_the_numbers_that_are_wanted():
     db = database(5)
     held = gather([decode_object(claim, "default") for claim in claims])
     world = World(Inventory(workloads=(db,), claims=held.claims))
-    assert told_ordinals(world.member(db)) == [5, 6]
+    assert known_ordinals(world.member(db)) == [5, 6]

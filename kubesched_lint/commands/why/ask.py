@@ -73,7 +73,7 @@ def _copy(
     if decision.refusal is not None:
         refusal = decision.refusal
         notes = [f"assumed: {premise}" for premise in refusal.assumes]
-        message = refusal.said_of(workload)
+        message = refusal.answer_to(workload)
         return Explanation(str(subject), (), message=message, notes=tuple(notes), not_created=True)
     lacks = lacks_of(world.member(workload))
     workload = without_unknown_storage(world.member(workload))

@@ -66,7 +66,6 @@ def tells_cluster(unread: Unread) -> bool:
 
 
 _OF_NODES = {
-    "NodeOverlay": "the capacity and the prices that it gives to machine types do not count",
     "CapacityBuffer": "the room that it keeps ready does not count",
 }
 

@@ -10,7 +10,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.node import Node, NodePool
+    from kubesched_lint.model.node import Node, NodeOverlay, NodePool
     from kubesched_lint.model.pod import BoundPod
     from kubesched_lint.model.policy import (
         Autoscaler,
@@ -58,6 +58,7 @@ class Inventory:
     quotas: tuple[ResourceQuota, ...] = ()
     replica_sets: tuple[ReplicaSet, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
+    node_overlays: tuple[NodeOverlay, ...] = ()
     nodes: tuple[Node, ...] = ()
     pods: tuple[BoundPod, ...] = ()
 

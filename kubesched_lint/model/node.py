@@ -113,6 +113,17 @@ class Shape:
 
 
 @record
+class NodeOverlay:
+    """Extended resources that Karpenter expects of machine types; the table of a cloud does not list them."""
+
+    name: str
+    requirements: tuple[Requirement, ...] = ()
+    """The labels of the nodes that it applies to."""
+    capacity: Resources = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
+
+
+@record
 class NodePool:
     """A Karpenter NodePool, a node group of cluster-autoscaler, or a pool of a sketch.
 

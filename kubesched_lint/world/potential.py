@@ -12,11 +12,21 @@ from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
-from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, templates
+from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, overlaid, templates
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, PLACE_LIKE, REGION, ZONE, Node, NodePool, zone_of
+from kubesched_lint.model.node import (
+    HOSTNAME,
+    KARPENTER,
+    PLACE_LIKE,
+    REGION,
+    ZONE,
+    Node,
+    NodeOverlay,
+    NodePool,
+    zone_of,
+)
 from kubesched_lint.model.pod import Pod, Resources
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.record import record, replace
@@ -75,7 +85,9 @@ class Asked:
     storage_classes: tuple[StorageClass, ...]
 
 
-def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Potential:
+def potential_of(
+    pools: Sequence[NodePool], live: Inventory, asked: Asked, overlays: Sequence[NodeOverlay] = ()
+) -> Potential:
     """Return everything that the pools could add to the live objects for these pods."""
     if not pools:
         return Potential()
@@ -88,6 +100,8 @@ def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Po
     complete = True
     for pool in pools:
         kinds = tuple(islice(templates(pool, wishes, zones), _MOST_OFFERS + 1))
+        if overlays and pool.maker == KARPENTER:
+            kinds = tuple(overlaid(kind, overlays) for kind in kinds)
         complete = complete and len(kinds) <= _MOST_OFFERS
         offers = tuple(offers_of(kinds[:_MOST_OFFERS], daemons))
         every += offers

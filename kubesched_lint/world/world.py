@@ -263,7 +263,8 @@ class World:
             (*self.manifests.volumes, *cluster.inventory.volumes),
             (*self.manifests.storage_classes, *cluster.inventory.storage_classes),
         )
-        return potential_of(self.pools, cluster.inventory, asked)
+        overlays = (*cluster.inventory.node_overlays, *self.manifests.node_overlays)
+        return potential_of(self.pools, cluster.inventory, asked, overlays)
 
     @cached_property
     def daemons(self) -> Mapping[tuple[str, str], Pod]:

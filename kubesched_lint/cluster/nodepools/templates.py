@@ -23,6 +23,7 @@ from kubesched_lint.model.node import (
     REGION,
     ZONE,
     Node,
+    NodeOverlay,
     NodePool,
     Shape,
     Taint,
@@ -30,7 +31,7 @@ from kubesched_lint.model.node import (
     with_place_names,
 )
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 _FAMILY = "karpenter.k8s.aws/instance-family"
 # Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.
@@ -160,6 +161,24 @@ def _outdoes(one: Shape, other: Shape) -> bool:
     """Return whether a shape offers at least as much of everything, so far as known."""
     more, less = one.most or one.allocatable, other.most or other.allocatable
     return more is None or (less is not None and all(more.get(name, 0) >= n for name, n in less.items()))
+
+
+def overlaid(template: NodeTemplate, overlays: Iterable[NodeOverlay]) -> NodeTemplate:
+    """Return the template with the extended resources of the overlays that may apply to it.
+
+    A label that the template leaves open meets every requirement. ``pkg/apis/v1alpha1/nodeoverlay.go`` of
+    kubernetes-sigs/karpenter: an overlay adds extended resources and replaces no other.
+    """
+    labels = {ZONE: template.zone or "", **template.labels}
+    found: dict[str, int] = {}
+    for overlay in overlays:
+        if all(r.matches(labels) for r in overlay.requirements if r.key in labels):
+            found |= {name: max(amount, found.get(name, 0)) for name, amount in overlay.capacity.items()}
+    if not found:
+        return template
+    shape = template.shape
+    allocatable, most = (size and {**found, **size} for size in (shape.allocatable, shape.most))
+    return replace(template, shape=replace(shape, allocatable=allocatable, most=most))
 
 
 def is_open(pool: NodePool) -> bool:

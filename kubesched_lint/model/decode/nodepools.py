@@ -1,4 +1,4 @@
-"""Decode Karpenter's NodePool (karpenter.sh/v1), and the Provisioner that it replaced, from plain values.
+"""Decode Karpenter's NodePool (karpenter.sh/v1), the Provisioner that it replaced, and NodeOverlay, from plain values.
 
 The fields follow ``pkg/apis/v1/nodepool.go`` of kubernetes-sigs/karpenter (v1). A pool with ``replicas`` is static: it
 has that many nodes and adds none for a pod. Startup taints are removed before pods are bound, so they are not read.
@@ -22,7 +22,7 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.decode.fields import requirement as decode_requirement
 from kubesched_lint.model.labels import Requirement, go_int
-from kubesched_lint.model.node import KARPENTER, KEPT_LIKE, SET_LIKE, ZONE, NodePool, Taint
+from kubesched_lint.model.node import KARPENTER, KEPT_LIKE, SET_LIKE, ZONE, NodeOverlay, NodePool, Taint
 
 _CLOUDS = {
     "karpenter.k8s.aws": "aws",
@@ -100,6 +100,17 @@ def decode_provisioner(value: Value, source: Source | None = None) -> NodePool:
         limits=resources(mapping(spec, "limits", ("spec",)), "resources", ("spec", "limits")),
         weight=integer(spec, "weight", ("spec",)) or 0,
         source=source,
+    )
+
+
+def decode_node_overlay(value: Value, source: Source | None = None) -> NodeOverlay:
+    """Return a NodeOverlay (karpenter.sh/v1alpha1). Raises DecodeError."""
+    spec = mapping(value, "spec", ())
+    return NodeOverlay(
+        text(mapping(value, "metadata", ()), "name", ("metadata",)),
+        tuple(decode_requirements(spec, "requirements", ("spec",))),
+        resources(spec, "capacity", ("spec",)),
+        source,
     )
 
 

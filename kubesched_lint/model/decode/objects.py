@@ -32,6 +32,7 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "CSINode": ("storage.k8s.io", "csi_nodes", _STORAGE, "decode_csi_node"),
     "CSIStorageCapacity": ("storage.k8s.io", "storage_capacities", _STORAGE, "decode_storage_capacity"),
     "NodePool": ("karpenter.sh", "node_pools", "kubesched_lint.model.decode.nodepools", "decode_node_pool"),
+    "NodeOverlay": ("karpenter.sh", "node_overlays", "kubesched_lint.model.decode.nodepools", "decode_node_overlay"),
     "Provisioner": ("karpenter.sh", "node_pools", "kubesched_lint.model.decode.nodepools", "decode_provisioner"),
     "VolumeAttachment": ("storage.k8s.io", "volume_attachments", _STORAGE, "decode_volume_attachment"),
 }

@@ -11,7 +11,7 @@ from kubesched_lint.cluster.elastic import COMPLETE, OPEN, is_of_known, known_gr
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import CLUSTER_AUTOSCALER
+from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
 from kubesched_lint.record import frozen_record, replace
 from kubesched_lint.text import first_few, joined, many, plural
 
@@ -156,7 +156,9 @@ class Cluster:
         said = autoscaling.node_groups or self.node_groups
         if said == self.node_groups and not autoscaling.declared:
             return self
+        zones = tuple(sorted({node.labels[ZONE] for node in self.inventory.nodes if ZONE in node.labels})) or None
         declared = () if autoscaling.elastic is False else autoscaling.declared
+        declared = tuple(pool if pool.zones else replace(pool, zones=zones) for pool in declared)
         return replace(self.with_pools(declared), node_groups=said)
 
     def with_pools(self, pools: Iterable[NodePool]) -> Cluster:

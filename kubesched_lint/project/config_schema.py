@@ -24,7 +24,7 @@ _GROUP = {
         "labels": {"type": "object", "additionalProperties": {"type": "string"}},
         "taints": {**_STRINGS, "description": "Each as key=value:Effect."},
         "machine": {"description": "A machine type, or {name, allocatable}.", "type": ["string", "object"]},
-        "zones": {**_STRINGS, "description": "When absent, those of the nodes, and any that a pod asks for."},
+        "zones": {**_STRINGS, "description": "When absent, those of the nodes."},
     },
 }
 _NAMES = {"type": "array", "items": {"$ref": "#/$defs/name"}}

@@ -141,7 +141,7 @@ def shown(value: object) -> str:
         case int():
             text = shortened(value)
         case _:
-            text = str(value)
+            text = str(getattr(value, "name", value))  # a declared node group
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.commands.lint import cache
 from kubesched_lint.commands.lint.cache import CacheFolder, Kept, shelf
 from kubesched_lint.commands.lint.run import Request, checked
@@ -104,11 +105,12 @@ def test_whatever_changes_the_set_is_judged_anew(place: Path, monkeypatch: pytes
     lint()
     lint(Options(profile="strict"))
     lint(Options(params={"deploy-leaves-pending": {"most_pods": 1}}))
-    lint(elastic=True)
+    lint(autoscaling=Autoscaling(elastic=True))
+    lint(autoscaling=Autoscaling(node_groups="complete"))
     lint(cluster=None)
     monkeypatch.setattr(cache, "__version__", "99")
     lint()
-    assert len(times) == len(entries()) == 10
+    assert len(times) == len(entries()) == 11
 
 
 def test_without_cache_nothing_is_kept_or_looked_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,16 @@ def test_a_group_at_zero_that_is_declared_makes_its_workload_fit() -> None:
     assert severity_of(rule, gpu, cluster_of(eks(), said="complete", declared=declared)) is None
 
 
+def test_a_declared_group_without_zones_has_those_of_the_nodes() -> None:
+    there = deployment(
+        "nodeSelector: {pool: gpu, topology.kubernetes.io/zone: ZONE}\n      containers: [{name: c, image: i}]"
+    )
+    declared = (NodePool("gpu", "cluster-autoscaler", labels={"pool": "gpu"}),)
+    cluster = cluster_of(eks(), said="complete", declared=declared)
+    assert not [f for f in found(there.replace("ZONE", "eu-1b"), cluster) if f.severity is not Severity.NOTE]
+    assert [f for f in found(there.replace("ZONE", "eu-9z"), cluster) if f.severity is Severity.ERROR]
+
+
 def test_under_elastic_nothing_is_complete() -> None:
     import json
 

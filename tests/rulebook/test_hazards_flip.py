@@ -56,6 +56,7 @@ NOT_FLIPPED = {
 PARTLY_FLIPPED = {
     "anti-affinity-symmetry": "one example marks a workload for the anti-affinity of pods that run",
     "api-would-reject": "one example marks the apiVersion, which cannot be cut",
+    "pool-limit-reached": "one example marks the name, for replicas that are an autoscaler's",
     "pod-count-limit": "one example is a DaemonSet on nodes that are full: it has no replicas to lower",
     "scale-to-hpa-max-pending": "one example marks the name, for replicas that are an autoscaler's",
     "set-does-not-fit": "one example is two DaemonSets: they have no replicas to lower",

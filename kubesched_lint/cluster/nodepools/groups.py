@@ -40,7 +40,7 @@ _MEMORY_SLACK = 100
 
 
 def inferred_groups(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
-    """Return the node groups of elastic nodes that none of the known ``pools`` makes, in the order of the nodes."""
+    """Return the node groups of elastic nodes that none of the known ``pools`` makes, sorted by label and name."""
     known = known_groups(pools)
     members: dict[str, list[Node]] = {}
     for node in nodes:
@@ -48,7 +48,7 @@ def inferred_groups(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[N
             members.setdefault(AUTOPILOT_NAMES if is_autopilot(node) else node.group, []).append(node)
     zones = tuple(sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels}))
     names = _names(members, {name for _, name in known})
-    return tuple(_group(names[mark], mark, found, zones) for mark, found in members.items())
+    return tuple(_group(names[mark], mark, found, zones) for mark, found in sorted(members.items()))
 
 
 def is_autopilot(node: Node) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.elastic import COMPLETE, OPEN, is_of_known, known_groups
+from kubesched_lint.cluster.elastic import OPEN, is_of_known, known_groups
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
@@ -81,7 +81,7 @@ class Cluster:
     """The evidence that an autoscaler creates and removes nodes: a label, a field of the sketch, or --elastic."""
     unread_kinds: Mapping[str, int] = field(default_factory=dict)
     pools_written: bool = False
-    """There are no pools besides those of the inventory: a user listed them (a sketch, NodeGroups)."""
+    """There are no pools besides those of the inventory and those that nodes show: a user listed them."""
     node_groups: str = ""
     """``complete``: every node group is known, also those without a node now; ``open``: not so; empty: undecided."""
     other_labels: frozenset[str] = frozenset()
@@ -124,10 +124,11 @@ class Cluster:
         nodes = self.inventory.nodes
         if self.elastic_because.startswith(ASKED) or self.node_groups == OPEN:
             return any(node.elastic for node in nodes)
-        if self.pools_written and not self.node_groups:
+        if self._has_groups_as_pools:
             return False
         known = known_groups((*self.inventory.node_pools, *pools))
-        return any(node.elastic and not is_of_known(node, known) for node in nodes)
+        may_be_of_others = not self.pools_written or bool(self.node_groups)  # a node that shows no group
+        return any(node.elastic and (node.group or may_be_of_others) and not is_of_known(node, known) for node in nodes)
 
     def decision_beside(self, pools: Sequence[NodePool]) -> str:
         """Return what the user has to decide about the node groups, as a sentence; empty if nothing."""
@@ -168,16 +169,21 @@ class Cluster:
 
     def groups_beside(self, pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
         """Return the node groups that only nodes show, besides the known ``pools``; none under ``--elastic``."""
-        if self.elastic_because.startswith(ASKED):
+        if self.elastic_because.startswith(ASKED) or self._has_groups_as_pools:
             return ()
         from kubesched_lint.cluster.nodepools.groups import inferred_groups
 
         return inferred_groups(self.inventory.nodes, (*self.inventory.node_pools, *pools))
 
+    @property
+    def _has_groups_as_pools(self) -> bool:
+        """Whether the groups that only nodes show are among the pools already (``analysis.worlds.with_groups``)."""
+        return any(pool.inferred for pool in self.inventory.node_pools)
+
     def has_all_groups(self, pools: Iterable[NodePool]) -> bool:
         """Return whether there is no node group besides ``pools`` and those that nodes show: stated or established."""
-        if self.node_groups:
-            return self.node_groups == COMPLETE
+        if self.node_groups or self.pools_written:
+            return self.node_groups != OPEN
         # cluster-autoscaler names every group that it scales; what other autoscalers may make, nodes do not show.
         is_named = all(group.maker == CLUSTER_AUTOSCALER for group in self.groups_beside(pools))
         return bool(self.group_sizes) and is_named and not self._empty_groups(pools)

@@ -271,11 +271,55 @@ spec: {minReplicas: 1, maxReplicas: 90, scaleTargetRef: {apiVersion: apps/v1, ki
     assert severity_of(rule, room + scaler, cluster_of(eks(), said="complete")) is None, "further nodes give the room"
 
 
-def test_a_world_of_groups_has_none_to_ask_for_again() -> None:
+@pytest.mark.parametrize("nodes", [eks(), [node("gk3-a", labels={"cloud.google.com/gke-nodepool": "p"})]])
+def test_a_world_of_groups_has_none_to_ask_for_again(nodes: list[object]) -> None:
     from kubesched_lint.world.world import World
 
-    world = World(read_set(TYPO).inventory, cluster_of(eks()))
+    world = World(read_set(TYPO).inventory, cluster_of(nodes))
     grown = with_groups(world)
     assert grown is not None
     assert not grown.is_elastic
     assert with_groups(grown) is None
+
+
+SKETCH = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+{more}
+nodes:
+- name: general
+  zones: [eu-1a, eu-1b, eu-1c]
+  labels: {{eks.amazonaws.com/nodegroup: general, pool: general}}
+  allocatable: {{cpu: 3920m, memory: 14Gi}}
+"""
+GPU_AT_ZERO = "pools: [{name: gpu, labels: {pool: gpu}, taints: ['gpu=present:NoSchedule'], zones: [eu-1a]}]"
+
+
+def sketched(*more: str) -> Cluster:
+    return cluster_from([("c.yaml", SKETCH.format(more="\n".join(more)).encode())], "c.yaml")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [("nodeGroups: complete",), ("nodeGroups: complete", GPU_AT_ZERO), (GPU_AT_ZERO,)],
+    ids=["no pools", "said to be complete", "complete by its pools"],
+)
+def test_the_node_groups_of_today_still_grow_beside_a_group_at_zero(more: tuple[str, ...]) -> None:
+    """What further nodes of ``general`` cure is no error, although the sketch declares another pool alone."""
+    assert severity_of("anti-affinity-exceeds-domains", PER_HOST, sketched(*more)) is Severity.WARNING
+    for mistake in (TYPO, HUGE, PER_ZONE):
+        (finding,) = [f for f in found(mistake, sketched(*more)) if f.severity is Severity.ERROR]
+        assert "no further node of the node group general changes that" in finding.evidence.text
+
+
+def test_pools_that_name_the_groups_of_the_nodes_are_all_that_grows() -> None:
+    pools = "pools: [{name: general, zones: [eu-1a], labels: {pool: general}, limits: {nodes: 5}}]"
+    assert not sketched(pools).is_elastic
+    assert [f.rule for f in found(PER_HOST, sketched(pools))] == ["pool-limit-reached"]
+
+
+@pytest.mark.parametrize(
+    "more", [("nodeGroups: open",), ("nodeGroups: open", GPU_AT_ZERO), ("morePools: true", GPU_AT_ZERO)]
+)
+def test_beside_a_group_at_zero_there_may_be_others_if_the_sketch_says_so(more: tuple[str, ...]) -> None:
+    assert not [f for f in found(TYPO, sketched(*more)) if f.severity is Severity.ERROR]

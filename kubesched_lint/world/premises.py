@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.nodepools.templates import is_open
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.staying import staying
@@ -38,6 +37,8 @@ def groups_premise(groups: Sequence[NodePool]) -> str:
 def node_premise(world: World) -> str:
     """Return the assumption about nodes in every proof that counts nodes."""
     if world.pools:
+        from kubesched_lint.cluster.nodepools.templates import is_open
+
         names = _named([pool.name for pool in world.pools if not pool.inferred], "pool")
         groups = _named([pool.name for pool in world.pools if pool.inferred], "node group")
         makers = " and ".join(filter(None, [names, groups]))

@@ -90,10 +90,10 @@ def load_cluster(
     given = list(_texts(text, objects))
     if (path is None) == (not given):
         raise ValueError("load_cluster takes a path, or else text or objects")
-    said = Autoscaling(elastic, _one_of("node_groups", node_groups, ("", COMPLETE, OPEN)))
+    stated = Autoscaling(elastic, _one_of("node_groups", node_groups, ("", COMPLETE, OPEN)))
     if path is not None:
-        return read_stated(os.fspath(path), said)
-    return cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic).as_stated(said)
+        return read_stated(os.fspath(path), stated)
+    return cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic).as_stated(stated)
 
 
 def load_rules(*folders: Path) -> Rulebook:

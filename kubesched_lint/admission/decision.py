@@ -27,7 +27,7 @@ class AdmissionRefusal:
     by_at: Path = ()
     assumes: tuple[str, ...] = ()
     claim: str = ""
-    """The refused claim, because of which its StatefulSet creates no pod; empty if the pod itself is refused."""
+    """The refused claim, without which its StatefulSet creates no pod; empty if the pod itself is refused."""
     sure: bool = True
     """False if it assumes that no object of a kind exists that the cluster file does not list."""
 

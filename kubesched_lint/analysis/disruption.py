@@ -82,7 +82,7 @@ class Budgets:
 
 
 def _posted_under(selector: Selector) -> Sequence[_Label]:
-    """Labels of which every selected pod has at least one; ``(None,)`` if the selector implies none."""
+    """Return labels; each selected pod has at least one. ``(None,)`` if the selector implies none."""
     posting = next((r for r in selector.requirements if r.operator == "In"), None)
     return (None,) if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
 

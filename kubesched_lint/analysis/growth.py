@@ -181,8 +181,8 @@ class _Growth:
         if self._placed_as(Wish(queue.pod), queue):
             return True
         # Without any existing node, only the potential nodes show why the pod does not fit.
-        told = self._without_spares() if self.there else self.state
-        queue.message = message(diagnose(queue.pod, told))
+        state = self._without_spares() if self.there else self.state
+        queue.message = message(diagnose(queue.pod, state))
         return False
 
     def _wishes(self, pod: Pod) -> Sequence[Wish]:

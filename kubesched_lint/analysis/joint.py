@@ -28,7 +28,7 @@ GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
 _MOST_SOLVED = 40
 """Most workloads for the integer programme; a larger set is only counted."""
-_MOST_TOLD = 3
+_MOST_REPORTED = 3
 _MOST_TRIED = 1_000
 """Most pods that are placed in a trial to see whether they fit; for more, the solver is faster."""
 
@@ -106,7 +106,7 @@ def contradictions(world: World) -> tuple[Impossible, ...]:
 def impossible(world: World) -> Iterator[Impossible]:
     """Yield the first few small sets of workloads that cannot all run together, although each could alone."""
     problem = Problem(world, [d for d in demands_of(world) if _fits_alone(world, d)])
-    left = _MOST_TOLD
+    left = _MOST_REPORTED
     while left:
         demands = problem.demands
         culprits = overfull(problem)

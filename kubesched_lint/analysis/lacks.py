@@ -70,13 +70,13 @@ def in_one_line(world: World) -> Iterator[str]:
     ]
     if world.cluster.origin == "snapshot":
         found = dict.fromkeys(what for w in asking for what in world.admission.decision(w).unknown)
-        said = "unknown, so there is no verdict on whether pods are created"
+        status = "unknown, so there is no verdict on whether pods are created"
     else:
         found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(world.member(w)) if not lack.unknown)
-        said = "assumed, because the cluster file does not say"
+        status = "assumed, because the cluster file does not say"
     if found:
         more = and_more(len(found) - _FEW)
-        yield f"{said}: {'; '.join(list(found)[:_FEW])}{more and ';'}{more}"
+        yield f"{status}: {'; '.join(list(found)[:_FEW])}{more and ';'}{more}"
 
 
 _FEW = 3

@@ -46,8 +46,8 @@ def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> M
         return Miss(at, "an empty node selector term, which matches nothing")
     alternatives = [[*selector, *t.expressions] for t in terms or () if t.expressions or t.fields] or [selector]
     fields = [f for t in terms or () for f in t.fields]
-    told: dict[tuple[str, ...], Sequence[Labels]] = {}
-    conditions = min(alternatives, key=lambda a: _failing(a, _distinct(a, nodes, told)))
+    cache: dict[tuple[str, ...], Sequence[Labels]] = {}
+    conditions = min(alternatives, key=lambda a: _failing(a, _distinct(a, nodes, cache)))
     alone = [c for c in conditions if not any(c.matches(n.labels) for n in nodes)]
     if alone:
         worst = alone[0]
@@ -128,15 +128,15 @@ def _failing(conditions: Sequence[Requirement], nodes: Sequence[Labels]) -> int:
 
 
 def _distinct(
-    conditions: Sequence[Requirement], nodes: Sequence[Node], told: dict[tuple[str, ...], Sequence[Labels]]
+    conditions: Sequence[Requirement], nodes: Sequence[Node], cache: dict[tuple[str, ...], Sequence[Labels]]
 ) -> Sequence[Labels]:
-    """What the conditions read of the nodes' labels, once of nodes that are alike in it; ``told`` keeps it."""
+    """Return the distinct combinations of the labels that the conditions read; ``cache`` keeps them."""
     keys = tuple(sorted({c.key for c in conditions}))
-    found = told.get(keys)
+    found = cache.get(keys)
     if found is None:
         work.spend(len(nodes))
         rows = dict.fromkeys(tuple(node.labels.get(key) for key in keys) for node in nodes)
-        found = told[keys] = [{k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows]
+        found = cache[keys] = [{k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows]
     return found
 
 

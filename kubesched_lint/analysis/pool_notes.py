@@ -20,7 +20,7 @@ _MOST = 5
 def pool_notes(world: World) -> Iterator[str]:
     """Yield sentences for a set on a cluster with pools."""
     pools = world.pools
-    yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pool')}"
+    yield f"nodes may come from {', '.join(map(_described, pools[:_MOST]))}{_more(len(pools), 'pool')}"
     idle = world.potential.idle
     if idle:
         yield f"{_names(sorted(idle))} can make no node: no machine type and no label meets all requirements"
@@ -87,8 +87,8 @@ def _pods(count: int) -> str:
     return f"{count} {plural(count, 'pod')}"
 
 
-def _told(pool: NodePool) -> str:
-    """``pool general (2 zones, 1 machine type, nodes at most 10)``."""
+def _described(pool: NodePool) -> str:
+    """Return ``pool general (2 zones, 1 machine type, nodes at most 10)``."""
     kinds = len(shapes(pool))
     parts = [] if pool.zones is None else [", ".join(pool.zones) if len(pool.zones) < 4 else f"{len(pool.zones)} zones"]
     parts.append(f"{kinds} {plural(kinds, 'machine type')}")

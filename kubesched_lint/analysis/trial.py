@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
-from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.analysis.well_known import unstated_label
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
@@ -248,7 +248,7 @@ def scheduled_pod(it: Member) -> Pod | None:
 
 def _scheduled(pod: Pod, it: Member) -> Pod | None:
     pod = _with_known_volumes(pod, it)
-    if untold_label(pod, it.world):
+    if unstated_label(pod, it.world):
         return None  # whether any node matches is unknown
     seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == DEFAULT_SCHEDULER
     return pod if seen else None

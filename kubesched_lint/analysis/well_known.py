@@ -52,7 +52,7 @@ Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.
 """
 
 
-def untold_label(pod: Pod, world: World) -> str:
+def unstated_label(pod: Pod, world: World) -> str:
     """Return a node label that the pod requires and a sketch does not state; empty if all are known."""
     if world.cluster is None or world.cluster.origin != "sketch" or not world.cluster.inventory.nodes:
         return ""
@@ -90,8 +90,8 @@ TAINTS = (
 )
 
 
-def meant_taint(key: str) -> str:
-    """The Kubernetes taint that a misspelt key means; empty if the key is correct or clearly a custom one.
+def corrected_taint(key: str) -> str:
+    """Return the Kubernetes taint that a misspelt key stands for; empty if the key is correct or clearly a custom one.
 
     Only a key in a Kubernetes domain can be a slip, because nobody else defines names there.
     """
@@ -102,22 +102,22 @@ def meant_taint(key: str) -> str:
 
 
 @record
-class Meant:
+class Correction:
     key: str
     reason: str
     deprecated: bool = False
 
 
-def meant_key(key: str) -> Meant | None:
-    """The well-known key that ``key`` means; None if it is one itself, or clearly a custom one."""
+def correction_of(key: str) -> Correction | None:
+    """Return the well-known key that ``key`` stands for, and why; None if it is one itself, or clearly custom."""
     if key in WELL_KNOWN:
         return None
     if key in _RENAMED:
-        return Meant(_RENAMED[key], f"{key} was renamed to {_RENAMED[key]}", deprecated=True)
+        return Correction(_RENAMED[key], f"{key} was renamed to {_RENAMED[key]}", deprecated=True)
     prefix, _, name = key.rpartition("/")
     if not prefix and name in _BARE:
-        return Meant(_BARE[name], f"the well-known label is {_BARE[name]}")
+        return Correction(_BARE[name], f"the well-known label is {_BARE[name]}")
     if prefix.endswith(_DOMAINS) and name in _BARE:
-        return Meant(_BARE[name], f"{key} is no label that Kubernetes sets")
+        return Correction(_BARE[name], f"{key} is no label that Kubernetes sets")
     close = closest(key, WELL_KNOWN, 0.88)
-    return Meant(close, f"it reads like {close}") if close else None
+    return Correction(close, f"it reads like {close}") if close else None

@@ -67,14 +67,14 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
         return  # another architecture is another program
     values = {node.labels[key] for node in nodes if key in node.labels}
     if values:
-        meant = nearest_name(value, values)
-        if meant:
-            yield Remedy(f"write {key}: {meant}, as nodes have it", is_slip(value, meant), (Put(here, meant),))
+        nearest = nearest_name(value, values)
+        if nearest:
+            yield Remedy(f"write {key}: {nearest}, as nodes have it", is_slip(value, nearest), (Put(here, nearest),))
         return
-    meant = nearest_key(key, nodes)
-    if meant and any(node.labels.get(meant) == value for node in nodes):
-        renamed: Change = Rename(at, meant) if here == at else Put((*at, "key"), meant)
-        yield Remedy(f"write {meant}: {value}, as nodes have it", is_slip(key, meant), (renamed,))
+    nearest = nearest_key(key, nodes)
+    if nearest and any(node.labels.get(nearest) == value for node in nodes):
+        renamed: Change = Rename(at, nearest) if here == at else Put((*at, "key"), nearest)
+        yield Remedy(f"write {nearest}: {value}, as nodes have it", is_slip(key, nearest), (renamed,))
 
 
 def select_by_label(it: Member, *, never_runs: bool) -> Iterator[Remedy]:

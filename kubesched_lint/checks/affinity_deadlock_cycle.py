@@ -12,7 +12,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.world import Member
 
-_MOST_TOLD = 8
+_MOST_NAMED = 8
 """Most workloads of a circle that a finding names."""
 
 
@@ -22,14 +22,14 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     circle = affinity_circles(it.world).through(it.workload)
     terms = it.pod.required_affinity
-    text = _told(circle)
+    text = _in_words(circle)
     yield Hazard(
         at=terms[0].path,
         evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
         values={"others": circle[1:], "replicas": it.replicas},
         related=tuple(
             Place(w.pod.required_affinity[0].path, f"{w} requires the next of the circle", w.source, w.ref)
-            for w in circle[1:_MOST_TOLD]
+            for w in circle[1:_MOST_NAMED]
         ),
     )
 
@@ -39,8 +39,8 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     yield from make_preferred(it.workload, *(term.path for term in it.workload.pod.required_affinity))
 
 
-def _told(circle: tuple[Workload, ...]) -> str:
-    """The circle as text; of a long one only the beginning and the end."""
-    left = len(circle) - _MOST_TOLD
-    shown = [str(w) for w in (circle if left <= 0 else circle[: _MOST_TOLD - 1])]
+def _in_words(circle: tuple[Workload, ...]) -> str:
+    """Return the circle as text; only the beginning and the end of a long one."""
+    left = len(circle) - _MOST_NAMED
+    shown = [str(w) for w in (circle if left <= 0 else circle[: _MOST_NAMED - 1])]
     return " → ".join((*shown, *([f"{left:,} more", str(circle[-1])] if left > 0 else ()), str(circle[0])))

@@ -59,8 +59,8 @@ def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
     """Correct a misspelt field, or a value of the wrong type or spelling. Safe: as written, the object is refused."""
     words, value = str(hazard.values["words"]), written_at(document, hazard.at)
     if hazard.variant == "misspelt":
-        meant = str(hazard.values["meant"])
-        yield Remedy(f"write {meant}", safe=True, changes=(Rename(hazard.at, meant),), is_new=True)
+        corrected = str(hazard.values["meant"])
+        yield Remedy(f"write {corrected}", safe=True, changes=(Rename(hazard.at, corrected),), is_new=True)
     elif hazard.variant == "unreadable" and _TEXT.search(words) and isinstance(value, (int, float)):
         text = _as_written(document, hazard)
         yield Remedy(f'write "{text}", which is text', safe=True, changes=(Put(hazard.at, text),), is_new=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.analysis.well_known import unstated_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
 from kubesched_lint.world.room import taints_in_the_way
@@ -29,9 +29,9 @@ def check(it: Member) -> Iterator[Hazard]:
             variant="taints",
         )
         return
-    untold = untold_label(it.pod, it.world)
-    if untold:
-        raise UncheckedError(f"the sketch gives no node the label {untold}; write it to have selectors on it checked")
+    label = unstated_label(it.pod, it.world)
+    if label:
+        raise UncheckedError(f"the sketch gives no node the label {label}; write it to have selectors on it checked")
     miss = miss_of(it)
     yield Hazard(
         at=miss.at,

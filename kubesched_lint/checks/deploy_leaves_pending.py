@@ -20,16 +20,16 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
-    told = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
+    reported = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
     for waiting in waiting_everywhere(now):
         workload = waiting.workload
-        if id(workload) in told and not world.pools:
+        if id(workload) in reported and not world.pools:
             continue  # set-does-not-fit reports it: the order decides which one waits
         verdict = growth_plan(world).of(workload) if world.pools else None
         pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
         if not pending:
             continue  # the pools add nodes for them
-        said = waiting.message if verdict is None else verdict.message or waiting.message
+        message = waiting.message if verdict is None else verdict.message or waiting.message
         placed = waiting.wanted - pending
         yield Hazard(
             at=workload.replicas_path if workload.kind != "DaemonSet" else ("metadata", "name"),
@@ -40,7 +40,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
                 trace=(
                     f"the set is deployed in {world.premises.apply_order} order",
                     f"{placed} of {waiting.wanted} pods of {workload} are placed",
-                    f"the next one: {said}",
+                    f"the next one: {message}",
                 ),
             ),
             values={
@@ -48,7 +48,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
                 "name": f"{workload.kind.lower()}/{workload.namespace}/{workload.name}{_replica(workload, placed)}",
                 "pending": pending,
                 "wanted": waiting.wanted,
-                "reason": said.partition(": ")[2].partition(". ")[0] or said,
+                "reason": message.partition(": ")[2].partition(". ")[0] or message,
                 "pools": tuple(pool.name for pool in world.pools),
             },
             variant="pools" if verdict is not None else "default",

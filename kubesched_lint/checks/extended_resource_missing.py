@@ -48,8 +48,8 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Name the resource as nodes do."""
     resource = str(hazard.values["resource"])
-    meant = nearest_resource(resource, it.world.index.nodes) if hazard.variant == "default" else ""
-    if not meant:
+    nearest = nearest_resource(resource, it.world.index.nodes) if hazard.variant == "default" else ""
+    if not nearest:
         return
     holders = [
         (*container.path, "resources", what)
@@ -57,10 +57,12 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         for what in ("requests", "limits")
     ]
     changes = tuple(
-        Rename((*at, resource), meant) for at in holders if written_at(it.workload.source, (*at, resource)) is not None
+        Rename((*at, resource), nearest)
+        for at in holders
+        if written_at(it.workload.source, (*at, resource)) is not None
     )
     if changes:
-        yield Remedy(f"ask for {meant}, which nodes offer", is_slip(resource, meant), changes)
+        yield Remedy(f"ask for {nearest}, which nodes offer", is_slip(resource, nearest), changes)
 
 
 def _why(it: Member, offering: int) -> str:

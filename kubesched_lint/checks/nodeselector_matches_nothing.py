@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import is_set_by_system, untold_label
+from kubesched_lint.analysis.well_known import is_set_by_system, unstated_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, UncheckedError, proof
 from kubesched_lint.model.pod import NodeSelectorTerm
@@ -23,9 +23,9 @@ def check(it: Member) -> Iterator[Hazard]:
     if any(map(_lacks_values, pod.required_node_terms or ())):
         return  # the API server rejects it: api-would-reject
     nodes = it.world.today.bit_count()
-    untold = untold_label(it.pod, it.world)
-    if untold:
-        raise UncheckedError(f"the sketch gives no node the label {untold}; write it to have selectors on it checked")
+    label = unstated_label(it.pod, it.world)
+    if label:
+        raise UncheckedError(f"the sketch gives no node the label {label}; write it to have selectors on it checked")
     miss = miss_of(it)
     yield Hazard(
         at=miss.at,

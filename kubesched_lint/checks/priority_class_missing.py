@@ -29,9 +29,9 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the correct name of the class."""
     name = str(hazard.values["class"])
-    meant = nearest_priority_class(it.world, name)
-    if meant:
+    nearest = nearest_priority_class(it.world, name)
+    if nearest:
         # Never safe: pods that are not created today would be created, and may preempt others.
         yield Remedy(
-            f"write {meant}, by which its pods may preempt others", safe=False, changes=(Put(hazard.at, meant),)
+            f"write {nearest}, by which its pods may preempt others", safe=False, changes=(Put(hazard.at, nearest),)
         )

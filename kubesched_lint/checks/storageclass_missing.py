@@ -37,11 +37,11 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the correct name of the class, in the claim template or in the claim."""
     live = () if it.world.cluster is None else it.world.cluster.inventory.storage_classes
     wrong = str(hazard.values["storage_class"])
-    meant = nearest_name(wrong, (c.name for c in (*it.world.manifests.storage_classes, *live)))
-    if not meant:
+    nearest = nearest_name(wrong, (c.name for c in (*it.world.manifests.storage_classes, *live)))
+    if not nearest:
         return
     if hazard.at[-1] == "storageClassName":
-        yield Remedy(f"write {meant}", safe=False, changes=(Put(hazard.at, meant),))
+        yield Remedy(f"write {nearest}", safe=False, changes=(Put(hazard.at, nearest),))
         return
     claims = (
         c
@@ -50,8 +50,8 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     )
     for claim in claims:
         yield Remedy(
-            f"write {meant} in PersistentVolumeClaim {claim.name}",
+            f"write {nearest} in PersistentVolumeClaim {claim.name}",
             safe=False,
-            changes=(Put(("spec", "storageClassName"), meant),),
+            changes=(Put(("spec", "storageClassName"), nearest),),
             source=claim.source,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, nearest_name, nearest_taint
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import meant_taint
+from kubesched_lint.analysis.well_known import corrected_taint
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
@@ -17,12 +17,12 @@ _OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloud
 
 def check(it: Member) -> Iterator[Hazard]:
     for toleration in it.workload.pod.tolerations:
-        meant = meant_taint(toleration.key)
-        if meant and not any(t.key == toleration.key for t in it.world.index.taints):
+        corrected = corrected_taint(toleration.key)
+        if corrected and not any(t.key == toleration.key for t in it.world.index.taints):
             yield Hazard(
                 at=(*toleration.path, "key"),
-                evidence=pattern(f"0 nodes have a taint {toleration.key}; it reads like {meant}"),
-                values={"key": toleration.key, "meant": meant},
+                evidence=pattern(f"0 nodes have a taint {toleration.key}; it reads like {corrected}"),
+                values={"key": toleration.key, "meant": corrected},
                 variant="misspelt",
             )
             continue
@@ -47,8 +47,8 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the taint as nodes have it."""
     if hazard.variant == "misspelt":
-        meant = str(hazard.values["meant"])
-        yield Remedy(f"tolerate {meant}", safe=False, changes=(Put(hazard.at, meant),))
+        corrected = str(hazard.values["meant"])
+        yield Remedy(f"tolerate {corrected}", safe=False, changes=(Put(hazard.at, corrected),))
         return
     toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
     key = nearest_name(toleration.key, (t.key for t in it.world.index.taints))

@@ -53,10 +53,10 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the key that nodes carry."""
     key = str(hazard.values["key"])
-    meant = _nearest_usable(it, key)
-    if meant:
-        certain = hazard.variant != "inert" and (meant in WELL_KNOWN or is_slip(key, meant))
-        yield Remedy(f"write {meant}, which nodes carry", safe=certain, changes=(Put(hazard.at, meant),))
+    nearest = _nearest_usable(it, key)
+    if nearest:
+        certain = hazard.variant != "inert" and (nearest in WELL_KNOWN or is_slip(key, nearest))
+        yield Remedy(f"write {nearest}, which nodes carry", safe=certain, changes=(Put(hazard.at, nearest),))
 
 
 def _values(it: Member, key: str, nodes: str) -> dict[str, object]:

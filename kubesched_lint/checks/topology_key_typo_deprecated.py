@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import nodes_carry
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import meant_key
+from kubesched_lint.analysis.well_known import correction_of
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Pod
@@ -15,24 +15,24 @@ from kubesched_lint.world.world import Member
 
 def check(it: Member) -> Iterator[Hazard]:
     for key, at in _topology_keys(it.workload.pod):
-        meant = meant_key(key)
-        if meant is None or nodes_carry(it.world, key):
+        correction = correction_of(key)
+        if correction is None or nodes_carry(it.world, key):
             continue
         yield Hazard(
             at=at,
-            evidence=pattern(meant.reason),
-            values={"key": key, "meant": meant.key, "reason": meant.reason},
-            variant="deprecated" if meant.deprecated else "typo",
+            evidence=pattern(correction.reason),
+            values={"key": key, "meant": correction.key, "reason": correction.reason},
+            variant="deprecated" if correction.deprecated else "typo",
         )
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the well-known key that was meant."""
-    meant = hazard.values["meant"]
+    corrected = hazard.values["meant"]
     # Required anti-affinity over a key that no node carries has no effect: corrected, it may leave pods Pending.
     is_strict = any(hazard.at[:-1] == term.path for term in it.workload.pod.required_anti_affinity)
     is_inert = is_strict and not (it.world.cluster is not None and it.world.index.with_key(str(hazard.values["key"])))
-    yield Remedy(f"write {meant}", safe=not is_inert, changes=(Put(hazard.at, meant),))
+    yield Remedy(f"write {corrected}", safe=not is_inert, changes=(Put(hazard.at, corrected),))
 
 
 def _topology_keys(pod: Pod) -> Iterator[tuple[str, Path]]:

@@ -227,7 +227,7 @@ class PodClasses:
 
 
 def _posted_under(term: PodAffinityTerm) -> Iterable[tuple[str, str]] | None:
-    """Return labels of which a selected pod has at least one; None if the selector has no In requirement."""
+    """Return labels; each selected pod has at least one. None if the selector has no In requirement."""
     posting = None
     if term.selector is not None:
         posting = next((r for r in term.selector.requirements if r.operator == "In"), None)

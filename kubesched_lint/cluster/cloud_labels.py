@@ -75,9 +75,9 @@ def _of_cloud(cloud: str, labels: Labels) -> Iterator[tuple[str, str]]:
     if _AKS_POOL in labels:
         yield "agentpool", labels[_AKS_POOL]
     places = {key: labels[key] for key in (ZONE, REGION) if key in labels}
-    told = _REGIONS[cloud].match(places.get(ZONE, ""))
-    if told is not None:
-        places.setdefault(REGION, told[1])
+    region = _REGIONS[cloud].match(places.get(ZONE, ""))
+    if region is not None:
+        places.setdefault(REGION, region[1])
         yield REGION, places[REGION]
     for other, stable in PLACE_LIKE.items():
         if other in CSI_ZONES and _is_auto_mode(labels):

@@ -154,13 +154,13 @@ class Cluster:
 
     def as_stated(self, autoscaling: Autoscaling) -> Cluster:
         """Return the cluster with the node groups that the user declares, and his word on whether they are all."""
-        said = autoscaling.node_groups or self.node_groups
-        if said == self.node_groups and not autoscaling.declared:
+        stated = autoscaling.node_groups or self.node_groups
+        if stated == self.node_groups and not autoscaling.declared:
             return self
         zones = tuple(sorted({node.labels[ZONE] for node in self.inventory.nodes if ZONE in node.labels})) or None
         declared = () if autoscaling.elastic is False else autoscaling.declared
         declared = tuple(pool if pool.zones else replace(pool, zones=zones) for pool in declared)
-        return replace(self.with_pools(declared), node_groups=said)
+        return replace(self.with_pools(declared), node_groups=stated)
 
     def with_pools(self, pools: Iterable[NodePool]) -> Cluster:
         """Return the cluster with further pools; a pool replaces one of the same name."""

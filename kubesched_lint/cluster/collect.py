@@ -166,7 +166,7 @@ class Collector:
     def cluster(self, path: str) -> Cluster:
         headers = self._headers
         origins = {header.origin for header in headers} - {""} or {"kubectl"}
-        told = [header.captured_at for header in headers if header.captured_at]
+        times = [header.captured_at for header in headers if header.captured_at]
         inventory = gather(_by_name(self._others))
         pools = (*inventory.node_pools, *self._pools.values()) if self._elastic is not False else ()
         # A sketch keeps its own order.
@@ -184,7 +184,7 @@ class Collector:
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),
-            captured_at=min(told) if told else "" if "sketch" in origins else self._newest,
+            captured_at=min(times) if times else "" if "sketch" in origins else self._newest,
             version=next((h.version for h in headers if h.version), ""),
             gaps=tuple(dict.fromkeys(gap for header in headers for gap in header.gaps)),
             elastic_because=self._why_elastic(),

@@ -41,8 +41,8 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
 
         return live_cluster(path, path.partition(":")[2] or None, elastic=elastic)
     collector = Collector(elastic, path)
-    met = [_read_file(name, collector) for name in _names(path)]
-    return _finished(collector, path, met)
+    origins = [_read_file(name, collector) for name in _names(path)]
+    return _finished(collector, path, origins)
 
 
 def read_stated(path: str, autoscaling: Autoscaling) -> Cluster:
@@ -69,13 +69,13 @@ def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool
     Raises ClusterError.
     """
     collector = Collector(elastic, path)
-    met = [_read(name, b"".join(unpacked(name, [data])), collector) for name, data in files]
-    return _finished(collector, path, met)
+    origins = [_read(name, b"".join(unpacked(name, [data])), collector) for name, data in files]
+    return _finished(collector, path, origins)
 
 
-def _finished(collector: Collector, path: str, met: Iterable[frozenset[str]]) -> Cluster:
+def _finished(collector: Collector, path: str, origins: Iterable[frozenset[str]]) -> Cluster:
     cluster = collector.cluster(path)
-    if not cluster.inventory.nodes and not cluster.inventory.node_pools and not any(met):
+    if not cluster.inventory.nodes and not cluster.inventory.node_pools and not any(origins):
         raise ClusterError(path, 0, 0, _no_nodes(collector))
     return cluster
 
@@ -180,12 +180,13 @@ def _check_text(name: str, start: bytes) -> None:
 
 def _no_nodes(collector: Collector) -> str:
     counts = {**collector.counts, **collector.unread}
-    met = ", ".join(
+    objects = ", ".join(
         f"{count} {' '.join(kind.split())[:60] or 'without a kind'}" for kind, count in list(counts.items())[:20]
     )
-    met += f" and {len(counts) - 20} other kinds" if len(counts) > 20 else ""
+    objects += f" and {len(counts) - 20} other kinds" if len(counts) > 20 else ""
     return (
-        f"holds no nodes ({met or 'no objects at all'}): a cluster is what `kubectl get nodes,pods -A -o json` prints, "
+        f"holds no nodes ({objects or 'no objects at all'}): a cluster is "
+        "what `kubectl get nodes,pods -A -o json` prints, "
         "a snapshot, or a ClusterSketch (`kubesched-lint init` writes one)"
     )
 
@@ -195,17 +196,17 @@ def _no_nodes(collector: Collector) -> str:
 
 def read_yaml(name: str, data: bytes, collector: Collector) -> frozenset[str]:
     """Return which of ``sketch`` and ``snapshot`` occur. Raises ClusterError."""
-    met = set()
+    origins = set()
     for entry in documents(name, data, _is_wanted):
         if isinstance(entry, Document):
-            met.add(_document(entry, collector))
+            origins.add(_document(entry, collector))
         elif isinstance(entry, Unread):
             collector.count_unread(entry.kind)
         elif isinstance(entry, Skipped):
             raise ClusterError(name, entry.line, 1, f"{entry.reason}: this is not a cluster")
         elif isinstance(entry, InputError):
             raise ClusterError(name, entry.line, entry.column, entry.message)
-    return frozenset(met) - {""}
+    return frozenset(origins) - {""}
 
 
 def _is_wanted(api_version: object, kind: object) -> bool:

@@ -60,24 +60,24 @@ _UNSOUND = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 def read_json(name: str, data: bytes, collector: Collector) -> frozenset[str]:
     """Return which of ``sketch`` and ``snapshot`` occur. Raises ClusterError, and JsonSyntaxError for invalid JSON."""
-    met = set()
+    origins = set()
     start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     view = memoryview(data)
     while start < len(data):
         end = _end(data, start)
         try:
-            met.add(_document(view[start:end], collector))
+            origins.add(_document(view[start:end], collector))
         except DecodeError as error:
-            raise _told(name, data, start, end, error) from None
+            raise _undecodable(name, data, start, end, error) from None
         except _UNSOUND as error:
             raise _unsound(name, data, start, error) from None
         while end < len(data) and data[end] in b" \t\r\n":
             end += 1
         start = end
-    return frozenset(met) - {""}
+    return frozenset(origins) - {""}
 
 
-def _told(name: str, data: bytes, start: int, end: int, error: DecodeError) -> ClusterError:
+def _undecodable(name: str, data: bytes, start: int, end: int, error: DecodeError) -> ClusterError:
     try:
         error = explained(msgspec.json.decode(memoryview(data)[start:end]), error)
         text = data.decode("utf-8", "replace")

@@ -134,22 +134,25 @@ def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
 
     An error never yields to a lower severity. A trial does not yield to findings that explain fewer waiting pods.
     """
-    spoken: dict[tuple[str, ObjectRef], list[Judged]] = {}
+    by_rule: dict[tuple[str, ObjectRef], list[Judged]] = {}
     for one in judged:
-        spoken.setdefault((one.rule.slug, one.finding.object), []).append(one)
+        by_rule.setdefault((one.rule.slug, one.finding.object), []).append(one)
     for one in judged:
-        better = [said for slug in one.rule.yields_to for said in spoken.get((slug, one.finding.object), ())]
+        better = [other for slug in one.rule.yields_to for other in by_rule.get((slug, one.finding.object), ())]
         enough = one.finding.severity if one.finding.severity is Severity.ERROR else Severity.NOTE
-        if all(said.finding.severity < enough for said in better) or _saw_more(one, better):
+        if all(other.finding.severity < enough for other in better) or _saw_more(one, better):
             yield one
 
 
 def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
-    """Whether a trial left more pods waiting than all better findings explain; one without a count explains all."""
+    """Return whether a trial left more pods waiting than all better findings explain.
+
+    A finding without a count explains all.
+    """
     if one.finding.evidence.kind != "witness":
         return False  # a second proof would only name another cause for the same pods
     seen = one.hazard.values.get("pending")
-    explained = [said.hazard.values.get("pending") for said in better]
+    explained = [other.hazard.values.get("pending") for other in better]
     counts = [count for count in explained if isinstance(count, int)]
     return isinstance(seen, int) and len(counts) == len(explained) and sum(counts) < seen
 

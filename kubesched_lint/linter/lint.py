@@ -59,13 +59,13 @@ def _lint(
     run.rules(rules, world)
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
-    judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
+    judged = tuple(_without_wrong_types(_not_ignored(run.judged, options), manifests))
     judged, unfilled = without_open_text(tuple(without_yielding(judged)))
     run.skipped.extend(unfilled)
     if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established
 
-        judged = tuple(established(judged, lambda one: run.as_meant(one, world)))
+        judged = tuple(established(judged, lambda one: run.world_of(one, world)))
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),
@@ -121,7 +121,7 @@ class _Run:
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
         self._having: dict[str, Sequence[Workload]] = {}
         self._transient: tuple[WhatIf[Judged], ...] = ()
-        self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
+        self._judged_before: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], world: World) -> None:
         for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # rejected objects first
@@ -132,9 +132,9 @@ class _Run:
                 self.skipped.append(Skip(rule.slug, missing))
             else:
                 self.ran += 1
-                self._hear(rule, world)
+                self._run_rule(rule, world)
 
-    def _hear(self, rule: Rule, world: World) -> None:
+    def _run_rule(self, rule: Rule, world: World) -> None:
         """Collect the findings of a rule; record a skip when its share of the work is spent."""
         try:
             with work.within(work.share(LEAST_STEPS)):
@@ -155,7 +155,7 @@ class _Run:
         self._transient = (passed(cluster.transient_premise, {identity_of(j) for j in self.judged}),)
         for rule in rules:
             if rests_on_nodes(rule) and not lacking(rule, world):
-                self._hear(rule, world)
+                self._run_rule(rule, world)
 
     def _tested(self, rule: Rule, world: World) -> Iterator[Judged]:
         """The findings of one rule, each adjusted to whether it holds in other worlds; see ``linter.what_if``."""
@@ -210,12 +210,12 @@ class _Run:
 
     def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[Judged]:
         key = (rule.slug, id(workload), id(world))
-        if key not in self._heard:
-            self._heard[key] = tuple(self._judgements(rule, world, workload))
-        return self._heard[key]
+        if key not in self._judged_before:
+            self._judged_before[key] = tuple(self._judgements(rule, world, workload))
+        return self._judged_before[key]
 
-    def as_meant(self, judged: Judged, world: World) -> World:
-        """The world with one definition of each object, including the finding's own."""
+    def world_of(self, judged: Judged, world: World) -> World:
+        """Return the world with one definition of each object, including the finding's own."""
         return world if self.of_set is None else self.of_set.views(judged.source, world)[0]
 
     def _judgements(self, rule: Rule, world: World, only: Workload | None = None) -> Iterator[Judged]:
@@ -310,11 +310,11 @@ def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]
             yield one
 
 
-def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
-    """The findings without those of document rules at a wrong type, which ``ManifestSet.errors`` reports."""
+def _without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
+    """Yield the findings without those of document rules at a wrong type: ``ManifestSet.errors`` reports these."""
     undecoded = {id(document): paths for document, paths in manifests.undecoded}
     for one in judged:
-        told = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()
+        wrong = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()
         at = one.hazard.at
-        if not any(path[: len(at)] == at or at[: len(path)] == path for path in told):
+        if not any(path[: len(at)] == at or at[: len(path)] == path for path in wrong):
             yield one

@@ -46,15 +46,15 @@ class RefutedError(AssertionError):
     """A run of the model contradicts a proof."""
 
 
-def established(judged: Iterable[Judged], as_meant: Callable[[Judged], World]) -> Iterator[Judged]:
-    """Yield the findings; an error that a run refutes becomes a warning. ``as_meant`` gives the world of a finding."""
+def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:
+    """Yield the findings; an error that a run refutes becomes a warning. ``world_of`` gives the world of a finding."""
     attempts: dict[int, _Attempts] = {}
     for one in judged:
         run = ""
         if _is_tried(one):
             try:
                 with work.within(work.share(0)):
-                    world = as_meant(one)
+                    world = world_of(one)
                     run = attempts.setdefault(id(world), _Attempts(world)).against(one)
             except work.OutOfWorkError:
                 run = ""  # an unfinished run proves nothing
@@ -71,9 +71,9 @@ def _is_tried(one: Judged) -> bool:
 
 
 def _not_established(one: Judged, run: str) -> Judged:
-    said = one.finding.evidence
-    text = f"not established: {said.text}; yet {run}. Please report this bug in kubesched-lint"
-    evidence = pattern(text, assumes=said.assumes)
+    refuted = one.finding.evidence
+    text = f"not established: {refuted.text}; yet {run}. Please report this bug in kubesched-lint"
+    evidence = pattern(text, assumes=refuted.assumes)
     lowered = replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None, if_complete=None)
     return replace(one, finding=lowered)
 

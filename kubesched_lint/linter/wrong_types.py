@@ -42,7 +42,7 @@ def decoded_anyway(document: Document, first: DecodeError, namespace: str, order
         reason = f"a template, render it first: {text} is a placeholder, so this object was not checked"
         return Decoded(skipped=Skipped(document.path, document.span(path).line, reason))
     verdict = _verdict(document)
-    told = sorted(
+    errors = sorted(
         (
             InputError(document.path, _in_its_words(verdict, error), span.line, span.column)
             for span, error in places
@@ -50,7 +50,7 @@ def decoded_anyway(document: Document, first: DecodeError, namespace: str, order
         ),
         key=lambda error: (error.line, error.column),
     )
-    return Decoded(errors=tuple(dict.fromkeys(told)), paths=tuple(error.path for error in wrong))
+    return Decoded(errors=tuple(dict.fromkeys(errors)), paths=tuple(error.path for error in wrong))
 
 
 def _all_wrong(
@@ -58,19 +58,19 @@ def _all_wrong(
 ) -> tuple[list[DecodeError], tuple[str, Any] | None]:
     """(wrong types that no kustomization corrects, object decoded without them or None)."""
     value = document.value
-    met: list[Path] = []
+    visited: list[Path] = []
     wrong: list[DecodeError] = []
     most = affordable(value)
     while True:
-        known = error.path in met
+        known = error.path in visited
         text = None if known else _as_rendered(document, value, error.path)
         if text is None and not known:
             wrong.append(error)
-        left = set_aside(value, error.path, text, met.count(error.path)) if len(met) < most else value
+        left = set_aside(value, error.path, text, visited.count(error.path)) if len(visited) < most else value
         if left is value:
             return wrong or [error], None
         value = left
-        met.append(error.path)
+        visited.append(error.path)
         try:
             return wrong, decode_object(value, namespace, document, order)
         except DecodeError as following:

@@ -105,7 +105,7 @@ def _tree(text: str, line: int, places: bool) -> ComposedValue:
     except yaml.reader.ReaderError:
         raise _bad_character(text, line) from None
     except yaml.MarkedYAMLError as error:
-        words, mark = _told(error, text)
+        words, mark = _problem_of(error, text)
         raise BuildError(f"not YAML: {words}", *place_of(text, mark.index, line)) from None
 
 
@@ -121,7 +121,7 @@ def _bad_character(text: str, line: int) -> BuildError:
     return BuildError(f"not YAML: the character U+{ord(text[at]):04X} is not allowed", *place_of(text, at, line))
 
 
-def _told(error: Any, text: str) -> tuple[str, Any]:
+def _problem_of(error: Any, text: str) -> tuple[str, Any]:
     """Return the parser's refusal in plain words, and the mark of its position."""
     mark, opened = error.problem_mark, error.context_mark
     if mark is None:

@@ -129,21 +129,21 @@ class _Walk:
     def __init__(self, folder: str) -> None:
         self.tree = KustomizeTree(folder)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
-        self._met: set[tuple[str, int]] = set()
+        self._visited: set[tuple[str, int]] = set()
         self._found: dict[str, _Kustomization | str] = {}
         self._held = 0
         self._root = _repository_of(folder)
 
     def run(self) -> None:
         for real, shape in self.waiting:  # the list grows during the loop
-            if (real, id(shape)) in self._met:
+            if (real, id(shape)) in self._visited:
                 continue
-            self._met.add((real, id(shape)))
+            self._visited.add((real, id(shape)))
             known = self.kustomization(real)
             if not isinstance(known, _Kustomization):
                 continue
             here = _Here(self, known, real)
-            if len(self._met) > _MOST_FOLDERS:
+            if len(self._visited) > _MOST_FOLDERS:
                 here.refuse(f"builds on more than {_MOST_FOLDERS} folders", ())
                 break
             value = shape(known.value, (), here)
@@ -195,13 +195,16 @@ class _Walk:
 
 
 class _Here:
-    """Read what one kustomization names; record on the tree what prevents rendering."""
+    """Read what one kustomization names; record on the tree what prevents rendering.
 
-    def __init__(self, walk: _Walk, known: _Kustomization, real: str, told_at: Path | None = None) -> None:
+    Errors in a plugin's settings point to ``report_at``, the entry that names them.
+    """
+
+    def __init__(self, walk: _Walk, known: _Kustomization, real: str, report_at: Path | None = None) -> None:
         self._walk = walk
         self._known = known
         self._real = real
-        self._told_at = told_at
+        self._report_at = report_at
 
     def file(self, entry: str, where: Path) -> str:
         path = self._local(entry, where)
@@ -308,7 +311,7 @@ class _Here:
         path = os.path.normpath(os.path.join(self._real, entry))
         if path == real:
             return entry
-        if self._told_at is not None:
+        if self._report_at is not None:
             self._walk.tree.files[path] = self._walk.tree.files[real]
             return entry
         return os.path.relpath(real, self._real).replace(os.sep, "/")
@@ -328,8 +331,8 @@ class _Here:
     def _place(self, where: Path, key: bool = False) -> tuple[int, int]:
         from kubesched_lint.manifests.places import span_of
 
-        if self._told_at is not None:
-            where, key = self._told_at, False
+        if self._report_at is not None:
+            where, key = self._report_at, False
         span = span_of(text_to_read(self._known.data), 1, where, key=key)
         return span.line, span.column
 

@@ -107,7 +107,7 @@ class KustomizeRendering:
         for kustomization in self.kustomizations:
             for outer in fragments(kustomization.path, kustomization.text)[:1]:
                 for patch, target in self._listed(outer):
-                    if _is_meant(patch, target, document.kind, names):
+                    if _targets(patch, target, document.kind, names):
                         yield patch
 
     def _listed(self, outer: Fragment) -> Iterator[tuple[Fragment, Any]]:
@@ -159,7 +159,7 @@ def _is_part(place: tuple[Fragment, Path], value: Any) -> bool:
     return bool(written) and within(written, value)
 
 
-def _is_meant(patch: Fragment, target: Any, kind: str, names: set[str]) -> bool:
+def _targets(patch: Fragment, target: Any, kind: str, names: set[str]) -> bool:
     if not isinstance(target, dict):
         return patch.kind == kind and patch.name in names
     import re

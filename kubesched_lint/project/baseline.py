@@ -231,8 +231,8 @@ def _ordered(entries: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
     return tuple(sorted(entries, key=order))
 
 
-def told(held: ComparedReport, source: str) -> Iterator[str]:
-    """A note about entries that are gone, or nothing."""
+def gone_note(held: ComparedReport, source: str) -> Iterator[str]:
+    """Yield a note about entries that are gone, if there are any."""
     if held.gone:
         rules = sorted({entry.rule for entry in held.gone})
         many = f"{len(held.gone)} {plural(len(held.gone), 'entry no longer occurs', 'entries no longer occur')}"

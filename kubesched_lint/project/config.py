@@ -116,9 +116,9 @@ class ConfigError(Exception):
 
     def __init__(self, problems: Iterable[InputError]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(map(_told, self.problems)))
+        super().__init__("\n".join(map(_as_line, self.problems)))
 
 
-def _told(problem: InputError) -> str:
+def _as_line(problem: InputError) -> str:
     place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
     return f"{place}: {problem.message}"

@@ -37,8 +37,8 @@ def in_force(config: Config, values: Mapping[str, Given]) -> str:
     """The configuration and its weaker settings that no flag overrides; empty without a configuration."""
     if not config.file:
         return ""
-    said = "; ".join(_parts(config, values))
-    return f"{config.file} makes the gate weaker: {said}" if said else f"{config.file} makes nothing weaker"
+    weaker = "; ".join(_parts(config, values))
+    return f"{config.file} makes the gate weaker: {weaker}" if weaker else f"{config.file} makes nothing weaker"
 
 
 def _parts(config: Config, values: Mapping[str, Given]) -> Iterator[str]:

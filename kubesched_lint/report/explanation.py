@@ -36,7 +36,7 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     blocks.append(_outcome(found, palette, width))
     if any(node.scores for node in fitting):
         table = _rendered(_scores(found, groups), color)
-        blocks.append(table if _has_room(table, width) else "\n".join(_scores_told(found, each, palette, width)))
+        blocks.append(table if _has_room(table, width) else "\n".join(_score_lines(found, each, palette, width)))
         silent = [p for p in found.plugins if not any(node.scores.get(p) for node in fitting)]
         if silent:
             blocks[-1] += "\n" + palette.dim(f"0 for every node: {', '.join(silent)}")
@@ -46,7 +46,7 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     if refused:
         blocks.append(f"{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:")
         table = _rendered(_refusals(refused, groups), color)
-        blocks.append(table if _has_room(table, width) else "\n".join(_refusals_told(refused, each, palette, width)))
+        blocks.append(table if _has_room(table, width) else "\n".join(_refusal_lines(refused, each, palette, width)))
     return "\n\n".join(blocks)
 
 
@@ -140,7 +140,7 @@ def _cells(line: str) -> int:
     return Text.from_ansi(line).cell_len
 
 
-def _scores_told(found: Explanation, each: bool, palette: Palette, width: int) -> Iterator[str]:
+def _score_lines(found: Explanation, each: bool, palette: Palette, width: int) -> Iterator[str]:
     """The scores as a list for a narrow terminal: below each node its scores."""
     ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
     for nodes in _grouped(ranked, not each, lambda n: (tuple(n.scores.items()), n.may_win)):
@@ -151,7 +151,7 @@ def _scores_told(found: Explanation, each: bool, palette: Palette, width: int) -
         yield from (f"{_INDENT * 2}{text}" for text in wrapped(parts, max(width - 4, 24)))
 
 
-def _refusals_told(refused: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
+def _refusal_lines(refused: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
     """The nodes that do not fit as a list, grouped by equal obstacles."""
     for nodes in _grouped(refused, not each, lambda n: n.obstacles):
         for line in wrapped(_names([n.node for n in nodes], MANY), max(width - 2, 24)):
@@ -159,8 +159,8 @@ def _refusals_told(refused: Sequence[NodeVerdict], each: bool, palette: Palette,
         for obstacle in nodes[0].obstacles:
             evicting = "evicting pods might help" if obstacle.removable else "evicting pods cannot help"
             detail = f": {obstacle.detail}" if obstacle.detail else ""
-            said = f"{obstacle.plugin}: {obstacle.reason}{detail}; {evicting}"
-            yield from (f"{_INDENT * 2}{line}" for line in wrapped(said, max(width - 4, 24), 2))
+            text = f"{obstacle.plugin}: {obstacle.reason}{detail}; {evicting}"
+            yield from (f"{_INDENT * 2}{line}" for line in wrapped(text, max(width - 4, 24), 2))
 
 
 def _details(nodes: Sequence[NodeVerdict], number: int) -> str:

@@ -38,17 +38,17 @@ def render_text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Ite
 
 def _text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
-    told = False
+    has_lines = False
     for line in (*_problems(outcomes, paint), *_findings(outcomes, paint)):
-        told = True
+        has_lines = True
         yield f"{line}\n"
-    if told:
+    if has_lines:
         yield "\n"
     for rules, block in _tables(outcomes, context.width or _NARROW):
         yield from (f"{line}\n" for line in _table(rules, block, paint))
         yield "\n"
     yield from (
-        f"{visible(said)}\n" for said in dict.fromkeys(o.report.summary.configuration for o in outcomes) if said
+        f"{visible(text)}\n" for text in dict.fromkeys(o.report.summary.configuration for o in outcomes) if text
     )
     for outcome in outcomes:
         what = visible(outcome.report.summary.cluster or f"{outcome.path} cannot be read")

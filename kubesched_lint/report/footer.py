@@ -39,10 +39,10 @@ def suppressed(report: Report) -> tuple[int, int]:
 
 def verdict(report: Report) -> str:
     """``2 errors, 1 warning (3 suppressed, 1 known)``, or ``no findings``."""
-    said = [many(n, severity.word) for severity, n in counts(open_findings(report)).items() if n]
+    parts = [many(n, severity.word) for severity, n in counts(open_findings(report)).items() if n]
     waived, known = suppressed(report)
     aside = [f"{n} {word}" for n, word in ((waived, "suppressed"), (known, "known")) if n]
-    return (", ".join(said) or "no findings") + (f" ({', '.join(aside)})" if aside else "")
+    return (", ".join(parts) or "no findings") + (f" ({', '.join(aside)})" if aside else "")
 
 
 def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str, str]]:
@@ -118,8 +118,8 @@ def skip_counts(report: Report) -> Iterator[str]:
     lacking = [(reason, len(named)) for reason, named in _reasons(report) if named and _lacks(reason)]
     if lacking:
         needs = [(n, f"{plural(n, 'needs', 'need')} {_gist(_needed(reason))}") for reason, n in lacking]
-        told = f" {needs[0][1]}" if len(needs) == 1 else ": " + ", ".join(f"{n} {words}" for n, words in needs)
-        yield f"{many(sum(n for _, n in lacking), 'rule')}{told} (--verbose says more)"
+        needed = f" {needs[0][1]}" if len(needs) == 1 else ": " + ", ".join(f"{n} {words}" for n, words in needs)
+        yield f"{many(sum(n for _, n in lacking), 'rule')}{needed} (--verbose says more)"
     for reason, named in _reasons(report):
         if not named:
             yield reason

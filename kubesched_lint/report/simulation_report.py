@@ -27,9 +27,9 @@ def _lines(outlook: SimulationReport, palette: Palette, details: bool, room: int
     if details:
         yield from _how_to_read(outlook, palette, room)
         yield from behind(outlook, palette, room)
-    for told in outlook.skews:
+    for entry in outlook.skews:
         yield ""
-        yield from _skew(told.workload, told.skew)
+        yield from _skew(entry.workload, entry.skew)
     if outlook.before is not None and outlook.after is not None:
         yield ""
         yield from _pictures(outlook, palette, room)
@@ -131,7 +131,7 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         )
     if any(c.text.endswith(" *") for c in cells):
         yield "*", "depends on an assumption about the pod's volumes or classes, listed below"
-    said = {_bare(c.text).partition(" (")[0].partition(",")[0] for c in cells}
+    shown = {_bare(c.text).partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
         further = any("--states" in m for c in cells for m in c.missing)
         more = "; a larger --states lets the search go further, and takes longer" if further else ""
@@ -140,7 +140,7 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     if hanging is not None:
         yield _bare(hanging), _BY_SCORES
     for text, meaning in _WORDS:
-        if text in said:
+        if text in shown:
             yield text, meaning
     why = " ".join(f"{c.why} {' '.join(c.missing)}" for c in cells if needs_a_word(c))
     if "counting" in why:

@@ -96,7 +96,7 @@ def examples(card: Card) -> tuple[Example, ...]:
     """All runnable examples of a card in order. Raises CardError for an invalid fence."""
     found: list[Example] = []
     cluster: Fence | None = None
-    told: tuple[ExpectedFinding, ...] = ()
+    cluster_marks: tuple[ExpectedFinding, ...] = ()
     setting = ExampleOptions()
     for fence in card.fences:
         if not fence.closed:
@@ -105,8 +105,8 @@ def examples(card: Card) -> tuple[Example, ...]:
             continue
         words = fence.info[1:]
         if words[:1] == ("cluster",):
-            told = tuple(_marks(card, fence, CLUSTER))
-            if told and card.front.value.get("each") != "node":
+            cluster_marks = tuple(_marks(card, fence, CLUSTER))
+            if cluster_marks and card.front.value.get("each") != "node":
                 raise CardError(card.path, fence.line, "marks belong into manifests, not into the cluster")
             cluster, setting = fence, _setting(card, fence, words[1:], ExampleOptions())
         elif words[:1] == ("fragment",):
@@ -119,7 +119,7 @@ def examples(card: Card) -> tuple[Example, ...]:
                     card.path,
                     fence.line,
                     manifest=_MARK.sub("", fence.text),
-                    marks=(*_marks(card, fence), *(told if given else ())),
+                    marks=(*_marks(card, fence), *(cluster_marks if given else ())),
                     cluster=_MARK.sub("", given.text) if given else None,
                     cluster_line=given.line if given else 0,
                     setting=_setting(card, fence, [w for w in words if w != "no-cluster"], setting),
@@ -172,14 +172,14 @@ def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[Card
     unmet = sorted((m for m in example.marks if m.kind != "related"), key=lambda m: -len(m.text))
     surprises: list[Finding] = []
     for finding in findings:
-        met = next((m for m in unmet if _meets(finding, m)), None)
-        if met is None:
+        matched = next((m for m in unmet if _meets(finding, m)), None)
+        if matched is None:
             surprises.append(finding)
         else:
-            unmet.remove(met)
+            unmet.remove(matched)
     for mark in sorted(unmet, key=lambda m: m.line):
         elsewhere = [f for f in surprises if f.rule == mark.rule]
-        told = "".join(
+        others = "".join(
             f"\n    found at line {_card_line(example, f.location)}{_severity_of(f, mark)}: {f.message}"
             for f in elsewhere
         )
@@ -188,7 +188,7 @@ def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[Card
             example.path,
             example.line_of(mark.path, mark.line),
             f"no {mark.severity or 'finding'} of {mark.rule} here {wanted}".rstrip()
-            + (told or "; it found nothing else either"),
+            + (others or "; it found nothing else either"),
         )
     for finding in surprises:
         if finding.rule == example.slug:
@@ -219,11 +219,11 @@ def _missing_related(example: Example, own: Iterable[Finding]) -> Iterator[CardE
         if mark.kind == "related" and not any(
             r.location.span.line == mark.line and mark.text in r.label for r in places
         ):
-            told = ", ".join(f"line {_card_line(example, r.location)} `{r.label}`" for r in places) or "none"
+            labels = ", ".join(f"line {_card_line(example, r.location)} `{r.label}`" for r in places) or "none"
             yield CardError(
                 example.path,
                 example.line_of(MANIFEST, mark.line),
-                f"no related place here with `{mark.text}` in its label; there are: {told}",
+                f"no related place here with `{mark.text}` in its label; there are: {labels}",
             )
 
 

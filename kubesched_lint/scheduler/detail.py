@@ -130,7 +130,7 @@ class Details:
                 held = sum(1 << c.number for c in holders.classes)
                 where = self._whom(held, holders.term.topology_key, position)
                 if where:
-                    return f"the anti-affinity of {where} selects {_told(holders.term)}"
+                    return f"the anti-affinity of {where} selects {_selected(holders.term)}"
         return ""
 
     def _unattracted(self, position: int) -> str:
@@ -141,7 +141,7 @@ class Details:
                 return f"the node has no label {term.topology_key}"
         for term in pod.required_affinity:
             if not self._whom(pods.selected_classes(term, pod.namespace, state), term.topology_key, position):
-                return f"no pods with {_told(term)} are in {term.topology_key}={labels[term.topology_key]}"
+                return f"no pods with {_selected(term)} are in {term.topology_key}={labels[term.topology_key]}"
         return "no pods that match all its terms are in its domains"
 
     def _whom(self, classes: ClassSet, key: str, position: int) -> str:
@@ -183,5 +183,5 @@ def _skewed(constraint: SpreadConstraint, spread: _Spread, value: str, here: int
     return f"{with_it}, the emptiest {key}={spread.emptiest} holds {spread.least}, maxSkew is {constraint.max_skew}"
 
 
-def _told(term: PodAffinityTerm) -> str:
+def _selected(term: PodAffinityTerm) -> str:
     return str(term.selector) if term.selector is not None else "nothing (its labelSelector is null)"

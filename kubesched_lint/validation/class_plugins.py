@@ -27,14 +27,14 @@ def no_priority_class(name: str) -> str:
 
 def other_priority(written: object, computed: int) -> str:
     """Return the refusal of a priority that differs from the class's."""
-    said = f"the integer value of priority ({written}) must not be provided in pod spec"
-    return f"{said}; priority admission controller computed {computed} from the given PriorityClass name"
+    text = f"the integer value of priority ({written}) must not be provided in pod spec"
+    return f"{text}; priority admission controller computed {computed} from the given PriorityClass name"
 
 
 def other_policy(written: str, computed: str) -> str:
     """Return the refusal of a preemptionPolicy that differs from the class's."""
-    said = f"the string value of PreemptionPolicy ({written}) must not be provided in pod spec"
-    return f"{said}; priority admission controller computed {computed} from the given PriorityClass name"
+    text = f"the string value of PreemptionPolicy ({written}) must not be provided in pod spec"
+    return f"{text}; priority admission controller computed {computed} from the given PriorityClass name"
 
 
 def no_runtime_class(name: str) -> str:

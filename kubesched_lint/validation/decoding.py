@@ -209,7 +209,9 @@ def _struct(value: dict[Any, Any], type_name: str, path: Path, stack: tuple[str,
         code = known.get(name)
         if code is None:
             at = _strict_path(path, name)
-            state.unknown.append(Cause(at, "", f"unknown field {quoted(at)}", (*path, key), _meant(name, known, value)))
+            state.unknown.append(
+                Cause(at, "", f"unknown field {quoted(at)}", (*path, key), _nearest_field(name, known, value))
+            )
             continue
         found = _decode(item, code, (*path, key), (*stack, name), owner, state)
         if found is not None:
@@ -295,11 +297,8 @@ def _strict_path(path: Path, name: str) -> str:
     return f"{text}.{name}" if text else name
 
 
-def _meant(name: str, known: dict[str, str], siblings: dict[Any, Any]) -> str:
-    """Return the field of this type that was probably meant: in another case, or with a small misspelling.
-
-    Else empty.
-    """
+def _nearest_field(name: str, known: dict[str, str], siblings: dict[Any, Any]) -> str:
+    """Return the field of this type with the same name in another case, or else a similar name; empty without any."""
     lowered = name.lower()
     for candidate in known:
         if candidate.lower() == lowered:

@@ -1,4 +1,4 @@
-"""All refusals of the API server, also those after the first wrong type, at which its decoder stops."""
+"""All refusals of the API server, also those after the first wrong type, where its decoder stops."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def _further(obj: dict[Any, Any], verdict: ApiServerAnswer, version: str) -> Ite
     Rules are checked only for values that decode.
     """
     value = obj
-    told = {cause.path for cause in verdict.causes}
-    met: list[Path] = []
+    reported = {cause.path for cause in verdict.causes}
+    visited: list[Path] = []
     most = affordable(value)
-    while len(met) < most and not any(cause.message.startswith("unknown field ") for cause in verdict.causes):
+    while len(visited) < most and not any(cause.message.startswith("unknown field ") for cause in verdict.causes):
         path = verdict.causes[0].path
-        left = set_aside(value, path, times=met.count(path))
+        left = set_aside(value, path, times=visited.count(path))
         if left is value:
             return
         value = left
-        met.append(path)
+        visited.append(path)
         verdict = validate(value, version=version)
         if verdict.code != _UNDECODED:
             return
         for cause in verdict.causes:
-            if cause.path not in told:
-                told.add(cause.path)
+            if cause.path not in reported:
+                reported.add(cause.path)
                 yield cause, verdict
 
 

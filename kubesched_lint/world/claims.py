@@ -40,7 +40,7 @@ def _claims_by_name(world: World) -> Mapping[tuple[str, str], Claim]:
 def known_ordinals(it: Member) -> list[int]:
     """Return the ordinals of a StatefulSet that have a claim, or a volume reserved for one.
 
-    Nothing is known of the other ordinals, of which there may be billions.
+    Nothing is known about the other ordinals; there may be billions.
     """
     home, most = it.workload.namespace, it.replicas
     names = {claim.name for claim in _claims(it.world) if claim.namespace == home}

@@ -104,7 +104,7 @@ class World:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """The kinds of which the manifests or the cluster hold an object."""
+        """The kinds of all objects in the manifests and the cluster."""
         ours = kinds_in(self.manifests)
         return ours if self.cluster is None else ours | kinds_in(self.cluster.inventory)
 

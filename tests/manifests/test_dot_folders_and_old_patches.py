@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import lint
-from kubesched_lint.analysis.well_known import TAINTS, meant_taint
+from kubesched_lint.analysis.well_known import TAINTS, corrected_taint
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import InputFile
@@ -52,8 +52,8 @@ def test_a_file_that_a_kustomization_lists_as_a_patch_is_no_object(tmp_path: Pat
 
 
 def test_only_slips_in_the_domains_of_kubernetes_are_taken_for_its_taints() -> None:
-    assert meant_taint("node-role.kubernetes.io/controlplane") == "node-role.kubernetes.io/control-plane"
-    assert meant_taint("node.kubernetes.io/notready") == "node.kubernetes.io/not-ready"
+    assert corrected_taint("node-role.kubernetes.io/controlplane") == "node-role.kubernetes.io/control-plane"
+    assert corrected_taint("node.kubernetes.io/notready") == "node.kubernetes.io/not-ready"
     others = ("infra", "worker", "etcd", "edge", "gpu", "compute", "storage")
-    assert not any(meant_taint(f"node-role.kubernetes.io/{name}") for name in others)
-    assert not any(map(meant_taint, (*TAINTS, "", "dedicated", "example.com/control-plane")))
+    assert not any(corrected_taint(f"node-role.kubernetes.io/{name}") for name in others)
+    assert not any(map(corrected_taint, (*TAINTS, "", "dedicated", "example.com/control-plane")))

@@ -87,10 +87,10 @@ def _load(settings: Any, context: str | None, say: Say) -> _Source:
     user = files.config["users"].get_with_name(chosen["user"], safe=True) if chosen.get("user") else None
     if user is not None and user.value.get("user"):
         plugin = _say_of_credentials(user.value["user"], one_line(user.path), say)
-    with _logged() as said:
+    with _logged() as messages:
         loader.load_and_set(settings)
-    if said and plugin and not settings.api_key and not settings.cert_file:
-        raise CaptureError(f"{plugin} gives no credentials: {one_line(said[-1])}")
+    if messages and plugin and not settings.api_key and not settings.cert_file:
+        raise CaptureError(f"{plugin} gives no credentials: {one_line(messages[-1])}")
     cluster = files.config["clusters"].get_with_name(chosen["cluster"])
     return _Source(cluster.path, own_proxy="proxy-url" in cluster.value["cluster"])
 
@@ -157,16 +157,16 @@ def _logged() -> Iterator[list[str]]:
     """Collect the client's log lines: it logs the messages of credential plugins there."""
     import logging
 
-    said: list[str] = []
+    messages: list[str] = []
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
+            messages.append(record.getMessage())
 
     listener, root = Listener(), logging.getLogger()
     root.addHandler(listener)
     try:
-        yield said
+        yield messages
     finally:
         root.removeHandler(listener)
 

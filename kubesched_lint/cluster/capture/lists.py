@@ -168,7 +168,7 @@ class _Tokens:
     """The continue tokens of one list: no token may repeat, and their number is limited."""
 
     def __init__(self) -> None:
-        self._met: set[str] = set()
+        self._seen: set[str] = set()
         self._last = ""
 
     def query(self) -> dict[str, str]:
@@ -176,14 +176,14 @@ class _Tokens:
 
     def take(self, token: str) -> bool:
         """Return whether there is another page. Raises Unavailable for a list that does not end."""
-        if token in self._met:
+        if token in self._seen:
             raise Unavailable("the server sends the same continue token twice", failed=True)
         if len(token) > _LONGEST_TOKEN:
             raise Unavailable(f"the server sends a continue token of {len(token):,} characters", failed=True)
-        if len(self._met) + 1 >= _MOST_PAGES and token:
+        if len(self._seen) + 1 >= _MOST_PAGES and token:
             raise Unavailable(f"the list has more than {_MOST_PAGES:,} pages", failed=True)
         if token:
-            self._met.add(token)
+            self._seen.add(token)
         self._last = token
         return bool(token)
 

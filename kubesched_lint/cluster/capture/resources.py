@@ -79,7 +79,7 @@ def _job(job: p.KeptWorkload) -> bool:
 
 
 def _cut_volumes(spec: p.PodSpec) -> None:
-    """Remove the volumes of which no field is kept: config maps, secrets and tokens, with their names."""
+    """Remove volumes without a kept field: config maps, secrets and tokens, with their names."""
     if spec.volumes:
         spec.volumes = [v for v in spec.volumes if v != p.Volume(name=v.name)] or None
 

@@ -161,8 +161,8 @@ def _found(
     if resource.optional and set(others) <= set(resource.versions):
         return []
     known = " or ".join(map(resource.api_version, resource.versions))
-    told = [v if _API_VERSION.fullmatch(v) else "an odd one" for v in others[:9]]
-    raise Unavailable(f"not served as {known}" + (f", only as {', '.join(told)}" if told else ""))
+    listed = [v if _API_VERSION.fullmatch(v) else "an odd one" for v in others[:9]]
+    raise Unavailable(f"not served as {known}" + (f", only as {', '.join(listed)}" if listed else ""))
 
 
 class _Version(msgspec.Struct):

@@ -38,8 +38,8 @@ _MOST_NAMED = 3
 class Request:
     """What to read.
 
-    ``changed`` names a commit: only findings that a change since then touches are told. ``baseline`` names a file:
-    findings that it holds are known.
+    ``changed`` names a commit: the report has only findings that a change since then touches. ``baseline`` names
+    a file: findings that it holds are known.
     """
 
     paths: tuple[str, ...]
@@ -52,7 +52,7 @@ class Request:
     """Whether kustomizations and charts are rendered where a tool for it is there."""
     progress: Progress | None = None
     cache: bool = False
-    """Whether the report of an earlier run that read the very same may be told again, and this one kept."""
+    """Whether the run may repeat the report of an earlier run that read the same input, and keep its own."""
     baseline: str | None = None
     jobs: int = 1
     """Processes that may read and judge at the same time, this one included."""
@@ -170,8 +170,8 @@ def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | No
 
     judges = (request.config_file, request.cluster, request.baseline)
     edited = () if changes is None else edited_by(changes, judges)
-    said = line(request.configuration, judged, request.baseline, edited)
-    return replace(report, summary=replace(report.summary, configuration=said))
+    configuration = line(request.configuration, judged, request.baseline, edited)
+    return replace(report, summary=replace(report.summary, configuration=configuration))
 
 
 def _noting_fixes(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
@@ -252,10 +252,10 @@ def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> 
     if manifests.skipped:
         first = manifests.skipped[0]
         return InputError(first.path, f"nothing was checked: {first.reason}", first.line)
-    told = next(filter(tells_cluster, manifests.unread), None)
-    if told is not None:
-        message = f"no manifests, only a cluster ({told.kind}): nothing was checked. Use --cluster for a cluster"
-        return InputError(told.path, message, told.line)
+    found = next(filter(tells_cluster, manifests.unread), None)
+    if found is not None:
+        message = f"no manifests, only a cluster ({found.kind}): nothing was checked. Use --cluster for a cluster"
+        return InputError(found.path, message, found.line)
     if any(unread.kind for unread in manifests.unread):
         return InputError(where, "only a kustomization that is not rendered: nothing was checked")
     if options.exclude.patterns and _are_excluded(paths, options):
@@ -285,7 +285,7 @@ def _known(
     report: Report, entries: tuple[KnownFinding, ...], material: Inputs, rulebook: Rulebook
 ) -> tuple[Report, tuple[KnownFinding, ...]]:
     """(report with known findings marked, entries that are gone); with input errors, no entry counts as gone."""
-    from kubesched_lint.project.baseline import held_against, told
+    from kubesched_lint.project.baseline import gone_note, held_against
 
     options, path = material.options, material.request.baseline or ""
     rules = rulebook.select(options.profile, options.select, options.ignore)
@@ -295,7 +295,7 @@ def _known(
         return {ref_of(document, options.namespace) for document in material.manifests.documents}
 
     held = held_against(report, entries, source=path, ran=() if report.errors else ran, objects=objects)
-    summary = replace(held.report.summary, notes=(*held.report.summary.notes, *told(held, path)))
+    summary = replace(held.report.summary, notes=(*held.report.summary.notes, *gone_note(held, path)))
     return replace(held.report, summary=summary), held.gone
 
 

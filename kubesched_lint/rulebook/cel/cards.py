@@ -85,10 +85,10 @@ def _step(text: str) -> str | int:
     return text if number is None else number
 
 
-def _implied(card: Card, told: set[str]) -> Mapping[str, str]:
+def _implied(card: Card, explicit: set[str]) -> Mapping[str, str]:
     """Placeholder → expression, for placeholders that are facts of the thing and not under ``values``."""
     fields = shown_fields(str(card.front.value.get("each", "workload")))
-    return {name: fields[name] for name in _asked(card) if name in fields and name not in told}
+    return {name: fields[name] for name in _asked(card) if name in fields and name not in explicit}
 
 
 def _asked(card: Card) -> Iterator[str]:

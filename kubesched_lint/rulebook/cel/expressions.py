@@ -112,13 +112,13 @@ class _Compiled:
         self._values = {name: self._value(text, ("values", name)) for name, text in texts.values.items()}
         if texts.put:
             self._values[_PUT] = self._value(texts.put, ("put",))
-        asked, told = [self._where] if self._where else [], list(self._values.values())
-        self.uses = _joined([*asked, self._require, *told])
+        asked, to_show = [self._where] if self._where else [], list(self._values.values())
+        self.uses = _joined([*asked, self._require, *to_show])
         self._evidence = _evidence(texts)
         # Only facts that an expression reads are built: the others would take most of the time.
         self._to_pick = _look(each, asked)
         self._to_judge = _look(each, [self._require])
-        self._to_tell = _look(each, told)
+        self._to_show = _look(each, to_show)
 
     def needs(self) -> Iterator[tuple[str, str]]:
         """Yield (need, fact) for each need that the card must list and the fact that requires it."""
@@ -143,7 +143,7 @@ class _Compiled:
             if self._where is not None and not self._where(self._bound(self._to_pick, place, view, bare)):
                 continue
             if not self._require(self._bound(self._to_judge, place, view, bare)):
-                shown = self._bound(self._to_tell, place, view, bare) if self._values else None
+                shown = self._bound(self._to_show, place, view, bare) if self._values else None
                 values = {name: value(shown) for name, value in self._values.items()}
                 yield Hazard(
                     at=self._blamed(place, view),

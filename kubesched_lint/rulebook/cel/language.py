@@ -85,10 +85,10 @@ class CelExpression:
         except RuntimeError as error:
             if "Iteration budget exceeded" in str(error):
                 raise self._failed(f"its loops take more than {MOST_TURNS:,} turns") from None
-            raise self._failed(_told(str(error))) from None
+            raise self._failed(_explained(str(error))) from None
         plain = value.plain_value()
         if plain is not True and plain is not False and value.type() == _types().ERROR:
-            raise self._failed(_told(str(plain)))
+            raise self._failed(_explained(str(plain)))
         return plain
 
 
@@ -127,13 +127,13 @@ class Language:
         """Return an activation: variables and ``params.…`` with their values, for any number of expressions."""
         return self._runner.Activation(values)
 
-    def _fault(self, said: str) -> ExpressionError:
+    def _fault(self, error: str) -> ExpressionError:
         """Parse cel-cpp's error: ``INVALID_ARGUMENT: ERROR: <input>:1:9: undefined field …``, then a caret line."""
         import re
 
-        found = re.search(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)", said)
+        found = re.search(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)", error)
         if found is None:
-            return ExpressionError(said.splitlines()[0] if said else "it cannot be read")
+            return ExpressionError(error.splitlines()[0] if error else "it cannot be read")
         line, column, text = max(int(found[1]), 0), max(int(found[2]), 0), found[3].removesuffix(" [INVALID_ARGUMENT]")
         field = re.match(r"undefined field '([^']*)' not found in struct '[^'.]*\.(\w+)'", text)
         name = re.match(r"undeclared reference to '([^']*)'", text)
@@ -188,8 +188,8 @@ def _always_there(struct: str, field: str, text: str, at: int) -> ExpressionErro
     )
 
 
-def _told(error: str) -> str:
-    """A runtime error without its code, with advice for the usual one."""
+def _explained(error: str) -> str:
+    """Return a runtime error without its code, with advice for the usual one."""
     text = error.partition(": ")[2] or error
     if text.startswith("Key not found in map : "):
         key = text.removeprefix("Key not found in map : ")

@@ -62,13 +62,14 @@ def facts(cloud: Json, group: Json, zone: str, index: int, number: int) -> dict[
     """Return what templates may name; ``number`` counts the nodes of the cluster, ``index`` those of the group."""
     machine = cloud["machines"][group["machine"]]
     family, _, size = group["machine"].partition(".")
+    sold = 1 << (machine["memory"] // KIB_OF_GIB).bit_length()  # GiB; the kernel keeps a part of them
     known = {
         "arch": machine.get("arch", "amd64"),
         "category": family[0],
         "cpu": str(machine["cpu"]),
         "family": family,
         "generation": "".join(filter(str.isdigit, family))[:1],
-        "gib": str(round(machine["memory"] / KIB_OF_GIB)),
+        "gib": str(sold),
         "group": group["name"],
         "host": str(10 + 7 * number),
         "id": digest(f"{cloud['name']}/{number}", 17),
@@ -76,7 +77,7 @@ def facts(cloud: Json, group: Json, zone: str, index: int, number: int) -> dict[
         "letter": zone[-1],
         "machine": group["machine"],
         "nth": str(1 + cloud["zones"].index(zone)),
-        "mib": str(round(machine["memory"] / KIB_OF_GIB) * 1024),
+        "mib": str(sold * 1024),
         "region": cloud["region"],
         "short": digest(f"{cloud['name']}/{group['name']}/{index}", 5),
         "size": size,

@@ -54,6 +54,22 @@ def test_nodes_are_few_named_once_in_three_zones(cloud: str) -> None:
     assert all(TELLS[cloud] in node["metadata"]["labels"] for node in workers)
 
 
+@pytest.mark.parametrize(
+    ("cloud", "key"),
+    [
+        ("karpenter", "karpenter.k8s.aws"),
+        ("karpenter-nodepools", "karpenter.k8s.aws"),
+        ("eks-auto", "eks.amazonaws.com"),
+    ],
+)
+def test_karpenter_labels_a_machine_with_the_memory_that_aws_sells(cloud: str, key: str) -> None:
+    sold = {"m6i.xlarge": "16384", "r6i.2xlarge": "65536", "c6i.xlarge": "8192"}
+    labels = [node["metadata"]["labels"] for node in nodes_of(cloud)]
+    told = {(each["node.kubernetes.io/instance-type"], each[f"{key}/instance-memory"]) for each in labels}
+    assert len(told) > 1
+    assert told <= sold.items()
+
+
 SCALED = ("aks", "eks", "gke", "kops", "openshift")
 
 

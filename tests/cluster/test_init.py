@@ -247,3 +247,54 @@ def test_without_kubectl_it_says_what_to_give(terminal: Any) -> None:
     done = terminal()
     assert done.returncode == 2
     assert "kubectl is not on the PATH" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [("y", "nodeGroups: complete"), ("n", "nodeGroups: open")],
+)
+def test_a_person_at_a_terminal_is_asked_about_node_groups(tmp_path: Path, answer: str, written: str) -> None:
+    labels = {"eks.amazonaws.com/nodegroup": "general"}
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "Node", "metadata": {"name": "a", "labels": labels}}))
+    done, seen = _at_a_terminal(tmp_path / "nodes.json", f"{answer}\n")
+    assert done.returncode == 0
+    assert f"\n{written}\n" in done.stdout
+    assert "an EKS managed node group" in seen
+    assert "Does every node group of this cluster have a node now?" in seen
+
+
+def test_nobody_is_asked_about_nodes_of_no_group(tmp_path: Path) -> None:
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "Node", "metadata": {"name": "a"}}))
+    done, seen = _at_a_terminal(tmp_path / "nodes.json", "")
+    assert (done.returncode, seen) == (0, "")
+    assert "nodeGroups" not in done.stdout
+
+
+def _at_a_terminal(nodes: Path, typed: str) -> tuple[subprocess.CompletedProcess[str], str]:
+    """Run ``init`` with a terminal for input and errors; return its result, and what the terminal shows."""
+    pty = pytest.importorskip("pty")
+    controller, terminal = pty.openpty()
+    try:
+        os.write(controller, typed.encode())
+        done = subprocess.run(
+            [sys.executable, "-c", "from kubesched_lint.cli.init import app; app()", str(nodes)],
+            stdin=terminal,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return done, _shown_by(controller)
+    finally:
+        os.close(controller)
+        os.close(terminal)
+
+
+def _shown_by(controller: int) -> str:
+    """Return what a terminal shows: the echo of what was typed, and what programs wrote."""
+    os.set_blocking(controller, False)
+    try:
+        return os.read(controller, 65_536).decode()
+    except BlockingIOError:
+        return ""

@@ -45,7 +45,7 @@ def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
     if it.workload.held or _takes_over(running):
         return True
     changed = it.template_changed
-    if changed is None and any(_tells_a_change(it.workload.pod, bound.pod) for bound in running[-1:]):
+    if changed is None and any(_shows_change(it.workload.pod, bound.pod) for bound in running[-1:]):
         return True
     if changed is False and not runs_newest(it.workload, running, it.world.cluster):
         return True
@@ -67,8 +67,8 @@ def stays(it: Member, running: Sequence[BoundPod]) -> bool:
     return not replaces or not changes(it, running)
 
 
-def _tells_a_change(written: Pod, running: Pod) -> bool:
-    """Whether a running pod lacks something that the written template sets, so that it must be of another one."""
+def _shows_change(written: Pod, running: Pod) -> bool:
+    """Return whether a running pod lacks something that the written template sets: then it is of another template."""
     return (
         not written.labels.items() <= running.labels.items()
         or not written.node_selector.items() <= running.node_selector.items()

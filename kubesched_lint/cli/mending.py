@@ -53,7 +53,7 @@ def _shown(run: LintRun, mended: Mended) -> LintRun:
     """Print the diff. Return the run with the fixes in its findings."""
     for sheet in mended.sheets:
         _print(sheet)
-    _tell("would fix", mended)
+    _report("would fix", mended)
     findings = (
         replace(finding, fixes=(mended.fixes[placed(finding)],)) if placed(finding) in mended.fixes else finding
         for finding in run.report.findings
@@ -73,7 +73,7 @@ def _written(run: LintRun, mended: Mended, again: Callable[[], LintRun]) -> tupl
     if failed:
         tell(f"{len(mended.sheets) - failed} of {len(mended.sheets)} files written")
     else:
-        _tell("fixed", mended)
+        _report("fixed", mended)
     return (again() if mended.sheets else run), (2 if failed else 0)
 
 
@@ -89,7 +89,7 @@ def _print(sheet: OpenFile) -> None:
     write_bytes(line.encode("utf-8", "surrogateescape") for line in lines)
 
 
-def _tell(verb: str, mended: Mended) -> None:
+def _report(verb: str, mended: Mended) -> None:
     for words in mended.refused:
         tell(f"note: {words}")
     if not mended.findings:

@@ -61,7 +61,7 @@ _OF_CLUSTERS = frozenset({"ClusterSketch", "Node"})
 """Kinds that describe a cluster and are not applied."""
 
 
-def tells_cluster(unread: Unread) -> bool:
+def describes_cluster(unread: Unread) -> bool:
     return unread.kind in _OF_CLUSTERS
 
 
@@ -93,7 +93,7 @@ def _is_applied(unread: Unread) -> bool:
     """Whether somebody would apply the object; not so for a kustomization that could not be rendered."""
     return (
         bool(unread.kind)
-        and not tells_cluster(unread)
+        and not describes_cluster(unread)
         and not unread.api_version.startswith("kustomize.config.k8s.io/")
     )
 

@@ -47,7 +47,7 @@ class Details:
         self._hard = [c for c in pod.spread if c.is_hard]
         self._spreads: list[_Spread] = []
         self._standing: dict[tuple[ClassSet, str, str], str] = {}
-        self._tell: Mapping[str, Callable[[str, int], str]] = {
+        self._writers: Mapping[str, Callable[[str, int], str]] = {
             TaintToleration.NAME: self._taint,
             NodeAffinity.NAME: self._labels,
             NodeResourcesFit.NAME: self._resources,
@@ -57,8 +57,8 @@ class Details:
 
     def of(self, rejection: Rejection, position: int) -> str:
         """Return the details of the rejection of the node at ``position``; empty if there are none."""
-        tell = self._tell.get(rejection.plugin)
-        return tell(rejection.reason, position) if tell else ""
+        writer = self._writers.get(rejection.plugin)
+        return writer(rejection.reason, position) if writer else ""
 
     def _taint(self, reason: str, position: int) -> str:
         comparison = has(self._state.kubernetes_version, TOLERATION_COMPARISON)

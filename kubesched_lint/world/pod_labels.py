@@ -147,14 +147,12 @@ def standing_for_all(pod: Pod, workload: Workload, replicas: int, read: frozense
     return replace(
         pod,
         varying=varying,
-        required_anti_affinity=tuple(t for t in pod.required_anti_affinity if not _tells_apart(t, apart)),
-        spread=tuple(
-            replace(c, selector=None, match_label_keys=()) if _tells_apart(c, apart) else c for c in pod.spread
-        ),
+        required_anti_affinity=tuple(t for t in pod.required_anti_affinity if not _reads_any(t, apart)),
+        spread=tuple(replace(c, selector=None, match_label_keys=()) if _reads_any(c, apart) else c for c in pod.spread),
     )
 
 
-def _tells_apart(term: PodAffinityTerm | SpreadConstraint, labels: frozenset[str]) -> bool:
+def _reads_any(term: PodAffinityTerm | SpreadConstraint, labels: frozenset[str]) -> bool:
     asked = {r.key for r in term.selector.requirements} if term.selector is not None else set()
     keys = (*term.match_label_keys, *(term.mismatch_label_keys if isinstance(term, PodAffinityTerm) else ()))
     return not labels.isdisjoint((*asked, *keys))

@@ -13,7 +13,7 @@ from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of, tells_cluster
+from kubesched_lint.linter.reading import ManifestSet, describes_cluster, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
@@ -252,7 +252,7 @@ def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> 
     if manifests.skipped:
         first = manifests.skipped[0]
         return InputError(first.path, f"nothing was checked: {first.reason}", first.line)
-    found = next(filter(tells_cluster, manifests.unread), None)
+    found = next(filter(describes_cluster, manifests.unread), None)
     if found is not None:
         message = f"no manifests, only a cluster ({found.kind}): nothing was checked. Use --cluster for a cluster"
         return InputError(found.path, message, found.line)

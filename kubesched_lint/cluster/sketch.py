@@ -133,9 +133,10 @@ def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, 
     images = _images(entry, here)
     features = texts(entry, "declaredFeatures", here)
     for zone, count in zones.items():
+        shared = filled(written, base, zone, {} if zone is None else of_zones.get(zone, {}))
         for number in range(1, count + 1):
             name = node_name(base, zone, number, count, len(zones))
-            labels = filled(written, name, zone, {} if zone is None else of_zones.get(zone, {}))
+            labels = shared if HOSTNAME in written else {**shared, HOSTNAME: name}  # nothing follows from it
             maker = maker_of(labels, {})
             if elastic is not None:
                 maker = Maker("the sketch says so", maker.group if maker else f"sketch={base}") if elastic else None

@@ -67,3 +67,16 @@ def test_a_sketch_leaves_out_what_is_kept() -> None:
     assert "beta.kubernetes.io" not in written
     (node,) = cluster(written).inventory.nodes
     assert node.labels.items() >= {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "arm64"}.items()
+
+
+def test_what_follows_is_asked_once_for_each_zone_of_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kubesched_lint.cluster import sketch
+    from kubesched_lint.cluster.read import cluster_from
+
+    asked: list[object] = []
+    monkeypatch.setattr(sketch, "following", lambda labels: asked.append(labels) or {})
+    text = b"{apiVersion: kubesched-lint/v1, kind: ClusterSketch, nodes: [{name: w, count: 100, zones: [a, b]}]}"
+    assert len(cluster_from([("c.yaml", text)], "c.yaml").inventory.nodes) == 200
+    assert len(asked) == 2
+    cluster_from([("n.json", b'{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}}')], "n.json")
+    assert len(asked) == 2, "real nodes have their labels"

@@ -170,9 +170,9 @@ def test_what_the_caller_gets_wrong_is_raised(cluster: Cluster) -> None:
 
 
 def test_a_simulation_tells_each_event(cluster: Cluster) -> None:
-    told = simulate(text=MANIFEST, cluster=cluster, events=["deploy", "zone-loss"])
-    assert isinstance(told, Simulation)
-    deploy, loss = told.of("Deployment shop/web")
+    simulation = simulate(text=MANIFEST, cluster=cluster, events=["deploy", "zone-loss"])
+    assert isinstance(simulation, Simulation)
+    deploy, loss = simulation.of("Deployment shop/web")
     assert (deploy.event, deploy.verdict, deploy.wanted, deploy.bound, deploy.proven) == (
         "deploy",
         "bad",
@@ -183,7 +183,7 @@ def test_a_simulation_tells_each_event(cluster: Cluster) -> None:
     assert deploy.location is not None
     assert deploy.location.span.line == 14
     assert (loss.event, loss.bound) == ("zone-loss", (2, 2))
-    assert told.of("Deployment shop/other") == ()
+    assert simulation.of("Deployment shop/other") == ()
     with pytest.raises(ValueError, match="unknown event"):
         simulate(text=MANIFEST, cluster=cluster, events=["doomsday"])
 

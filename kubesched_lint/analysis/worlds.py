@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kubesched_lint.cluster.elastic import COMPLETE
 from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
@@ -65,14 +66,15 @@ def surviving(
 
 @once_per_world
 def with_groups(world: World) -> World | None:
-    """The world with the node groups that only nodes show as pools; None if there are none.
+    """The world with the node groups that only nodes show as pools; None if there are none and may be others.
 
     These are all node groups only if ``cluster.has_all_groups``.
     """
-    groups = () if world.cluster is None else world.cluster.groups_beside(world.manifests.node_pools)
-    if world.cluster is None or not groups:
+    cluster = world.cluster
+    groups = () if cluster is None else cluster.groups_beside(world.manifests.node_pools)
+    if cluster is None or cluster.grown or not (groups or cluster.node_groups == COMPLETE):
         return None
-    return world.on(replace(world.cluster.with_pools(groups), pools_written=True, node_groups=""))
+    return world.on(replace(cluster.with_pools(groups), grown=True, node_groups=""))
 
 
 def with_known_growth(world: World) -> World:

@@ -84,6 +84,18 @@ def init(
     else:
         _write(output, sketch, force)
         tell(f"{output}: {len(cluster.inventory.nodes)} nodes in {_entries(sketch)} entries")
+    left_out = _left_out(cluster)
+    if left_out:
+        tell(f"left out: {left_out}; `kubesched-lint snapshot` keeps them")
+
+
+def _left_out(cluster: Cluster) -> str:
+    """Return what the cluster holds besides nodes and pools, as ``3 Pod, 1 PersistentVolume``."""
+    counts: dict[str, int] = {}
+    for name, objects in cluster.inventory.lists():
+        if objects and name not in ("nodes", "node_pools", "node_overlays"):
+            counts[name.replace("_", " ")] = len(objects)
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 
 def _entries(sketch: str) -> int:
@@ -97,9 +109,13 @@ def _asked(cluster: Cluster) -> str:
 
     if cluster.node_groups or not cluster.is_elastic or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return ""
-    tell(f"nodes count as elastic: {cluster.elastic_because}")
-    has_all = typer.confirm("Does every node group of this cluster have a node now?", err=True)
-    return (NodeGroups.COMPLETE if has_all else NodeGroups.OPEN).value
+    groups = ", ".join(group.name for group in cluster.groups_beside(())) or "none"
+    tell(f"node groups that have a node: {groups}")
+    has_others = typer.confirm("Can pods also land on a node group that has no node now?", default=False, err=True)
+    chosen = NodeGroups.OPEN if has_others else NodeGroups.COMPLETE
+    effect = "is only a warning" if has_others else "is an error"
+    tell(f"nodeGroups: {chosen.value}; a pod that no node of these groups can run {effect}")
+    return chosen.value
 
 
 def _cluster(file: str | None) -> Cluster:

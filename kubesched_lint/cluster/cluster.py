@@ -86,6 +86,8 @@ class Cluster:
     """``complete``: every node group is known, also those without a node now; ``open``: not so; empty: undecided."""
     other_labels: frozenset[str] = frozenset()
     """Labels of nodes whose values a sketch leaves out: keys, and ``domain/*`` for all keys of a domain."""
+    grown: bool = False
+    """The groups that only nodes show are among the pools, and there are no others: see ``worlds.with_groups``."""
     group_sizes: Mapping[str, int] = field(default_factory=dict)
     """Each node group in the status of cluster-autoscaler → its registered nodes; empty without a status."""
     source: Source | None = field(default=None, compare=False)
@@ -124,8 +126,10 @@ class Cluster:
         nodes = self.inventory.nodes
         if self.elastic_because.startswith(ASKED) or self.node_groups == OPEN:
             return any(node.elastic for node in nodes)
-        if self._has_groups_as_pools:
+        if self.grown:
             return False
+        if self._uncounted:
+            return True
         known = known_groups((*self.inventory.node_pools, *pools))
         may_be_of_others = not self.pools_written or bool(self.node_groups)  # a node that shows no group
         return any(node.elastic and (node.group or may_be_of_others) and not is_of_known(node, known) for node in nodes)
@@ -159,7 +163,13 @@ class Cluster:
             return self
         zones = tuple(sorted({node.labels[ZONE] for node in self.inventory.nodes if ZONE in node.labels})) or None
         declared = () if autoscaling.elastic is False else autoscaling.declared
-        declared = tuple(pool if pool.zones else replace(pool, zones=zones) for pool in declared)
+        taken = {pool.name for pool in self.inventory.node_pools if pool.maker != CLUSTER_AUTOSCALER}
+        declared = tuple(
+            replace(
+                pool, zones=pool.zones or zones, name=f"{pool.name} (declared)" if pool.name in taken else pool.name
+            )
+            for pool in declared
+        )
         return replace(self.with_pools(declared), node_groups=stated)
 
     def with_pools(self, pools: Iterable[NodePool]) -> Cluster:
@@ -169,16 +179,11 @@ class Cluster:
 
     def groups_beside(self, pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
         """Return the node groups that only nodes show, besides the known ``pools``; none under ``--elastic``."""
-        if self.elastic_because.startswith(ASKED) or self._has_groups_as_pools:
+        if self.elastic_because.startswith(ASKED) or self.grown:
             return ()
         from kubesched_lint.cluster.nodepools.groups import inferred_groups
 
         return inferred_groups(self.inventory.nodes, (*self.inventory.node_pools, *pools))
-
-    @property
-    def _has_groups_as_pools(self) -> bool:
-        """Whether the groups that only nodes show are among the pools already (``analysis.worlds.with_groups``)."""
-        return any(pool.inferred for pool in self.inventory.node_pools)
 
     def has_all_groups(self, pools: Iterable[NodePool]) -> bool:
         """Return whether there is no node group besides ``pools`` and those that nodes show: stated or established."""
@@ -186,7 +191,19 @@ class Cluster:
             return self.node_groups != OPEN
         # cluster-autoscaler names every group that it scales; what other autoscalers may make, nodes do not show.
         is_named = all(group.maker == CLUSTER_AUTOSCALER for group in self.groups_beside(pools))
-        return bool(self.group_sizes) and is_named and not self._empty_groups(pools)
+        return bool(self.group_sizes) and is_named and self._all_grouped and not self._empty_groups(pools)
+
+    @property
+    def _all_grouped(self) -> bool:
+        """Whether labels show the group of every node that cluster-autoscaler's status counts, and of every other."""
+        others = any(node.elastic and not node.group for node in self.inventory.nodes)
+        made_on_demand = any("-nap-" in name for name in self.group_sizes)  # by GKE's node auto-provisioning
+        return not (self._uncounted or others or made_on_demand)
+
+    @property
+    def _uncounted(self) -> bool:
+        """Whether cluster-autoscaler's status counts more nodes than have the label of a node group."""
+        return sum(self.group_sizes.values()) > sum(1 for node in self.inventory.nodes if node.elastic and node.group)
 
     def _empty_groups(self, pools: Iterable[NodePool]) -> Sequence[str]:
         """Return the groups without a node that cluster-autoscaler's status names and nobody declares."""

@@ -16,7 +16,7 @@ from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.record import record, replace
-from kubesched_lint.text import plural
+from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
@@ -180,7 +180,7 @@ class Collector:
             pools_written=bool(self._pools) and not self._more_pools,
             node_groups=self._node_groups(),
             other_labels=frozenset[str]().union(*(header.other_labels for header in headers)),
-            group_sizes=self._sizes,
+            group_sizes={} if self._elastic is False else self._sizes,
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),
@@ -208,7 +208,8 @@ class Collector:
         for because in filter(None, self._because.values()):
             counts[because] = counts.get(because, 0) + 1
         if not counts:
-            return ""
+            groups = len(self._sizes) if self._elastic is None else 0
+            return f"cluster-autoscaler's status names {many(groups, 'node group')}" if groups else ""
         because = max(counts, key=lambda reason: counts[reason])
         if self._elastic or "sketch" in because:
             return because

@@ -28,6 +28,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.world.premises import groups_premise
 
 if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.workload import Workload
@@ -107,17 +108,26 @@ def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | Non
         # With pools, --fixed alone would not make it an error.
         return replace(lowered, finding=replace(lowered.finding, if_fixed=None if world.pools else Severity.ERROR))
     if cluster.has_all_groups(world.manifests.node_pools):
-        return _of_any_number(grown, [group.name for group in groups])
+        return _of_any_number(grown, [group.name for group in groups], _fargate(cluster))
     lowered = assuming(error, groups_premise(groups or world.pools))
     return replace(lowered, finding=replace(lowered.finding, if_complete=Severity.ERROR))
 
 
-def _of_any_number(error: Judged, groups: Sequence[str]) -> Judged:
+def _of_any_number(error: Judged, groups: Sequence[str], more: Sequence[str]) -> Judged:
     """The error of the world with all node groups; its proof says that no number of their nodes helps."""
     evidence = error.finding.evidence
+    evidence = replace(evidence, assumes=(*evidence.assumes, *more))
+    if not groups:
+        return replace(error, finding=replace(error.finding, evidence=evidence))
     which = f"the node group {groups[0]}" if len(groups) == 1 else f"any of the {len(groups)} node groups"
     text = f"{evidence.text}; no further node of {which} changes that"
     return replace(error, finding=replace(error.finding, evidence=replace(evidence, text=text)))
+
+
+def _fargate(cluster: Cluster) -> Sequence[str]:
+    """The premise that EKS makes no node of their own for the pods, if it makes such nodes."""
+    has = any(node.labels.get("eks.amazonaws.com/compute-type") == "fargate" for node in cluster.inventory.nodes)
+    return ("no Fargate profile selects its pods",) if has else ()
 
 
 OF_ERRORS = (

@@ -89,6 +89,8 @@ def _head(report: Report) -> Iterator[str]:
     yield f"{MARK}\n## kubesched-lint: {lines['result']}\n"
     yield f"\n{_plain(lines['checked'])}\n"
     yield f"**Cluster:** {_plain(lines['cluster'])}\n"
+    if "decide" in lines:
+        yield f"**Decide:** {_plain(lines['decide'])}\n"
     if "config" in lines:
         yield f"**Configuration:** {_plain(lines['config'])}\n"
 

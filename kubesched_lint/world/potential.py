@@ -6,12 +6,12 @@ ignored here, so that "does not fit even then" is a proof; ``growth`` applies th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, topology_keys, wishes_of
 from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, overlaid, templates
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
@@ -27,7 +27,7 @@ from kubesched_lint.model.node import (
     NodePool,
     zone_of,
 )
-from kubesched_lint.model.pod import Pod, Resources
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod, Resources
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import static_feasible
@@ -35,6 +35,8 @@ from kubesched_lint.scheduler.framework import static_feasible
 _MOST_OFFERS = MOST_KINDS
 """For all pools together; this many of each pool are considered."""
 _MOST_NODES = 4_000
+_MOST_VALUES = 64
+"""Most values of a topology key that further nodes may share with today's."""
 _PLACES = (ZONE, REGION, *PLACE_LIKE)
 
 
@@ -83,6 +85,32 @@ class Asked:
     """(namespace, name) of each known DaemonSet → its pod."""
     volumes: tuple[PersistentVolume, ...]
     storage_classes: tuple[StorageClass, ...]
+    quota_namespaces: frozenset[str] = frozenset()
+    """Namespaces where a quota may keep pods from being created."""
+
+    def certain(self, daemons: Sequence[Pod]) -> Callable[[Pod], bool]:
+        """Return whether a DaemonSet's pod takes its room on a new node before any other pod, for sure.
+
+        It tolerates the taints of a node that is not ready yet, so it comes first, unless something keeps it out: a
+        gate, affinity, a spread, a port of another DaemonSet, a claim, a quota, or a pod of higher priority.
+        """
+        highest = max((pod.priority or 0 for pod, _ in self.pods), default=0)
+        ports = [port.port for pod in daemons for port in pod.host_ports]
+
+        def is_certain(pod: Pod) -> bool:
+            return not (
+                pod.scheduling_gates
+                or pod.scheduler_name != DEFAULT_SCHEDULER
+                or pod.required_affinity
+                or pod.required_anti_affinity
+                or any(c.is_hard for c in pod.spread)
+                or any(ports.count(port.port) > 1 for port in pod.host_ports)
+                or any(volume.claim for volume in pod.volumes)
+                or pod.namespace in self.quota_namespaces
+                or (pod.priority or 0) < highest
+            )
+
+        return is_certain
 
 
 def potential_of(
@@ -92,9 +120,10 @@ def potential_of(
     if not pools:
         return Potential()
     real = live.nodes
-    wishes = _wishes(asked)
+    wishes = _wishes(asked, real)
     zones = tuple(dict.fromkeys(zone for node in real if (zone := zone_of(node.labels))))
     daemons = tuple(daemon_pods(asked.daemons, live))
+    certain = asked.certain(daemons)
     every: list[Offer] = []
     groups: list[list[Offer]] = []
     complete = True
@@ -103,7 +132,7 @@ def potential_of(
         if overlays and pool.maker == KARPENTER:
             kinds = tuple(overlaid(kind, overlays) for kind in kinds)
         complete = complete and len(kinds) <= _MOST_OFFERS
-        offers = tuple(offers_of(kinds[:_MOST_OFFERS], daemons))
+        offers = tuple(offers_of(kinds[:_MOST_OFFERS], daemons, certain))
         every += offers
         groups += _alike(offers, wishes)
     nodes: list[Node] = []
@@ -128,14 +157,16 @@ def potential_of(
     )
 
 
-def _wishes(asked: Asked) -> LabelDemand:
-    """Return the labels that pods, volumes and classes ask for."""
+def _wishes(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
+    """Return the labels that pods, volumes and classes ask for; a topology key asks for the values of today's nodes."""
     terms = [term for volume in asked.volumes for term in volume.node_terms or ()]
     topologies = [(r.key, r.values) for term in terms for r in term.expressions if r.operator == "In"]
     for volume in asked.volumes:
         topologies += [(key, tuple(volume.labels[key].split("__"))) for key in _PLACES if key in volume.labels]
     for storage_class in asked.storage_classes:
         topologies += [pair for term in storage_class.allowed_topologies for pair in term.items()]
+    for key in {key for pod, _ in asked.pods for key in topology_keys(pod)} - {HOSTNAME, ZONE, *PLACE_LIKE}:
+        topologies.append((key, tuple(dict.fromkeys(n.labels[key] for n in nodes if key in n.labels))[:_MOST_VALUES]))
     return wishes_of((pod for pod, _ in asked.pods), topologies)
 
 
@@ -167,13 +198,26 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
             yield anywhere
 
 
-def offers_of(kinds: Sequence[NodeTemplate], daemons: Sequence[Pod]) -> Iterator[Offer]:
-    """Yield each kind of node with the DaemonSet pods that run there."""
+def offers_of(
+    kinds: Sequence[NodeTemplate], daemons: Sequence[Pod], certain: Callable[[Pod], bool] = lambda pod: True
+) -> Iterator[Offer]:
+    """Yield each kind of node with the DaemonSet pods that run there; only ``certain`` ones take room for sure."""
     index = NodeIndex([kind.node(1, kind.offered) for kind in kinds])
     going = [(pod, targets(pod, index)[0]) for pod in daemons]
     for position, kind in enumerate(kinds):
         here = tuple(pod for pod, nodes in going if nodes >> position & 1)
-        yield Offer(kind, here, room_beside(kind.bound, here))
+        yield Offer(kind, here, room_beside(kind.bound, _fitting(kind.bound, filter(certain, here))))
+
+
+def _fitting(allocatable: Resources | None, daemons: Iterable[Pod]) -> Sequence[Pod]:
+    """Return the DaemonSet pods; none if they do not all fit on the empty node: then nobody knows which of them run."""
+    found = tuple(daemons)
+    wanted: dict[str, int] = {"pods": len(found)}
+    for pod in found:
+        for name, amount in pod.requests.items():
+            wanted[name] = wanted.get(name, 0) + amount
+    fits = allocatable is None or all(amount <= allocatable.get(name, 0) for name, amount in wanted.items())
+    return found if fits else ()
 
 
 def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resources | None:
@@ -203,7 +247,7 @@ def _alike(offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[list[Offer]
 def _looks(offer: Offer, wishes: LabelDemand) -> object:
     """Return what pods can tell about a kind of node, besides its room."""
     labels = offer.template.labels
-    return offer.template.taints, tuple((key, labels.get(key)) for key in sorted({*wishes.asked, ZONE} - {HOSTNAME}))
+    return offer.template.taints, tuple((key, labels.get(key)) for key in sorted({*wishes.asked, ZONE}))
 
 
 def _largest(group: Sequence[Offer]) -> Sequence[Offer]:

@@ -44,7 +44,8 @@ def node_premise(world: World) -> str:
         makers = " and ".join(filter(None, [names, groups]))
         room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
         size = ", on no larger machines than their cloud sells" if any(map(is_open, world.pools)) else ""
-        return f"the nodes of the snapshot stay, and others come only from the {makers}{room}{size}"
+        where = ", in the zones of the cluster" if groups else ""
+        return f"the nodes of the snapshot stay, and others come only from the {makers}{where}{room}{size}"
     return "the nodes stay as in the snapshot"
 
 

@@ -262,9 +262,9 @@ class World:
             self.daemons,
             (*self.manifests.volumes, *cluster.inventory.volumes),
             (*self.manifests.storage_classes, *cluster.inventory.storage_classes),
+            frozenset(quota.namespace for quota in self.objects.quotas),
         )
-        overlays = (*cluster.inventory.node_overlays, *self.manifests.node_overlays)
-        return potential_of(self.pools, cluster.inventory, asked, overlays)
+        return potential_of(self.pools, cluster.inventory, asked, self.objects.node_overlays)
 
     @cached_property
     def daemons(self) -> Mapping[tuple[str, str], Pod]:

@@ -251,7 +251,7 @@ def test_without_kubectl_it_says_what_to_give(terminal: Any) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "written"),
-    [("y", "nodeGroups: complete"), ("n", "nodeGroups: open")],
+    [("n", "nodeGroups: complete"), ("", "nodeGroups: complete"), ("y", "nodeGroups: open")],
 )
 def test_a_person_at_a_terminal_is_asked_about_node_groups(tmp_path: Path, answer: str, written: str) -> None:
     labels = {"eks.amazonaws.com/nodegroup": "general"}
@@ -259,8 +259,9 @@ def test_a_person_at_a_terminal_is_asked_about_node_groups(tmp_path: Path, answe
     done, seen = _at_a_terminal(tmp_path / "nodes.json", f"{answer}\n")
     assert done.returncode == 0
     assert f"\n{written}\n" in done.stdout
-    assert "an EKS managed node group" in seen
-    assert "Does every node group of this cluster have a node now?" in seen
+    assert "node groups that have a node: general" in seen
+    assert written in seen
+    assert "Can pods also land on a node group that has no node now?" in seen
 
 
 def test_nobody_is_asked_about_nodes_of_no_group(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubesched_lint.cluster.elastic import NODE_POOL, is_of_known, known_groups
 from kubesched_lint.cluster.nodepools.templates import NAMELESS, is_of_cloud
 from kubesched_lint.cluster.shapes import ARCH, INSTANCE_TYPE, cloud_of
+from kubesched_lint.cluster.transient import without_transient_state
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import (
     AUTOPILOT,
@@ -27,12 +28,15 @@ from kubesched_lint.model.node import (
     NodePool,
     Shape,
     Taint,
+    zone_of,
 )
 from kubesched_lint.model.pod import Resources
 
 _BY_MACHINE = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type", ARCH)
 """Labels that tell machine types of one group apart."""
 _PLACES = (HOSTNAME, ZONE, *PLACE_LIKE, *KEPT_LIKE)
+_PLACE_WORDS = ("zone", "region", "rack", "row", "room", "host", "datacenter", "id")
+"""Last words of keys of labels that say where a node is, or which one it is."""
 AUTOPILOT_NAMES = "gk3-"
 """The first letters of the name of a GKE Autopilot node."""
 _MEMORY_SLACK = 100
@@ -41,12 +45,14 @@ _MEMORY_SLACK = 100
 
 def inferred_groups(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
     """Return the node groups of elastic nodes that none of the known ``pools`` makes, sorted by label and name."""
-    known = known_groups(pools)
+    known_pools = tuple(pools)
+    known = known_groups(known_pools)
     members: dict[str, list[Node]] = {}
-    for node in nodes:
+    for node in map(without_transient_state, nodes):
         if node.elastic and node.group and not is_of_known(node, known):
             members.setdefault(AUTOPILOT_NAMES if is_autopilot(node) else node.group, []).append(node)
-    zones = tuple(sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels}))
+    served = [zone for pool in known_pools for zone in pool.zones or ()]
+    zones = tuple(sorted({*served, *(zone_of(node.labels) for node in nodes)} - {""}))
     names = _names(members, {name for _, name in known})
     return tuple(_group(names[mark], mark, found, zones) for mark, found in sorted(members.items()))
 
@@ -69,13 +75,15 @@ def _names(marks: Iterable[str], taken: set[str]) -> Mapping[str, str]:
 
 def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) -> NodePool:
     """Return a group as a pool. The group may use every zone of the cluster; "" stands for no zone."""
-    places = zones if any(ZONE in node.labels for node in nodes) else ("",)
+    has_zone = [bool(zone_of(node.labels)) for node in nodes]
+    places = (*(zones if any(has_zone) else ()), *(() if all(has_zone) else ("",)))
     if mark == AUTOPILOT_NAMES:
         return NodePool(name, AUTOPILOT, zones=places, cloud="gcp", inferred=True)
     if mark.startswith(f"{NODE_POOL}="):
         return _karpenters(name, nodes, places)
     machines = _machines(nodes)
-    shared = _shared(nodes)
+    own = mark.partition("=")[0]
+    shared = {key: value for key, value in _shared(nodes).items() if key == own or not _is_of_place(key)}
     return NodePool(
         name,
         CLUSTER_AUTOSCALER,
@@ -115,12 +123,28 @@ def _shared(nodes: Sequence[Node]) -> Labels:
 
 def _open(nodes: Sequence[Node], shared: Labels) -> Iterator[Requirement]:
     """Yield ``key Exists`` for labels that every node has, with values that differ: a further node may have any."""
-    by_machine = {key for found in _machines(nodes).values() for key in _shared(found)}
+    by_machine = {key for found in _machines(nodes).values() for key in _of_machine(found)}
     for key in nodes[0].labels:
-        if key in _PLACES or key in _BY_MACHINE or key in shared or key in by_machine or key == REGION:
+        if key in _PLACES or key in _BY_MACHINE or key in shared or key in by_machine:
             continue
         if all(key in node.labels for node in nodes):
             yield Requirement(key, "Exists", ())
+
+
+def _is_of_place(key: str) -> bool:
+    """Return whether a label names the place of a node, as far as its key tells: another node may be elsewhere."""
+    domain, _, name = key.rpartition("/")
+    return key != REGION and (domain.startswith("topology.") or name.rpartition("-")[2] in _PLACE_WORDS)
+
+
+def _of_machine(nodes: Sequence[Node]) -> Labels:
+    """Return the labels of a cloud or of Kubernetes that nodes of one machine type share."""
+    return {key: value for key, value in _shared(nodes).items() if _is_of_system(key) and not _is_of_place(key)}
+
+
+def _is_of_system(key: str) -> bool:
+    domain = key.rpartition("/")[0]
+    return is_of_cloud(key) or domain.endswith(("kubernetes.io", "k8s.io"))
 
 
 def _machines(nodes: Iterable[Node]) -> Mapping[tuple[str, ...], list[Node]]:
@@ -132,7 +156,7 @@ def _machines(nodes: Iterable[Node]) -> Mapping[tuple[str, ...], list[Node]]:
 
 def _shape(machine: tuple[str, ...], nodes: Sequence[Node], shared: Labels) -> Shape:
     own = {key: value for key, value in zip(_BY_MACHINE, machine, strict=False) if value}
-    own |= {key: value for key, value in _shared(nodes).items() if key not in shared}
+    own |= {key: value for key, value in _of_machine(nodes).items() if key not in shared}
     allocatable = _largest(nodes)
     return Shape(machine[0] or NAMELESS, allocatable, labels=own, most=_with_slack(allocatable))
 

@@ -41,7 +41,7 @@ def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ..
     for pod in pods:
         for requirement in _requirements(pod):
             asked.setdefault(stable_key(requirement.key), {}).update(dict.fromkeys(_values(requirement)))
-        for key in _topology_keys(pod):
+        for key in topology_keys(pod):
             asked.setdefault(stable_key(key), {})
         separation = dict(_separation(pod))
         if separation:
@@ -65,7 +65,8 @@ def _values(requirement: Requirement) -> Iterator[str]:
         yield str(bound + (1 if requirement.operator == "Gt" else -1))
 
 
-def _topology_keys(pod: Pod) -> Iterator[str]:
+def topology_keys(pod: Pod) -> Iterator[str]:
+    """Yield the topology keys of required affinity terms and spread constraints."""
     yield from (t.topology_key for t in (*pod.required_affinity, *pod.required_anti_affinity))
     yield from (c.topology_key for c in pod.spread)
 

@@ -59,15 +59,18 @@ def _deep(value: object, *keys: str) -> object:
 
 
 def unseen_groups(sizes: Mapping[str, int], declared: Iterable[str]) -> tuple[str, ...]:
-    """Return the node groups without a node that no declared name belongs to, sorted.
+    """Return the node groups without a node that no declared name belongs to, sorted; a name stands for one group.
 
     A cloud puts the name of a group into that of its Auto Scaling group or scale set: ``gpu`` in ``eks-gpu-2cc6f0a1``.
     If a group has nodes, those of the same name in other zones are known with it.
     """
     seen = {_base(name) for name, size in sizes.items() if size}
-    own = [re.compile(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", re.IGNORECASE) for name in declared if name]
-    empty = (name for name in sizes if _base(name) not in seen)
-    return tuple(sorted(name for name in empty if not any(one.search(_base(name)) for one in own)))
+    empty = sorted((name for name in sizes if _base(name) not in seen), key=lambda name: (len(name), name))
+    for name in filter(None, declared):
+        word = re.compile(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", re.IGNORECASE)
+        own = next((_base(group) for group in empty if word.search(_base(group))), None)
+        empty = [group for group in empty if _base(group) != own]
+    return tuple(sorted(empty))
 
 
 def _base(name: str) -> str:

@@ -59,6 +59,7 @@ NAMELESS = "node"
 """The name of a shape whose machine type is not known."""
 MOST_KINDS = 4_000
 """Most kinds of nodes of one pool that are worth comparing."""
+_RESERVED = "reserved"
 _MOST_CHOICES = MOST_KINDS + 96
 DISK = "ephemeral-storage"
 _ANY_DISK = 64 << 40
@@ -224,8 +225,8 @@ def _zones(pool: NodePool, wishes: LabelDemand, seen: Sequence[str]) -> tuple[st
 
 
 def _place(pool: NodePool, zone: str | None) -> Labels:
-    if not zone:
-        return {}
+    if not zone or pool.inferred:  # nodes show the region of a group, if they show any
+        return {ZONE: zone} if zone else {}
     region = region_of(zone)
     allowed = all(r.matches({REGION: region}) for r in pool.requirements if r.key == REGION)
     return {ZONE: zone, REGION: region} if region and allowed and REGION not in pool.labels else {ZONE: zone}
@@ -259,6 +260,8 @@ def _choices(
     if pool.maker == KARPENTER:
         untold = (key for key in wishes.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
         values |= {key: (None, *wishes.values(key)) for key in untold}
+    if pool.inferred and wishes.values(HOSTNAME):  # a group names a further node as it likes
+        values[HOSTNAME] = (None, *wishes.values(HOSTNAME))
     if pool.separates:
         values |= {key: (None, *found) for key, found in _asked_of_autopilot(wishes) if key not in fixed}
     chosen = tuple(key for key, found in values.items() if len(found) > 1)
@@ -284,6 +287,8 @@ def _values(pool: NodePool, key: str, wishes: LabelDemand) -> tuple[str | None, 
     """Return the values of a key that make a difference to some pod; None means no label."""
     wanted = [r for r in pool.requirements if r.key == key]
     listed = _listed(wanted, key) or _WELL_KNOWN.get(key, ())
+    if key in _WELL_KNOWN and _RESERVED in wishes.values(key):  # where the account has a capacity reservation
+        listed = (*listed, _RESERVED)
     if any(r.operator == "DoesNotExist" for r in wanted):
         return (None,)
     every: tuple[str | None, ...] = listed or (*_generic(wanted), *wishes.values(key))

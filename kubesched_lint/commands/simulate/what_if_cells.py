@@ -69,7 +69,12 @@ def _may_get_nodes(cell: Cell, world: World) -> bool:
 
 
 def _with_groups(cell: Cell, world: World) -> Sequence[World]:
-    """The world with more nodes of every node group, if there are no other groups."""
+    """The world with more nodes of every node group, if there are no other groups.
+
+    Only a proven deploy is asked again: on so many nodes every other event takes seconds.
+    """
+    if cell.event != "deploy" or not cell.proven:
+        return ()
     grown = with_known_growth(world)
     spare = None if grown is world else with_spares(grown)
     return () if spare is None else (spare,)
@@ -79,9 +84,9 @@ def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -
     cluster = world.cluster
     assert cluster is not None
     grown = next(iter(again), None)
-    if grown is not None and grown.verdict == BAD and grown.proven:
+    if grown is not None and grown.proven and grown.text == cell.text:
         groups = cluster.groups_beside(world.manifests.node_pools)
-        return _assuming(grown, groups_premise(groups))
+        return _assuming(cell, groups_premise(groups))
     return _doubted(_assuming(cell, cluster.elastic_premise))
 
 

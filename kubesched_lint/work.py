@@ -38,6 +38,11 @@ def spend(steps: int = 1) -> None:
         raise OutOfWorkError(WHY)
 
 
+def owe(steps: int) -> None:
+    """Count steps amid a change that must not be interrupted: the next ``spend`` raises in its place."""
+    _LIMITS.left -= steps
+
+
 def share(least: int, part: float = 4) -> float:
     """Return the budget of one item: a fraction 1/``part`` of the steps that are left, at least ``least``."""
     return max(least, _LIMITS.left / part)

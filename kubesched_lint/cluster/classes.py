@@ -60,6 +60,8 @@ class Pull(NamedTuple):
     weight: int
 
 
+_STEPS = 30
+"""Cost of a new class, in steps of ``work``."""
 HARD_POD_AFFINITY_WEIGHT = 1
 """The weight of a running pod's required affinity."""
 
@@ -79,6 +81,8 @@ class PodClasses:
         """Classes with preferred terms or required affinity, which InterPodAffinity scores by."""
         self.with_volumes: ClassSet = 0
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
+        self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
+        """Namespace and terms of a pod → the holders of each distinct term."""
         self._postings: dict[tuple[str, str], list[AntiAffinityHolders]] = {}
         self._unposted: list[AntiAffinityHolders] = []
         self._pulls: dict[tuple[str, str] | None, list[Pull]] = {}
@@ -109,6 +113,7 @@ class PodClasses:
     def _new(self, pod: Pod, terminating: bool) -> PodClass:
         made = PodClass(len(self.all), pod, terminating)
         bit = 1 << made.number
+        work.owe(_STEPS + len(pod.required_anti_affinity))
         self.all.append(made)
         self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit
         for key, value in pod.labels.items():
@@ -121,8 +126,8 @@ class PodClasses:
             self.preferring |= bit
         if pod.volumes:
             self.with_volumes |= bit
-        for term in pod.required_anti_affinity:
-            self._hold(term, made)
+        for holders in self._holders_of(pod.namespace, pod.required_anti_affinity):
+            holders.classes.append(made)
         return made
 
     # --- selection --------------------------------------------------------------------------------------------------
@@ -183,19 +188,25 @@ class PodClasses:
 
     # --- required anti-affinity of running pods against new pods ----------------------------------------------------
 
-    def _hold(self, term: PodAffinityTerm, made: PodClass) -> None:
-        key = (made.pod.namespace, term)
-        holders = self._holders.get(key)
-        if holders is None:
-            holders = self._holders[key] = AntiAffinityHolders(term, made.pod.namespace, [])
+    def _holders_of(self, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> Sequence[AntiAffinityHolders]:
+        key = (namespace, terms)
+        found = self._held.get(key)
+        if found is None:
+            found = self._held[key] = [self._holder(namespace, term) for term in dict.fromkeys(terms)]
+        return found
+
+    def _holder(self, namespace: str, term: PodAffinityTerm) -> AntiAffinityHolders:
+        key = (namespace, term)
+        found = self._holders.get(key)
+        if found is None:
+            found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
             pairs = _posted_under(term)
             if pairs is None:
-                self._unposted.append(holders)
+                self._unposted.append(found)
             else:
                 for pair in pairs:
-                    self._postings.setdefault(pair, []).append(holders)
-        if made not in holders.classes:
-            holders.classes.append(made)
+                    self._postings.setdefault(pair, []).append(found)
+        return found
 
     def possible_holders(self, labels: Mapping[str, str]) -> Iterator[AntiAffinityHolders]:
         """Yield every held term that might select a pod with these labels; the caller checks selector and namespace."""

@@ -17,6 +17,7 @@ class NodeIndex:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes: tuple[Node, ...] = tuple(nodes)
+        work.spend(2 * len(self.nodes) + sum(len(node.taints) for node in self.nodes) // 2)  # each taint is hashed
         self.names: tuple[str, ...] = tuple(node.name for node in self.nodes)
         self.positions: Mapping[str, int] = {name: i for i, name in enumerate(self.names)}
         self.all: NodeSet = first(len(self.nodes))
@@ -24,7 +25,6 @@ class NodeIndex:
         self.unknown_resources: NodeSet = _where(i for i, node in enumerate(self.nodes) if node.allocatable is None)
         """Nodes of a sketch without resources: rules about resources skip them."""
         taints: dict[Taint, NodeSet] = {}
-        work.spend(sum(len(node.taints) for node in self.nodes) // 2)  # each is hashed
         for i, node in enumerate(self.nodes):
             for taint in node.taints:
                 taints[taint] = taints.get(taint, EMPTY) | only(i)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TypeVar
 
+from kubesched_lint import work
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,
@@ -31,6 +32,7 @@ class Storage:
 
     @classmethod
     def of(cls, objects: Inventory) -> Storage:
+        work.spend((len(objects.claims) + len(objects.volumes)) // 4)
         return cls(
             {(c.namespace, c.name): c for c in objects.claims},
             {v.name: v for v in objects.volumes},
@@ -55,6 +57,7 @@ class Storage:
 
     def with_objects(self, claims: Iterable[Claim] = (), volumes: Iterable[PersistentVolume] = ()) -> Storage:
         """Return the storage with these claims and volumes added, or replacing those of the same name."""
+        work.spend((len(self.claims) + len(self.volumes)) // 16)
         return replace(
             self,
             claims={**self.claims, **{(c.namespace, c.name): c for c in claims}},

@@ -35,6 +35,9 @@ from kubesched_lint.scheduler.placement import is_sampled
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, SELECTED_NODE
 from kubesched_lint.scheduler.scoring import Scoring
 
+_STEPS = 5
+"""Cost of one pod of a node that changes, in steps of ``work``."""
+
 
 class Oracle:
     """Results depend on the arguments only; inside, one mutable ClusterState moves from State to State."""
@@ -257,15 +260,17 @@ class Oracle:
 
     def show(self, state: State) -> None:
         """Move the cluster to a state by applying the difference from the state shown before."""
-        work.spend(len(state.bound) // 32)  # may raise, so it comes before any change
+        work.spend(len(state.bound) // 32)
         if state.bound is not self._shown:
-            for position in differing(self._shown, state.bound):
+            changed = list(differing(self._shown, state.bound))
+            work.spend(_STEPS * sum(len(state.bound[p]) for p in changed))  # may raise, so it comes before any change
+            for position in changed:
                 self._change(position, dict(self._shown[position]), dict(state.bound[position]))
             self._shown = state.bound
         wanted = (state.volumes, len(self.pod_types.slots))
         if wanted != self._shown_volumes:
-            self._shown_volumes = wanted
             self.cluster.storage = self._storage(state)
+            self._shown_volumes = wanted
 
     def _change(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
         for slot in before.keys() | after.keys():
@@ -302,6 +307,7 @@ class Oracle:
         if not pod.volumes:
             return state.volumes
         self.show(state)
+        work.spend(len(self.cluster.storage.claims) // 8)
         mark = self.cluster.mark()
         before = self.cluster.storage
         try:

@@ -66,6 +66,8 @@ class PodTypes:
         self.slots: list[Slot] = []
         self.volumes: list[PersistentVolume] = []
         """Volumes that claims were bound to, without duplicates."""
+        self._volumes: dict[str, list[int]] = {}
+        """Name → numbers of the volumes."""
         self.reasons: list[frozenset[str]] = []
         """Entry ``i``: the plugins that rejected the pods of status ``2 + i``."""
         self.unready: list[bool] = []
@@ -122,9 +124,13 @@ class PodTypes:
 
     def volume(self, volume: PersistentVolume) -> int:
         """Return the number of a volume; add the volume if it is new."""
-        if volume not in self.volumes:
-            self.volumes.append(volume)
-        return self.volumes.index(volume)
+        known = self._volumes.setdefault(volume.name, [])
+        for number in known:
+            if self.volumes[number] == volume:
+                return number
+        known.append(len(self.volumes))
+        self.volumes.append(volume)
+        return known[-1]
 
     def missed(self, rejected_by: frozenset[str]) -> int:
         """Return the status of waiting pods that these plugins rejected and that no event requeued."""

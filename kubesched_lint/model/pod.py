@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cached_property
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Labels, Requirement, Selector
@@ -60,6 +61,32 @@ class PodAffinityTerm:
     match_label_keys: tuple[str, ...] = ()
     mismatch_label_keys: tuple[str, ...] = ()
     path: Path = field(default=(), compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, PodAffinityTerm) and self._meaning == other._meaning)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _meaning(self) -> tuple[object, ...]:
+        """Everything but paths, as plain tuples: simulations compare hundreds of terms per pod, again and again."""
+        return (
+            self.topology_key,
+            _meaning(self.selector),
+            self.namespaces,
+            _meaning(self.namespace_selector),
+            self.match_label_keys,
+            self.mismatch_label_keys,
+        )
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._meaning)
+
+
+def _meaning(selector: Selector | None) -> tuple[object, ...] | None:
+    return None if selector is None else tuple((r.key, r.operator, r.values) for r in selector.requirements)
 
 
 @record

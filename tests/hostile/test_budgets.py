@@ -21,6 +21,7 @@ from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.findings import Report
@@ -33,6 +34,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests import full_reader
 from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model import pod as pod_model
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import Toleration
@@ -83,6 +85,35 @@ def test_a_share_is_a_quarter_of_what_is_left_and_no_less_than_the_least() -> No
         assert work.share(5) == 25
         work.spend(96)
         assert work.share(5) == 5
+
+
+def test_steps_owed_amid_a_change_end_the_next_one_that_is_declared() -> None:
+    with work.within(10):
+        work.owe(11)
+        with pytest.raises(work.OutOfWorkError):
+            work.spend()
+
+
+def test_a_new_class_of_pods_and_a_new_index_of_nodes_cost_steps_by_their_size() -> None:
+    spent, parts = [], []
+    for size in (10, 20):
+        files = SHAPES["apart"].make(size)
+        pod, nodes = set_of(files).inventory.workloads[0].pod, cluster_of(files).inventory.nodes
+        with work.within(MUCH) as meter:
+            ClusterState(NodeIndex(nodes)).place(pod, 0)
+        spent.append(meter.spent)
+        parts.append(len(pod.required_anti_affinity) + 2 * len(nodes))
+    assert spent[1] - spent[0] == parts[1] - parts[0] > 20, "a step for each term, two for each node"
+
+
+def test_terms_of_anti_affinity_are_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each course makes new pods from a template, for they get labels of their node: their terms are the same ones."""
+    asked, said = [], pod_model._meaning
+    monkeypatch.setattr(pod_model, "_meaning", lambda selector: asked.append(selector) or said(selector))
+    files = SHAPES["apart"].make(6)
+    simulate.simulate(set_of(files), cluster_of(files), Options(), ("deploy", "node-loss"))
+    # 6 pods have 6 terms each, and each term two selectors.
+    assert 0 < len(asked) <= 2 * 6 * 6
 
 
 # --- how steps grow ---------------------------------------------------------------------------------------------------

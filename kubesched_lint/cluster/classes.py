@@ -113,7 +113,7 @@ class PodClasses:
     def _new(self, pod: Pod, terminating: bool) -> PodClass:
         made = PodClass(len(self.all), pod, terminating)
         bit = 1 << made.number
-        work.owe(_STEPS + len(pod.required_anti_affinity))
+        work.owe(_STEPS + 5 * len(pod.required_anti_affinity))
         self.all.append(made)
         self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit
         for key, value in pod.labels.items():

@@ -283,9 +283,9 @@ def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
 
 def settled(state: State) -> State:
     """Return the state after all fresh pods were tried; pods that missed an event keep their status."""
-    return state._replace(
-        waiting=_settled(state.waiting), pinned=tuple(map(_settled, state.pinned)), orphans=_settled(state.orphans)
-    )
+    work.spend(len(state.pinned) // 8)
+    pinned = tuple(queue and _settled(queue) for queue in state.pinned)
+    return state._replace(waiting=_settled(state.waiting), pinned=pinned, orphans=_settled(state.orphans))
 
 
 def _settled(queue: Queue) -> Queue:

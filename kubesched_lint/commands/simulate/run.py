@@ -42,7 +42,7 @@ from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
 
-MOST_STEPS, STEPS_EACH, MANY = 5_500_000, 30_000, 200
+MOST_STEPS, STEPS_EACH, MANY = 2_500_000, 80_000, 200
 """Steps of a simulation (see ``work``), further steps per workload, and the largest set that gets them.
 
 In a larger set a trace is so long that further steps would allow only a few more.

@@ -22,7 +22,7 @@ UNWELCOME = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-    work.spend(4 * (len(pod.required_affinity) + len(pod.required_anti_affinity)))
+    work.spend(20 * (len(pod.required_affinity) + len(pod.required_anti_affinity)))
     if pod.required_affinity:
         unattracted = among & ~attracting_nodes(pod, state)
         yield Rejection(NAME, UNATTRACTED, unattracted, resolvable=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -29,6 +30,12 @@ _NOTHING_TO_TELL = 0.3
 TINY = {"lint": 0.4, "simulate": 0.6, "why": 0.6}
 """Seconds that a run on next to nothing takes."""
 _CODES = (0, 1, 2)
+REPORTS = {
+    "lint": re.compile("^checked ", re.M),
+    "simulate": re.compile("^ *deploy .* drain$|no workloads", re.M),
+    "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* on \\d+ nodes?", re.M),
+}
+"""What a report of each command says: a run that fails at its start may also end with exit code 1."""
 
 
 class FailedError(Exception):
@@ -63,8 +70,9 @@ def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
         if run.returncode in (-9, -24):
             return None
         raise FailedError(f"exit code {run.returncode}: {(folder / 'out').read_text('utf-8', 'replace')[-300:]}")
-    if b"Traceback (most recent call last)" in (folder / "out").read_bytes():
-        raise FailedError((folder / "out").read_text("utf-8", "replace")[-300:])
+    told = (folder / "out").read_text("utf-8", "replace")
+    if "Traceback (most recent call last)" in told or not REPORTS[command].search(told):
+        raise FailedError(f"no report: {told[-300:]}")
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 

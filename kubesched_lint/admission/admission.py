@@ -24,6 +24,7 @@ from kubesched_lint.validation.removed import no_matches, removed_in
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from kubesched_lint.admission.limits import Defaults
     from kubesched_lint.admission.podsecurity import Policy
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.labels import Labels
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _STEPS = 4
 """The cost in steps of one quota's check of one pod."""
+_STEPS_OF_A_RANGE = 25
+"""The cost in steps of one LimitRange's check of one pod."""
 ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
@@ -210,7 +213,16 @@ class Admission:
     def limit_ranges_of(self, namespace: str, source: Source | None = None) -> tuple[LimitRange, ...]:
         """Return the LimitRanges that apply to a workload of a namespace, by name."""
         found = self._limit_ranges.get(namespace, ())
-        return tuple(r for r in found if is_in_reach(r.source, source)) if found else ()
+        if not found or not isinstance(source, Document):
+            return found
+        key = namespace, source.path, _written_namespace(source)
+        if key not in self._in_reach:
+            self._in_reach[key] = tuple(r for r in found if is_in_reach(r.source, source))
+        return self._in_reach[key]
+
+    @cached_property
+    def _in_reach(self) -> dict[tuple[str, str, str], tuple[LimitRange, ...]]:
+        return {}
 
     @cached_property
     def _limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
@@ -221,17 +233,19 @@ class Admission:
 
     def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         """Yield the refusal of validation for the pod with defaults, then of the first violated LimitRange."""
-        from kubesched_lint.admission.limits import broken, broken_by_claim, invalid_by_default, together
+        from kubesched_lint.admission.limits import SizedPod, broken, broken_by_claim, invalid_by_default, together
         from kubesched_lint.validation.validate import in_brackets
 
-        pod, template = workload.pod, written_template(workload)
-        causes = tuple(invalid_by_default(pod, template, ranges))
+        defaults, differing = self._bounds_of(ranges)
+        pod = SizedPod.of(workload.pod, written_template(workload), defaults)
+        causes = tuple(invalid_by_default(pod))
         if causes:
             by = next(r for r in ranges if r.default_limits)
             at = causes[0].path
             yield AdmissionRefusal(VALIDATION, in_brackets(causes), at, by, ("spec", "limits"), _stands(by))
-        for limits in ranges:
-            found = tuple(broken(pod, template, ranges, limits))
+        for limits in differing:
+            work.spend(_STEPS_OF_A_RANGE)
+            found = tuple(broken(pod, limits))
             if found:
                 yield AdmissionRefusal(
                     "LimitRanger", together(found), found[0].at, limits, found[0].item.path, _stands(limits)
@@ -241,6 +255,23 @@ class Admission:
                 if bad:
                     at, by_at = bad[0].at, bad[0].item.path
                     yield AdmissionRefusal("LimitRanger", together(bad), at, limits, by_at, _stands(limits), claim.name)
+
+    def _bounds_of(self, ranges: tuple[LimitRange, ...]) -> tuple[Defaults, Sequence[LimitRange]]:
+        """Return the defaults of the LimitRanges, and the first of each that have the same bounds."""
+        from kubesched_lint.admission.limits import Defaults
+
+        key = tuple(map(id, ranges))
+        known = self._bounds.get(key)
+        if known is None:
+            first: dict[str, LimitRange] = {}
+            for one in ranges:
+                first.setdefault(str([(i.type, i.min, i.max, i.ratio) for i in one.items]), one)
+            known = self._bounds[key] = Defaults.of(ranges), tuple(first.values())
+        return known
+
+    @cached_property
+    def _bounds(self) -> dict[tuple[int, ...], tuple[Defaults, Sequence[LimitRange]]]:
+        return {}
 
     # --- PodSecurity ------------------------------------------------------------------------------------------------
 

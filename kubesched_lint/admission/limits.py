@@ -42,10 +42,41 @@ class _Sized(NamedTuple):
     """Resources whose limit comes from a LimitRange."""
 
 
-def invalid_by_default(pod: Pod, template: object, ranges: Sequence[LimitRange]) -> Iterator[Cause]:
+class Defaults(NamedTuple):
+    """What containers get that do not say it; of several LimitRanges, the first decides."""
+
+    requests: Amounts
+    limits: Amounts
+
+    @classmethod
+    def of(cls, ranges: Sequence[LimitRange]) -> Defaults:
+        requests: dict[str, Quantity] = {}
+        limits: dict[str, Quantity] = {}
+        for item in (i for limit_range in ranges for i in limit_range.items if i.type == "Container"):
+            limits = {**_amounts(item.default), **limits}
+            requests = {**_amounts(item.default_request), **requests}
+        return cls(requests, limits)
+
+
+class SizedPod(NamedTuple):
+    """A pod after the defaults of LimitRanges."""
+
+    pod: Pod
+    template: object
+    containers: tuple[_Sized, ...]
+    init_containers: tuple[_Sized, ...]
+
+    @classmethod
+    def of(cls, pod: Pod, template: object, defaults: Defaults) -> SizedPod:
+        """Return the pod; ``template`` is its PodTemplateSpec as written."""
+        parts = (_sized(group, pod, template, defaults) for group in (pod.containers, pod.init_containers))
+        return cls(pod, template, *parts)
+
+
+def invalid_by_default(pod: SizedPod) -> Iterator[Cause]:
     """Yield why the pod is invalid after LimitRange defaults: a default limit is below the request."""
     for group, containers in (("containers", pod.containers), ("initContainers", pod.init_containers)):
-        for i, sized in enumerate(_sized(containers, pod, template, ranges)):
+        for i, sized in enumerate(containers):
             if not sized.defaulted:
                 continue
             value = {
@@ -56,20 +87,18 @@ def invalid_by_default(pod: Pod, template: object, ranges: Sequence[LimitRange])
                 yield Cause(cause.field, cause.reason, cause.message, (*sized.path, *cause.path[3:]))
 
 
-def broken(pod: Pod, template: object, ranges: Sequence[LimitRange], limits: LimitRange) -> Iterator[Broken]:
-    """Yield every bound of ``limits`` that the pod violates after the defaults of all ``ranges``."""
-    containers = _sized(pod.containers, pod, template, ranges)
-    init_containers = _sized(pod.init_containers, pod, template, ranges)
+def broken(pod: SizedPod, limits: LimitRange) -> Iterator[Broken]:
+    """Yield every bound of ``limits`` that the pod violates."""
     for item in limits.items:
         if item.type == "Container":
-            for container in (*containers, *init_containers):
+            for container in (*pod.containers, *pod.init_containers):
                 at = (*container.path, "resources")
                 yield from _broken_by_item(item, container.requests, container.limits, at)
         elif item.type == "Pod":
-            level = value_at(template, ("spec", "resources"))
-            requests = _of_pod([c.requests for c in containers], init_containers, level, "requests")
-            bounds = _of_pod([c.limits for c in containers], init_containers, level, "limits")
-            yield from _broken_by_item(item, requests, bounds, pod.path)
+            level = value_at(pod.template, ("spec", "resources"))
+            requests = _of_pod([c.requests for c in pod.containers], pod.init_containers, level, "requests")
+            bounds = _of_pod([c.limits for c in pod.containers], pod.init_containers, level, "limits")
+            yield from _broken_by_item(item, requests, bounds, pod.pod.path)
 
 
 def broken_by_claim(claim: Claim, limits: LimitRange) -> Iterator[Broken]:
@@ -106,10 +135,8 @@ def _amounts(written: Mapping[str, object]) -> dict[str, Quantity]:
     return found
 
 
-def _sized(
-    containers: Sequence[Container], pod: Pod, template: object, ranges: Sequence[LimitRange]
-) -> tuple[_Sized, ...]:
-    return tuple(_sized_one(c, value_at(template, _inside(c.path, pod)), ranges) for c in containers)
+def _sized(containers: Sequence[Container], pod: Pod, template: object, defaults: Defaults) -> tuple[_Sized, ...]:
+    return tuple(_sized_one(c, value_at(template, _inside(c.path, pod)), defaults) for c in containers)
 
 
 def _inside(path: Path, pod: Pod) -> Path:
@@ -117,19 +144,15 @@ def _inside(path: Path, pod: Pod) -> Path:
     return path[max(len(pod.path) - 1, 0) :]
 
 
-def _sized_one(container: Container, written: Any, ranges: Sequence[LimitRange]) -> _Sized:
+def _sized_one(container: Container, written: Any, defaults: Defaults) -> _Sized:
     resources = written.get("resources") if isinstance(written, dict) else None
     own = _amounts(resources.get("limits") or {}) if isinstance(resources, dict) else _plain(container.limits)
     if isinstance(resources, dict):
         requests = {**own, **_amounts(resources.get("requests") or {})}
     else:
         requests = _plain(container.requests)
-    limits = dict(own)
-    for limit_range in ranges:
-        for item in limit_range.items:
-            if item.type == "Container":
-                limits = {**_amounts(item.default), **limits}
-                requests = {**_amounts(item.default_request), **requests}
+    limits = {**defaults.limits, **own}
+    requests = {**defaults.requests, **requests}
     return _Sized(container.path, requests, limits, container.restart_always, frozenset(limits.keys() - own.keys()))
 
 

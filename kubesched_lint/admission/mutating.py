@@ -54,24 +54,24 @@ def admit(
 
 
 def _with_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Pod:
-    """Return the pod with the missing values of its containers from each LimitRange (mergePodResourceRequirements)."""
-    for limits in limit_ranges:
-        if limits.namespace == pod.namespace:
-            pod = replace(
-                pod,
-                containers=tuple(_with_limits(c, limits) for c in pod.containers),
-                init_containers=tuple(_with_limits(c, limits) for c in pod.init_containers),
-            )
-            pod = _with_requests(pod)
-    return pod
+    """Return the pod with the missing values of its containers, each from the first LimitRange that has it.
 
+    Mirrors mergePodResourceRequirements.
+    """
+    ranges = [one for one in limit_ranges if one.namespace == pod.namespace]
+    if not ranges:
+        return pod
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    for one in reversed(ranges):
+        requests |= one.default_requests
+        limits |= one.default_limits
 
-def _with_limits(container: Container, limits: LimitRange) -> Container:
-    return replace(
-        container,
-        requests={**limits.default_requests, **container.requests},
-        limits={**limits.default_limits, **container.limits},
-    )
+    def sized(container: Container) -> Container:
+        return replace(container, requests={**requests, **container.requests}, limits={**limits, **container.limits})
+
+    containers, init_containers = map(sized, pod.containers), map(sized, pod.init_containers)
+    return _with_requests(replace(pod, containers=tuple(containers), init_containers=tuple(init_containers)))
 
 
 def _with_requests(pod: Pod) -> Pod:

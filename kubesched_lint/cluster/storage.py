@@ -32,10 +32,9 @@ class Storage:
 
     @classmethod
     def of(cls, objects: Inventory) -> Storage:
-        work.spend((len(objects.claims) + len(objects.volumes)) // 4)
         return cls(
-            {(c.namespace, c.name): c for c in objects.claims},
-            {v.name: v for v in objects.volumes},
+            objects.claims_by_name,
+            objects.volumes_by_name,
             {c.name: c for c in objects.storage_classes},
             {n.name: n for n in objects.csi_nodes},
             objects.storage_capacities,

@@ -386,7 +386,9 @@ class Story:
         before = Transitions(self.oracle(), self.desired_states.values())
         kept = [p for p, node in enumerate(self.nodes) if node.name not in lost]
         self.nodes = tuple(self.nodes[p] for p in kept)
-        self.objects = replace(self.objects, pods=tuple(p for p in self.objects.pods if p.node not in lost))
+        lasting = tuple(p for p in self.objects.pods if p.node not in lost)
+        if len(lasting) < len(self.objects.pods):
+            self.objects = replace(self.objects, pods=lasting)
         after = self.oracle()
         loss = Loss(before, Transitions(after, self.desired_states.values()), kept)
         return self._run("lose", after, loss.enter, loss.moves)

@@ -80,6 +80,16 @@ class Inventory:
             yield name, getattr(self, name)
 
     @cached_property
+    def claims_by_name(self) -> Mapping[tuple[str, str], Claim]:
+        """(namespace, name) → claim."""
+        return {(c.namespace, c.name): c for c in self.claims}
+
+    @cached_property
+    def volumes_by_name(self) -> Mapping[str, PersistentVolume]:
+        """Name → volume."""
+        return {v.name: v for v in self.volumes}
+
+    @cached_property
     def has_namesakes(self) -> bool:
         """Whether an object is defined more than once."""
         return any(len(items) > 1 and len(set(map(identity, items))) < len(items) for _, items in self.lists())

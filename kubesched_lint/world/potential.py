@@ -34,6 +34,8 @@ from kubesched_lint.scheduler.framework import static_feasible
 
 _MOST_OFFERS = MOST_KINDS
 """For all pools together; this many of each pool are considered."""
+_MOST_TEMPLATES = 40_000
+"""Of all pools together: with more than ten pools, each has fewer machine types to choose from."""
 _MOST_NODES = 4_000
 _MOST_VALUES = 64
 """Most values of a topology key that further nodes may share with today's."""
@@ -127,8 +129,9 @@ def potential_of(
     every: list[Offer] = []
     groups: list[list[Offer]] = []
     complete = True
+    most = min(_MOST_OFFERS, _MOST_TEMPLATES // len(pools))
     for pool in pools:
-        kinds = tuple(islice(templates(pool, wishes, zones), _MOST_OFFERS + 1))
+        kinds = tuple(islice(templates(pool, wishes, zones, most), _MOST_OFFERS + 1))
         if overlays and pool.maker == KARPENTER:
             kinds = tuple(overlaid(kind, overlays) for kind in kinds)
         complete = complete and len(kinds) <= _MOST_OFFERS

@@ -121,15 +121,18 @@ def _with_disk(found: Resources | None) -> Resources | None:
     return found if found is None or DISK in found else {**found, DISK: _ANY_DISK}
 
 
-def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) -> Iterator[NodeTemplate]:
+def templates(
+    pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str], most: int = MOST_KINDS
+) -> Iterator[NodeTemplate]:
     """Yield every kind of node that the pool can make and that some pod could distinguish from the others.
 
-    ``seen_zones``, with the zones that pods ask for, replace the zones of a pool that lists none.
+    ``seen_zones``, with the zones that pods ask for, replace the zones of a pool that lists none. If there are more
+    than ``most``, machine types are left out that another exceeds.
     """
     zones = _zones(pool, wishes, seen_zones)
     made = [with_devices(shape, wishes.devices) for shape in shapes(pool)]
     choices = max((sum(1 for _ in _choices(pool, shape, wishes)) for shape in made[-1:]), default=1)
-    made = _worth_making(made, wishes, MOST_KINDS // max(1, len(zones) * choices))
+    made = _worth_making(made, wishes, most // max(1, len(zones) * choices))
     for zone in zones:
         for shape in made:
             for labels, taints, chosen in _choices(pool, shape, wishes):

@@ -15,6 +15,7 @@ from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import judged
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.quotas import most_pods
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter import refuting
 from kubesched_lint.record import replace
@@ -66,7 +67,9 @@ def _against(cell: Cell, number: int, simulation: Matrix, placed: Sequence[dict[
             if number in run and _beats(cell, bound):
                 return f"a run of the model binds {bound} of {cell.wanted}"
     place = simulation.place(number)
-    if place is None or cell.bound.by == "search" or simulation.whole.never_ready or _steps(simulation) > MOST_STEPS:
+    if place is None or cell.bound.by == "search" or simulation.whole.never_ready:
+        return ""
+    if _steps(simulation.setting) > MOST_STEPS:
         return ""
     return _contradicted(cell, simulation.courses(cell.event, place))
 
@@ -90,8 +93,8 @@ def _contradicted(cell: Cell, ends: Sequence[FinalState]) -> str:
     return "" if wrong is None else f"a trace of the model binds {wrong} of {cell.wanted}"
 
 
-def _steps(simulation: Matrix) -> int:
-    setting = simulation.setting
+@once_per_setting
+def _steps(setting: Setting) -> int:
     return len(setting.nodes) * sum(most_pods(setting, i) for i in range(len(setting.workloads)))
 
 

@@ -35,6 +35,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
@@ -42,11 +43,11 @@ from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
 
-MOST_STEPS, STEPS_EACH, MANY = 2_500_000, 80_000, 200
-"""Steps of a simulation (see ``work``), further steps per workload, and the largest set that gets them.
-
-In a larger set a trace is so long that further steps would allow only a few more.
-"""
+MOST_STEPS, STEPS_EACH = 6_000_000, 80_000
+"""Steps of the simulation of an ordinary set (see ``work``), and further steps per workload."""
+MOST_STEPS_OF_LARGE = 2_500_000
+"""Steps of the simulation of any other set."""
+ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 2_000
 
 _FEW = 5
 """Number of objects of a kind that a note names."""
@@ -107,16 +108,31 @@ def simulate(
     world = World(inventory, without_transient(cluster), manifests.premises(options))
     effort = effort or Effort()
     try:
-        with work.within(_steps(effort, len(inventory.workloads))):
+        with work.within(_steps(effort, inventory, len(cluster.inventory.nodes))):
             return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, never_ready, scale)
     except work.OutOfWorkError as reason:
         return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
 
 
-def _steps(effort: Effort, workloads: int) -> int:
-    """Return the limit of steps (see ``work``); a larger ``effort`` raises it."""
-    added = STEPS_EACH * workloads if workloads <= MANY else 0
-    return (MOST_STEPS + added) * max(1, effort.states // Effort().states)
+def _steps(effort: Effort, manifests: Inventory, nodes: int) -> int:
+    """Return the limit of steps (see ``work``); a larger ``effort`` raises it.
+
+    An ordinary set has few workloads, whose pods have few parts, and few nodes. There, more steps establish more cells.
+    In any other set a trace is so long that more steps would allow only a few more traces and cost many seconds.
+    """
+    workloads = manifests.workloads
+    few = len(workloads) <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES
+    is_ordinary = few and sum(_parts(w.pod) for w in workloads) <= ORDINARY_PARTS
+    steps = MOST_STEPS + STEPS_EACH * len(workloads) if is_ordinary else MOST_STEPS_OF_LARGE
+    return steps * max(1, effort.states // Effort().states)
+
+
+def _parts(pod: Pod) -> int:
+    """Return the number of parts that the scheduler compares with nodes, pods and volumes."""
+    terms = (pod.required_affinity, pod.required_anti_affinity, pod.preferred_affinity, pod.preferred_anti_affinity)
+    node_terms = (pod.required_node_terms or (), pod.preferred_node_terms)
+    own = (pod.spread, pod.tolerations, pod.volumes, pod.containers, pod.init_containers)
+    return sum(map(len, (*terms, *node_terms, *own)))
 
 
 def _cut_short(

@@ -150,6 +150,7 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "node-numbers": (40, "kubesched_lint.model.labels.Requirement", "matches"),
     "claims": (15, "kubesched_lint.world.volume_places", "_told"),
     "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
+    "ranges": (15, "kubesched_lint.admission.limits", "in_resource_list"),
     "pools": (10, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
 }
 """Shape → a size, and the question of which each object once cost as many as there are others."""

@@ -47,7 +47,8 @@ MOST_STEPS, STEPS_EACH = 6_000_000, 80_000
 """Steps of the simulation of an ordinary set (see ``work``), and further steps per workload."""
 MOST_STEPS_OF_LARGE = 2_500_000
 """Steps of the simulation of any other set."""
-ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 2_000
+ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
+"""The most that an ordinary set has; parts are those of the average pod."""
 
 _FEW = 5
 """Number of objects of a kind that a note names."""
@@ -122,7 +123,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int) -> int:
     """
     workloads = manifests.workloads
     few = len(workloads) <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES
-    is_ordinary = few and sum(_parts(w.pod) for w in workloads) <= ORDINARY_PARTS
+    is_ordinary = few and sum(_parts(w.pod) for w in workloads) <= ORDINARY_PARTS * len(workloads)
     steps = MOST_STEPS + STEPS_EACH * len(workloads) if is_ordinary else MOST_STEPS_OF_LARGE
     return steps * max(1, effort.states // Effort().states)
 

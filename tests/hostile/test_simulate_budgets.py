@@ -1,0 +1,70 @@
+"""What a simulation may cost: the budget by the size of the question, and what is computed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import kubesched_lint
+from benchmarks import hostile_shapes
+from kubesched_lint.cli.app import app
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.commands.simulate import run
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.world import potential
+from tests.hostile.shapes import SHAPES, Files
+
+
+def cluster_of(files: Files) -> Cluster:
+    return kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
+
+
+def set_of(files: Files) -> ManifestSet:
+    return manifest_set(documents("m.yaml", files.manifests.encode(), is_read), "default")
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "ordinary"),
+    [("crowd", 60, True), ("crowd", 201, False), ("apart", 60, False), ("spreads", 40, False), ("daemons", 501, False)],
+)
+def test_an_ordinary_set_may_take_more_steps(shape: str, size: int, ordinary: bool) -> None:
+    """Few workloads, few parts of their pods, few nodes; a larger effort raises either limit."""
+    files = SHAPES[shape].make(size)
+    manifests, nodes = set_of(files).inventory, len(cluster_of(files).inventory.nodes)
+    steps = run.MOST_STEPS + run.STEPS_EACH * len(manifests.workloads) if ordinary else run.MOST_STEPS_OF_LARGE
+    assert run._steps(Effort(), manifests, nodes) == steps
+    assert run._steps(Effort(states=2 * Effort().states), manifests, nodes) == 2 * steps
+
+
+def test_an_inventory_indexes_its_claims_and_volumes_once() -> None:
+    inventory = set_of(SHAPES["claims"].make(3)).inventory
+    one, other = Storage.of(inventory), Storage.of(inventory)
+    assert len(one.claims) == len(one.volumes) == 3
+    assert one.claims is other.claims
+    assert one.volumes is other.volumes
+
+
+def test_all_pools_together_have_a_limit_of_machine_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, real = [], potential.templates
+    monkeypatch.setattr(potential, "_MOST_TEMPLATES", 1_000)
+    monkeypatch.setattr(potential, "templates", lambda *a: made.extend(real(*a)) or real(*a))
+    files = SHAPES["pools"].make(20)
+    kubesched_lint.lint(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
+    assert 20 <= len(made) <= 1_500, "of 20 pools with over 800 machine types each"
+
+
+@pytest.mark.parametrize("command", ["lint", "simulate", "why"])
+def test_the_benchmark_tells_a_report_from_a_run_that_failed_at_its_start(command: str, tmp_path: Path) -> None:
+    files = SHAPES["crowd"].make(3)
+    (tmp_path / "m.yaml").write_text(files.manifests)
+    (tmp_path / "c.yaml").write_text(files.cluster)
+    asked = list(hostile_shapes.arguments(command, files, tmp_path))[3:]
+    assert hostile_shapes.REPORTS[command].search(CliRunner().invoke(app, asked).output)
+    failed = CliRunner().invoke(app, [*asked, "--no-such-option"])
+    assert not hostile_shapes.REPORTS[command].search(failed.output)

@@ -117,7 +117,7 @@ def sketched_pools(n: int) -> Files:
             "name": f"p{i}",
             "zones": ["z0", "z1"],
             "shapes": [{"name": f"s{i}", "allocatable": {"cpu": str(13 + i % 7), "memory": "64Gi"}}],
-            "max": 3,
+            "limits": {"nodes": 3},
         }
         for i in range(n)
     ]

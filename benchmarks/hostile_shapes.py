@@ -71,7 +71,8 @@ def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
             return None
         raise FailedError(f"exit code {run.returncode}: {(folder / 'out').read_text('utf-8', 'replace')[-300:]}")
     told = (folder / "out").read_text("utf-8", "replace")
-    if "Traceback (most recent call last)" in told or not REPORTS[command].search(told):
+    is_refused = run.returncode == 2 and re.search("^error: |: error: ", told, re.M)  # a limit, named with its place
+    if "Traceback (most recent call last)" in told or not (is_refused or REPORTS[command].search(told)):
         raise FailedError(f"no report: {told[-300:]}")
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 

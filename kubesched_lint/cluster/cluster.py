@@ -189,9 +189,11 @@ class Cluster:
         """Return whether there is no node group besides ``pools`` and those that nodes show: stated or established."""
         if self.node_groups or self.pools_written:
             return self.node_groups != OPEN
+        if not self.group_sizes:
+            return False
         # cluster-autoscaler names every group that it scales; what other autoscalers may make, nodes do not show.
         is_named = all(group.maker == CLUSTER_AUTOSCALER for group in self.groups_beside(pools))
-        return bool(self.group_sizes) and is_named and self._all_grouped and not self._empty_groups(pools)
+        return is_named and self._all_grouped and not self._empty_groups(pools)
 
     @property
     def _all_grouped(self) -> bool:

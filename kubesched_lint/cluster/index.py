@@ -17,7 +17,11 @@ class NodeIndex:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes: tuple[Node, ...] = tuple(nodes)
-        work.spend(2 * len(self.nodes) + sum(len(node.taints) for node in self.nodes) // 2)  # each taint is hashed
+        alike: dict[int, tuple[tuple[Taint, ...], NodeSet]] = {}  # nodes of a sketch's entry share their taints
+        for i, node in enumerate(self.nodes):
+            if node.taints:
+                alike[id(node.taints)] = (node.taints, alike.get(id(node.taints), (node.taints, EMPTY))[1] | only(i))
+        work.spend(2 * len(self.nodes) + sum(len(found) for found, _ in alike.values()) // 2)  # each taint is hashed
         self.names: tuple[str, ...] = tuple(node.name for node in self.nodes)
         self.positions: Mapping[str, int] = {name: i for i, name in enumerate(self.names)}
         self.all: NodeSet = first(len(self.nodes))
@@ -25,9 +29,9 @@ class NodeIndex:
         self.unknown_resources: NodeSet = _where(i for i, node in enumerate(self.nodes) if node.allocatable is None)
         """Nodes of a sketch without resources: rules about resources skip them."""
         taints: dict[Taint, NodeSet] = {}
-        for i, node in enumerate(self.nodes):
-            for taint in node.taints:
-                taints[taint] = taints.get(taint, EMPTY) | only(i)
+        for found, nodes_with in alike.values():
+            for taint in found:
+                taints[taint] = taints.get(taint, EMPTY) | nodes_with
         self.taints: Mapping[Taint, NodeSet] = taints
         """Each distinct taint → the nodes that have it."""
         self.taint_keys = frozenset(taint.key for taint in taints)

@@ -9,6 +9,7 @@ from kubesched_lint.cluster.classes import ClassSet
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.quantity import show
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
@@ -47,6 +48,8 @@ class Details:
         self._hard = [c for c in pod.spread if c.is_hard]
         self._spreads: list[_Spread] = []
         self._standing: dict[tuple[ClassSet, str, str], str] = {}
+        self._untolerated: dict[int, Taint | None] = {}
+        """By ``id`` of a node's taints, which nodes of one kind share."""
         self._writers: Mapping[str, Callable[[str, int], str]] = {
             TaintToleration.NAME: self._taint,
             NodeAffinity.NAME: self._labels,
@@ -61,9 +64,11 @@ class Details:
         return writer(rejection.reason, position) if writer else ""
 
     def _taint(self, reason: str, position: int) -> str:
-        comparison = has(self._state.kubernetes_version, TOLERATION_COMPARISON)
         taints = self._state.index.nodes[position].taints
-        taint = first_untolerated(self._pod.tolerations, taints, comparison=comparison)
+        if id(taints) not in self._untolerated:
+            comparison = has(self._state.kubernetes_version, TOLERATION_COMPARISON)
+            self._untolerated[id(taints)] = first_untolerated(self._pod.tolerations, taints, comparison=comparison)
+        taint = self._untolerated[id(taints)]
         return f"taint {taint}" if taint else ""
 
     def _resources(self, reason: str, position: int) -> str:

@@ -48,8 +48,9 @@ def inferred_groups(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[N
     known_pools = tuple(pools)
     known = known_groups(known_pools)
     members: dict[str, list[Node]] = {}
-    for node in map(without_transient_state, nodes):
+    for node in nodes:
         if node.elastic and node.group and not is_of_known(node, known):
+            node = without_transient_state(node)
             members.setdefault(AUTOPILOT_NAMES if is_autopilot(node) else node.group, []).append(node)
     served = [zone for pool in known_pools for zone in pool.zones or ()]
     zones = tuple(sorted({*served, *(zone_of(node.labels) for node in nodes)} - {""}))

@@ -64,12 +64,14 @@ def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> M
 def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | None = None) -> str:
     """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``.
 
-    Only the first ``existing`` of the nodes are counted.
+    Only the first ``existing`` of the nodes are counted. Of the others, what is named after a node is left out.
     """
     counts: dict[tuple[str, str], int] = {}
     for number, node in enumerate(nodes):
+        exists = existing is None or number < existing
         for pair in node.labels.items():
-            counts[pair] = counts.get(pair, 0) + (existing is None or number < existing)
+            if exists or pair[1] != node.name:
+                counts[pair] = counts.get(pair, 0) + exists
     values = {v for k, v in counts if k == wanted.key}
     if values:
         if wanted.operator not in ("In", "Gt", "Lt"):

@@ -183,3 +183,11 @@ def test_a_group_may_get_a_node_in_a_zone_that_only_a_pool_serves() -> None:
     per_zone = deployment(ALONE.replace("KEY", "topology.kubernetes.io/zone"), 3)
     findings = found(per_zone, cluster_of(nodes, said="complete", declared=declared))
     assert not [f for f in findings if f.severity is ERROR and f.rule.startswith("anti-affinity")]
+
+
+def test_no_message_names_a_node_that_does_not_exist() -> None:
+    nodes = [node(f"n{i}", "eu-1a", {GROUP: "g", "rack": f"r{i}"}) for i in range(3)]
+    for spec in ("nodeSelector: {kubernetes.io/hostname: n9, pool: x}", "nodeSelector: {rak: r1}"):
+        for finding in found(web(spec, 1, "1"), cluster_of(nodes, said="complete")):
+            text = f"{finding.message} {finding.help} {finding.evidence.text}"
+            assert "g-eu-1a" not in text, text

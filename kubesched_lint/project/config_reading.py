@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
 from kubesched_lint.files import is_within
-from kubesched_lint.findings import InputError, Path, Severity
+from kubesched_lint.findings import InputError, Path, Severity, one_line
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Override
 from kubesched_lint.project.config import (
@@ -275,7 +275,8 @@ class _Reading:
         spot = self.where.spot(path)
         line, column = (spot.line, spot.column) if key else (spot.value_line, spot.value_column)
         name = "" if key else "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).removeprefix(".")
-        self.problems.append(InputError(self.where.file, f"{name}: {message}" if name else message, line, column))
+        message = one_line(f"{name}: {message}" if name else message)
+        self.problems.append(InputError(self.where.file, message, line, column))
 
 
 def _misfit(key: ConfigKey, value: object) -> str:

@@ -148,7 +148,7 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "spreads": (4, "kubesched_lint.lifecycle.skew", "skews"),
     "preferring": (8, "kubesched_lint.scheduler.scores.inter_pod_affinity", "selects_pod"),
     "node-numbers": (40, "kubesched_lint.model.labels.Requirement", "matches"),
-    "claims": (15, "kubesched_lint.world.volume_places", "_told"),
+    "claims": (15, "kubesched_lint.world.volume_places", "_answerable"),
     "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
     "ranges": (15, "kubesched_lint.admission.limits", "in_resource_list"),
     "pools": (10, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),

@@ -251,7 +251,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, inside: bool, way: st
     done = run(repository, way, "--fix")
     assert done.returncode == 2
     assert (home / "web.yaml").read_text() == WEB
-    said = f"{way} is reached through a link" if inside else "a link that leads out of the repository"
+    said = f"{way} is behind a link" if inside else "a link that leads out of the repository"
     assert said in done.stdout + done.stderr
     assert sorted(os.listdir(repository)) == sorted([".git", "folder", "link.yaml", *(["real"] if inside else [])])
 
@@ -260,7 +260,7 @@ def test_a_link_that_takes_the_place_of_the_file_is_not_followed(file: Path) -> 
     (file.parent / "precious").write_bytes(OLD)
     file.unlink()
     file.symlink_to("precious")
-    with pytest.raises(WriteError, match="through a link"):
+    with pytest.raises(WriteError, match="is behind a link"):
         write(sheet())
     assert (file.parent / "precious").read_bytes() == OLD
     assert file.is_symlink()

@@ -80,9 +80,9 @@ def test_an_autoscaler_is_named_that_may_undo_it() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("web", "no number of replicas"),
-        ("web=many", "no number of replicas"),
-        ("web=-1", "no number of replicas"),
+        ("web", "not a number of replicas"),
+        ("web=many", "not a number of replicas"),
+        ("web=-1", "not a number of replicas"),
         ("wob=3", "nothing is named 'wob'"),
         ("agent=3", "DaemonSet default/agent has no replicas"),
         ("both=3", "'both' may mean deployment/default/both or statefulset/default/both"),

@@ -65,6 +65,21 @@ def test_a_status_that_cannot_be_read_says_nothing(text: str) -> None:
     assert group_sizes({"kind": "ConfigMap", "data": text}) == {}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 300_000,
+        "nodeGroups:\n" + "".join(f"{' ' * depth}a:\n" for depth in range(1, 1200)),
+        "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 28)),
+        "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 28)),
+    ],
+    ids=["brackets", "depth", "merge-keys", "aliases"],
+)
+def test_a_hostile_status_is_bounded(text: str) -> None:
+    status = text + "\nnodeGroups: [{name: a}]\n"
+    assert group_sizes({"kind": "ConfigMap", "data": {"status": status}}) in ({}, {"a": 0})
+
+
 def test_a_name_is_found_only_as_a_whole_word() -> None:
     sizes = {"eks-gpu-2cc6": 0, "zones/eu-b/gke-general-1-grp": 2, "zones/eu-c/gke-general-1-grp": 0}
     assert unseen_groups(sizes, ["gpu"]) == ()

@@ -11,28 +11,65 @@ from kubesched_lint.report.as_json import evidence
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.words import annotated, explanation
+from kubesched_lint.text import many, plural
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
+_TAGS = ("kubernetes", "scheduling")
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _SURE = {"proof": "very-high", "policy": "very-high", "witness": "high", "pattern": "medium"}
 
 
+MOST_RESULTS = 5_000
+"""Results per run: GitHub's code scanning drops all further ones, and refuses files with more than 25,000."""
+MOST_RELATED = 100
+"""Related places per result: GitHub drops further ones, and refuses results with more than 1,000 places."""
+_MOST_BYTES = 10_000_000
+"""Size after gzip: GitHub refuses larger files."""
+
+
 def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yield the log: as many results as GitHub takes, the most severe ones; a notification counts the others."""
     findings = ordered(report.findings)
+    most = min(len(findings), MOST_RESULTS)
+    text = _log(report, _most_severe(findings, most), context)
+    while most > 1 and _is_too_large(text):
+        most //= 2
+        text = _log(report, _most_severe(findings, most), context)
+    yield text
+    yield "\n"
+
+
+def _most_severe(findings: Sequence[Finding], most: int) -> Sequence[Finding]:
+    """Return at most ``most`` findings in their order: open ones before suppressed ones, the most severe first."""
+    if len(findings) <= most:
+        return findings
+    ranked = sorted(enumerate(findings), key=lambda pair: (pair[1].suppressed is not None, -pair[1].severity))
+    return [finding for _, finding in sorted(ranked[:most], key=lambda pair: pair[0])]
+
+
+def _is_too_large(text: str) -> bool:
+    if len(text) <= _MOST_BYTES // 4:  # a character has at most four bytes
+        return False
+    import zlib
+
+    return len(zlib.compress(text.encode("utf-8", "surrogateescape"))) > _MOST_BYTES
+
+
+def _log(report: Report, findings: Sequence[Finding], context: RenderContext) -> str:
     rules = sorted(({finding.rule for finding in findings} | {skip.rule for skip in report.skipped}) - {""})
     index = {rule: number for number, rule in enumerate(rules)}
     run = {
         "tool": {"driver": _driver(rules, findings, context)},
         "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(report)],
+        "invocations": [_invocation(report, len(report.findings) - len(findings))],
         "results": [
-            _result(finding, index) | state for finding, state in zip(findings, _states(findings), strict=True)
+            _result(finding, index) | state
+            for finding, state in zip(findings, _states(findings, report.findings), strict=True)
         ],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    yield json_text(log, 1)
-    yield "\n"
+    return json_text(log, 1)
 
 
 def _driver(rules: Sequence[str], findings: Sequence[Finding], context: RenderContext) -> dict[str, Any]:
@@ -46,16 +83,14 @@ def _driver(rules: Sequence[str], findings: Sequence[Finding], context: RenderCo
 
 
 def _rule(slug: str, evidence_kind: str, card: CardView | None) -> dict[str, Any]:
-    rule: dict[str, Any] = {"id": slug, "properties": {"tags": ["kubernetes", "scheduling"]}}
+    rule: dict[str, Any] = {"id": slug, "properties": {"tags": list(_TAGS)}}
     if evidence_kind:
         rule["properties"]["precision"] = _SURE[evidence_kind]
     if card is None:
         return rule
-    if card.family and card.family not in rule["properties"]["tags"]:
-        rule["properties"]["tags"].append(card.family)
+    rule["properties"]["tags"] = _tags(card)
     if card.preview:
         rule["properties"]["preview"] = True
-        rule["properties"]["tags"].append("preview")
     sentence = f"{card.summary.rstrip('.')}."
     rule["shortDescription"] = {"text": sentence}
     rule["fullDescription"] = {"text": sentence}
@@ -67,13 +102,29 @@ def _rule(slug: str, evidence_kind: str, card: CardView | None) -> dict[str, Any
     return rule
 
 
-def _invocation(report: Report) -> dict[str, Any]:
-    """Return the invocation: an unreadable input makes it unsuccessful, a skipped rule is a notification."""
+def _invocation(report: Report, left: int) -> dict[str, Any]:
+    """Return the invocation: an unreadable input makes it unsuccessful, a skipped rule is a notification.
+
+    ``left`` is the number of results that the log leaves off.
+    """
+    errors = [_error(error) for error in sorted(report.errors, key=_error_order)]
     return {
         "executionSuccessful": not report.errors,
-        "toolExecutionNotifications": [_error(error) for error in sorted(report.errors, key=_error_order)],
+        "toolExecutionNotifications": [*errors, *_left_off(left)],
         "toolConfigurationNotifications": [*_configuration(report), *map(_skip, report.skipped)],
     }
+
+
+def _tags(card: CardView) -> list[str]:
+    """Return the tags, each once, as the schema demands: a family may be named like one of ours."""
+    return list(dict.fromkeys(filter(None, (*_TAGS, card.family, "preview" if card.preview else ""))))
+
+
+def _left_off(left: int) -> Iterator[dict[str, Any]]:
+    if left:
+        left_off = f"{many(left, 'result')} {plural(left, 'is', 'are')} left off"
+        text = f"{left_off}: this file has the most severe ones, as many as code scanning takes; JSON has all"
+        yield {"level": "warning", "message": {"text": text}}
 
 
 def _configuration(report: Report) -> Iterator[dict[str, Any]]:
@@ -127,7 +178,7 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
     if finding.related:
         result["relatedLocations"] = [
             {"id": number, "physicalLocation": _physical(r.location), "message": {"text": _message(r.label)}}
-            for number, r in enumerate(finding.related, 1)
+            for number, r in enumerate(finding.related[:MOST_RELATED], 1)
         ]
     if finding.fingerprint:
         result["partialFingerprints"] = {"kubeschedLint/v1": finding.fingerprint}
@@ -150,9 +201,9 @@ def _suppressions(finding: Finding) -> list[dict[str, Any]]:
     return [shown]
 
 
-def _states(findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
-    """Yield the baseline state of each finding (section 3.27.24); empty if no finding is in a baseline."""
-    compared = any(f.suppressed is not None and f.suppressed.known for f in findings)
+def _states(findings: Sequence[Finding], every: Sequence[Finding]) -> Iterator[dict[str, Any]]:
+    """Yield the baseline state of each finding (section 3.27.24); empty if none of ``every`` is in a baseline."""
+    compared = any(f.suppressed is not None and f.suppressed.known for f in every)
     for finding in findings:
         known = finding.suppressed is not None and finding.suppressed.known
         yield {"baselineState": "unchanged" if known else "new"} if compared else {}

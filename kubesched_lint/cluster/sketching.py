@@ -249,7 +249,7 @@ def _fields(group: _Group, style: Style) -> Iterator[str]:
         yield from listing("taints", [taint(t) for t in node.taints])
     if group.allocatable is not None:
         yield from mapping("allocatable", list(_amounts(group.allocatable, style)))
-    if node.elastic != bool(elastic_because(_told(labels), {})):
+    if node.elastic != bool(elastic_because(_known(labels), {})):
         yield f"  elastic: {str(node.elastic).lower()}"
     if node.unschedulable:
         yield "  unschedulable: true"
@@ -259,7 +259,7 @@ def _fields(group: _Group, style: Style) -> Iterator[str]:
         yield from listing("declaredFeatures", [scalar(f) for f in node.declared_features])
 
 
-def _told(labels: Mapping[str, str | None]) -> Labels:
+def _known(labels: Mapping[str, str | None]) -> Labels:
     return {key: value for key, value in labels.items() if value is not None}
 
 

@@ -28,13 +28,13 @@ def with_scores(rows: Sequence[Row], simulation: Matrix) -> tuple[Row, ...]:
     try:
         with work.within(work.share(0, 4 / 3)):
             for i, row in enumerate(rows):
-                found[i] = replace(row, cells=tuple(_told(cell, row.number, simulation) for cell in row.cells))
+                found[i] = replace(row, cells=tuple(_by_scores(cell, row.number, simulation) for cell in row.cells))
     except work.OutOfWorkError:
         pass  # the other cells stay as they are
     return tuple(found)
 
 
-def _told(cell: Cell, number: int, simulation: Matrix) -> Cell:
+def _by_scores(cell: Cell, number: int, simulation: Matrix) -> Cell:
     place, setting = simulation.place(number), simulation.setting
     if place is None or cell.verdict != UNKNOWN or setting.workloads[place].kind == "Job" or setting.never_ready:
         return cell
@@ -45,14 +45,14 @@ def _told(cell: Cell, number: int, simulation: Matrix) -> Cell:
     if not bad:
         return cell
     tried = f"{len(good)} random trace{'s' * (len(good) != 1)} of the default scheduler ended well"
-    told = replace(
+    decided = replace(
         cell,
         verdict=BY_SCORES,
         text=f"{cell.wanted}/{cell.wanted} by scores{' *' * cell.text.endswith(' *')}",
         why=f"{tried}; with other nodes chosen among those that fit, one ends badly; {cell.why}",
         missing=(LACKING,),
     )
-    return replace(explained(told, bad, setting, place), best=witness(good[0]))
+    return replace(explained(decided, bad, setting, place), best=witness(good[0]))
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:

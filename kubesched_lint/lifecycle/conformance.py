@@ -82,21 +82,21 @@ def _play(step: Mapping[str, Any], story: Story, applied: Any) -> Phase:
 def predictions(case: Case, most_states: int = MOST_STATES) -> Iterator[dict[str, Any]]:
     """Yield one object per phase, in the format of the ``--predictions`` file; ``runs`` is not read."""
     for i, _, story, phase in story_of(case, most_states=most_states):
-        yield {"case": case["id"], "phase": i, "workloads": _foretold(story, phase)}
+        yield {"case": case["id"], "phase": i, "workloads": _predicted(story, phase)}
 
 
-def _foretold(story: Story, phase: Phase) -> dict[str, dict[str, Any]]:
+def _predicted(story: Story, phase: Phase) -> dict[str, dict[str, Any]]:
     found = possible(story, phase)
     by = "search" if phase.sound else "bound"
-    told: dict[str, dict[str, Any]] = {}
+    predicted: dict[str, dict[str, Any]] = {}
     for name, ends in found.items():
-        told[name] = {
+        predicted[name] = {
             field: sorted({_rollout(e) for e in ends})
             if field == "rollout"
             else {"min": min(_value(e, field) for e in ends), "max": max(_value(e, field) for e in ends), "by": by}
             for field in FIELDS[name.partition("/")[0]]
         }
-    return told
+    return predicted
 
 
 def possible(story: Story, phase: Phase) -> dict[str, set[EventOutcome]]:
@@ -139,7 +139,7 @@ class Compared:
     phase: int
     name: str
     workload: str
-    told: tuple[tuple[object, ...], ...]
+    predicted: tuple[tuple[object, ...], ...]
     """Predicted outcomes, each as the numbers of ``FIELDS``; with ``is_frame`` only their extremes."""
     is_frame: bool
     seen: tuple[tuple[object, ...], ...]
@@ -149,7 +149,7 @@ class Compared:
 
     @property
     def misses(self) -> list[tuple[object, ...]]:
-        return [s for s in self.seen if s not in self.told and not (self.is_frame and _within(s, self.told))]
+        return [s for s in self.seen if s not in self.predicted and not (self.is_frame and _within(s, self.predicted))]
 
     @property
     def agree(self) -> bool:
@@ -157,7 +157,7 @@ class Compared:
 
     @property
     def is_single(self) -> bool:
-        return len(self.told) == 1
+        return len(self.predicted) == 1
 
 
 def compare(
@@ -167,15 +167,15 @@ def compare(
     options = {"kubernetes_version": kubernetes_version} if kubernetes_version else {}
     for i, name, story, phase in story_of(case, most_states=most_states, **options):
         found = possible(story, phase)
-        prediction = {"case": case["id"], "phase": i, "workloads": _foretold(story, phase)}
+        prediction = {"case": case["id"], "phase": i, "workloads": _predicted(story, phase)}
         runs = [run[i]["workloads"] for run in case.get("runs", ()) if i < len(run) and run[i]["quiescent"]]
         compared = []
         for workload, ends in found.items():
             seen = tuple(_recorded(run[workload]) for run in runs if workload in run)
-            told = tuple(sorted({tuple(_shown(e, workload)) for e in ends}))
-            wide = len(told) > 1 and len(set(seen)) == 1
+            predicted = tuple(sorted({tuple(_shown(e, workload)) for e in ends}))
+            wide = len(predicted) > 1 and len(set(seen)) == 1
             witnessed = wide and phase.sound and _ends_replay(story, phase, workload)
-            compared.append(Compared(i, name, workload, told, not phase.sound, seen, witnessed))
+            compared.append(Compared(i, name, workload, predicted, not phase.sound, seen, witnessed))
         yield prediction, compared
 
 
@@ -193,10 +193,10 @@ def _shown(end: EventOutcome, workload: str) -> Iterator[object]:
         yield _rollout(end) if field_name == "rollout" else _value(end, field_name)
 
 
-def _within(one: tuple[object, ...], told: Iterable[tuple[object, ...]]) -> bool:
-    told = list(told)
+def _within(one: tuple[object, ...], predicted: Iterable[tuple[object, ...]]) -> bool:
+    predicted = list(predicted)
     for position, value in enumerate(one):
-        values = [t[position] for t in told]
+        values = [t[position] for t in predicted]
         if isinstance(value, int):
             numbers = [v for v in values if isinstance(v, int)]
             if not min(numbers) <= value <= max(numbers):

@@ -47,52 +47,52 @@ class EventBounds:
 def count(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that hold for every scheduler that respects the filters and every order of events."""
     work.spend(_STEPS + len(setting.workloads) // 4)
-    told = _whoever_goes(setting, event, number)
+    bounds = _despite_deletions(setting, event, number)
     if _waits_in_turn(setting, number):
-        told.least, told.never_stuck = Counted(0, "a pod of the old revision waits, and nobody replaces it"), False
+        bounds.least, bounds.never_stuck = Counted(0, "a pod of the old revision waits, and nobody replaces it"), False
     if number in quota_short(setting):
-        told = _granted(setting, event, number, told)
+        bounds = _granted(setting, event, number, bounds)
     if number not in setting.never_ready:
-        return told
-    unready = EventBounds(told.wanted, Counted(0, "its new pods never become ready"), told.most)
+        return bounds
+    unready = EventBounds(bounds.wanted, Counted(0, "its new pods never become ready"), bounds.most)
     unready.never_stuck = False
-    unready.always_stuck = told.always_stuck
+    unready.always_stuck = bounds.always_stuck
     return unready
 
 
-def _whoever_goes(setting: Setting, event: str, number: int) -> EventBounds:
+def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
-    told = _as_told(setting, event, number)
-    if told.is_fine and not setting.going:
-        return told
+    bounds = _without_deletions(setting, event, number)
+    if bounds.is_fine and not setting.going:
+        return bounds
     best = guests_of(setting).gone_at_best(event, number)
     if best is setting:
-        return told
+        return bounds
     if best is None:
         if setting.going:
-            told.least, told.never_stuck = Counted(0, _MADE_ROOM), False
-        told.most, told.always_stuck = Counted(told.wanted, _MADE_ROOM), False
-        return told
-    freed = _as_told(best, event, number)
-    told.most, told.always_stuck = freed.most, told.always_stuck and freed.always_stuck
-    return told
+            bounds.least, bounds.never_stuck = Counted(0, _MADE_ROOM), False
+        bounds.most, bounds.always_stuck = Counted(bounds.wanted, _MADE_ROOM), False
+        return bounds
+    freed = _without_deletions(best, event, number)
+    bounds.most, bounds.always_stuck = freed.most, bounds.always_stuck and freed.always_stuck
+    return bounds
 
 
 _MADE_ROOM = "pods of others may have to go"
 
 
-def _as_told(setting: Setting, event: str, number: int) -> EventBounds:
-    told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
+def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds:
+    bounds = _paused(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
     moving = event in LOSSES
-    beside = most_beside(setting, number, told.wanted, moving=moving, with_nodes=moving and event != "drain")
+    beside = most_beside(setting, number, bounds.wanted, moving=moving, with_nodes=moving and event != "drain")
     daemon = setting.workloads[number].kind == "DaemonSet"
     if daemon and event == "zone-loss":
-        return told
+        return bounds
     if daemon and event == "node-loss":  # it wants no pod on the lost node, so none is missing there
-        beside = beside._replace(pods=min(beside.pods + 1, told.wanted))
-    if beside.pods < told.most.pods:
-        told.most, told.always_stuck = beside, told.always_stuck or event == "rollout"
-    return told
+        beside = beside._replace(pods=min(beside.pods + 1, bounds.wanted))
+    if beside.pods < bounds.most.pods:
+        bounds.most, bounds.always_stuck = beside, bounds.always_stuck or event == "rollout"
+    return bounds
 
 
 def _waits_in_turn(setting: Setting, number: int) -> bool:
@@ -107,38 +107,38 @@ def is_fine_if_granted(setting: Setting, event: str, number: int) -> bool:
     return not setting.workloads[number].held and _count(setting, event, number).is_fine
 
 
-def _as_held(setting: Setting, event: str, number: int) -> EventBounds:
+def _paused(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds of a paused Deployment that runs: it scales and keeps its number, and no rollout starts."""
     if event == "deploy":
         wanted = setting.wanted(number)
         return EventBounds(wanted, _least(setting, number, wanted), Counted(wanted, _KEPT))
-    told = _count(setting, event, number)
+    bounds = _count(setting, event, number)
     # Nodes may have changed, so that running pods no longer pass the filters: they stay anyway.
-    told.most = Counted(told.wanted, _KEPT)
-    return told
+    bounds.most = Counted(bounds.wanted, _KEPT)
+    return bounds
 
 
 _KEPT = "it is paused, and keeps the pods that run"
 
 
-def _granted(setting: Setting, event: str, number: int, told: EventBounds) -> EventBounds:
-    """Return ``told`` limited by a quota: only pods that it grants in every case are sure to be created."""
+def _granted(setting: Setting, event: str, number: int, bounds: EventBounds) -> EventBounds:
+    """Return ``bounds`` limited by a quota: only pods that it grants in every case are sure to be created."""
     granted = quotas.cap(setting, number)
     if granted is None:
-        return told
+        return bounds
     made = min(granted.pods, quotas.surely_granted(setting, number, event))
-    sure = min(told.least.pods, made)
+    sure = min(bounds.least.pods, made)
     if setting.workloads[number].kind == "DaemonSet":  # the missing pods may be those that would find room
-        sure = max(min(told.least.pods, told.least.pods - told.wanted + made), 0)
-    less = EventBounds(told.wanted, Counted(sure, granted.why), told.most)
-    less.never_stuck = told.never_stuck and sure == told.least.pods
-    less.always_stuck = told.always_stuck
+        sure = max(min(bounds.least.pods, bounds.least.pods - bounds.wanted + made), 0)
+    less = EventBounds(bounds.wanted, Counted(sure, granted.why), bounds.most)
+    less.never_stuck = bounds.never_stuck and sure == bounds.least.pods
+    less.always_stuck = bounds.always_stuck
     if event not in ("deploy", "rollout") or (event == "deploy" and not setting.running.get(number)):
         return less
     less.never_stuck = less.never_stuck and made >= setting.most_wished(number)
-    if event == "rollout" and granted.pods <= told.wanted and _spares_none(setting, number):
-        less.always_stuck = told.wanted > 0
-        less.most = Counted(min(told.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")
+    if event == "rollout" and granted.pods <= bounds.wanted and _spares_none(setting, number):
+        less.always_stuck = bounds.wanted > 0
+        less.most = Counted(min(bounds.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")
     return less
 
 
@@ -155,17 +155,17 @@ def _spares_none(setting: Setting, number: int) -> bool:
 
 
 def _count(setting: Setting, event: str, number: int) -> EventBounds:
-    told = _foreseen(setting, event, number)
+    bounds = _foreseen(setting, event, number)
     if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
         lost = _zones(setting) if event == "zone-loss" else [0]
         if not finds_room(setting, number, lost, int(event != "zone-loss")):
-            told.least = Counted(0, "a pod that waits may overlook that another one made way")
+            bounds.least = Counted(0, "a pod that waits may overlook that another one made way")
     if not setting.running.get(number) or stands_well(setting, number):
-        return told
+        return bounds
     # Running pods may no longer pass the filters on their nodes: they stay anyway.
-    told.always_stuck = event in ("deploy", "rollout") and told.most.pods < told.wanted
-    told.most = Counted(told.wanted, "some pods stand where no other would be let in")
-    return told
+    bounds.always_stuck = event in ("deploy", "rollout") and bounds.most.pods < bounds.wanted
+    bounds.most = Counted(bounds.wanted, "some pods stand where no other would be let in")
+    return bounds
 
 
 def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:
@@ -214,37 +214,39 @@ def _rollout(setting: Setting, number: int) -> EventBounds:
     surge = unavailable = 0
     if workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate":
         surge, unavailable = rolling_bounds(workload.strategy, wanted)
-    told = _placed(setting, number, wanted)
+    bounds = _placed(setting, number, wanted)
     if workload.kind == "DaemonSet" and setting.pods[number].host_ports and daemon_bounds(workload.strategy, wanted)[0]:
-        told.never_stuck = False
-        told.always_stuck = told.least.pods > 0
+        bounds.never_stuck = False
+        bounds.always_stuck = bounds.least.pods > 0
         why = "a surging pod needs the host port that the old pod on its node holds"
-        told.most = Counted(wanted, why)
-        told.always_stuck = told.always_stuck or _surges_in_vain(setting, number)
-        return told
+        bounds.most = Counted(wanted, why)
+        bounds.always_stuck = bounds.always_stuck or _surges_in_vain(setting, number)
+        return bounds
     if _surges_in_vain(setting, number):
-        told.never_stuck, told.always_stuck = False, True
-        told.most = Counted(wanted, "a surging pod needs room beside the old pod, and some node has not enough for two")
-        return told
+        bounds.never_stuck, bounds.always_stuck = False, True
+        bounds.most = Counted(
+            wanted, "a surging pod needs room beside the old pod, and some node has not enough for two"
+        )
+        return bounds
     # With maxUnavailable, old pods are deleted while any runs: it suffices that fewer than wanted leave room for one
     # more. Without it, or if a waiting pod may miss the deletion, the surging pods need room beside all.
     sees = not may_miss([setting.pods[number]], setting.cluster)
     total = wanted if unavailable and sees else wanted + surge
     more = _least(setting, number, total, mixed=True)
-    told.never_stuck = more.pods >= total
-    if told.never_stuck:
-        return told
+    bounds.never_stuck = more.pods >= total
+    if bounds.never_stuck:
+        return bounds
     kept = workload.kind != "Deployment" and not workload.claim_templates
-    told.least = Counted(told.least.pods if kept else 0, more.why)
-    if told.most.pods < wanted:
-        told.always_stuck = True  # for the new pods; old ones may run beside them
-        told.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, told.most.why)
+    bounds.least = Counted(bounds.least.pods if kept else 0, more.why)
+    if bounds.most.pods < wanted:
+        bounds.always_stuck = True  # for the new pods; old ones may run beside them
+        bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, bounds.most.why)
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:
         room = most_placed(setting, number, wanted + 1, mixed=True)
         if room.pods <= wanted:
-            told.always_stuck = True
-            told.most = Counted(room.pods, f"{room.why}; {_NO_WAY}")
-    return told
+            bounds.always_stuck = True
+            bounds.most = Counted(room.pods, f"{room.why}; {_NO_WAY}")
+    return bounds
 
 
 def _surges_in_vain(setting: Setting, number: int) -> bool:
@@ -283,9 +285,9 @@ def _applied_again(setting: Setting, number: int) -> EventBounds:
 def _kept(setting: Setting, number: int) -> EventBounds:
     """Return bounds for an unchanged template: running pods stay, and the replicas follow the manifest."""
     if not setting.is_settled(number):  # a rollout is in progress and continues
-        told = _applied(setting, number)
-        told.most, told.always_stuck = Counted(told.wanted, _STAYS), False
-        return told
+        bounds = _applied(setting, number)
+        bounds.most, bounds.always_stuck = Counted(bounds.wanted, _STAYS), False
+        return bounds
     wanted, least = setting.wanted(number), _least(setting, number, setting.wanted(number))
     standing = [b for b in setting.running[number] if b.node in setting.index.positions and not b.terminating]
     alone = not any(outranks(setting, i, number) for i in range(len(setting.workloads)) if i != number)
@@ -314,9 +316,9 @@ def stands_well(setting: Setting, number: int) -> bool:
 
 def _applied(setting: Setting, number: int) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
-    told = _rollout(setting, number)
-    told.always_stuck = told.most.pods < told.wanted
-    return told
+    bounds = _rollout(setting, number)
+    bounds.always_stuck = bounds.most.pods < bounds.wanted
+    return bounds
 
 
 def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
@@ -378,17 +380,17 @@ def _zones(setting: Setting) -> list[NodeSet]:
 
 
 def _drained(setting: Setting, number: int) -> EventBounds:
-    told = _without_one(setting, number, gone=False)
-    told.never_stuck = True
+    bounds = _without_one(setting, number, gone=False)
+    bounds.never_stuck = True
     if setting.workloads[number].kind == "DaemonSet":
-        return told
+        return bounds
     budgets = setting.guards(number)
     if not budgets:
-        return told
+        return bounds
     alone = [b for b in budgets if setting.is_alone(b)]
-    if len(budgets) > 1 or not alone or told.least.pods < told.wanted:
-        told.never_stuck = False
+    if len(budgets) > 1 or not alone or bounds.least.pods < bounds.wanted:
+        bounds.never_stuck = False
     else:
-        told.never_stuck = allowed_disruptions(budgets[0], told.wanted, told.wanted) > 0
-        told.always_stuck = not told.never_stuck
-    return told
+        bounds.never_stuck = allowed_disruptions(budgets[0], bounds.wanted, bounds.wanted) > 0
+        bounds.always_stuck = not bounds.never_stuck
+    return bounds

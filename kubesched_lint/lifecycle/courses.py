@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kubesched_lint import work
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.groups import acquaintances, told_worlds
+from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import judged
 from kubesched_lint.lifecycle.preemption_scope import drivers
@@ -84,7 +84,7 @@ class Courses:
         self.setting = setting
         self.effort = effort
         self._is_played = is_played
-        self._told: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
+        self._outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
         self._pods_of: dict[tuple[int, ...], int] = {}
         """Members → number of pods of all of them."""
         self._given_up: set[Turn] = set()
@@ -116,11 +116,11 @@ class Courses:
             return []
         return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number, is_sought))
 
-    def _followed(self, turn: Turn, tell: Callable[[], list[FinalState]]) -> list[FinalState]:
+    def _followed(self, turn: Turn, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
         allowed = work.within(self._allowed(turn))
         try:
             with allowed:
-                return tell()
+                return ends()
         except work.OutOfWorkError:
             if not turn:
                 raise
@@ -186,9 +186,9 @@ class Courses:
         members = self._members(number, turn)
         runs = 1 if turn or self._size > FEW_RUN else self.effort.runs
         key = (members, turn)
-        if key not in self._told:
-            self._told[key] = self._tell(members, runs, turn)
-        return self._told[key]
+        if key not in self._outcomes:
+            self._outcomes[key] = self._run(members, runs, turn)
+        return self._outcomes[key]
 
     def _precedence(self, members: tuple[int, ...], turn: Turn) -> dict[int, int]:
         if isinstance(turn, Aim):
@@ -236,10 +236,10 @@ class Courses:
                 found[i] = -len(numbers) + rank if waits else len(numbers) - rank
         return found
 
-    def _tell(self, members: tuple[int, ...], runs: int, turn: Turn) -> EventOutcomes:
+    def _run(self, members: tuple[int, ...], runs: int, turn: Turn) -> EventOutcomes:
         setting, effort = self.setting, self.effort
         victim = turn.number if isinstance(turn, Aim) and turn.against else -1
-        tell = partial(
+        run = partial(
             story_of,
             setting,
             members,
@@ -252,10 +252,10 @@ class Courses:
             guests=guests_of(setting).hosted,
             precedence=self._precedence(members, turn),
         )
-        stories = [tell(changed=changed) for changed in told_worlds(setting, members)]
+        stories = [run(changed=changed) for changed in template_variants(setting, members)]
         unready = []
         if setting.never_ready.intersection(members):
-            unready = [tell(unready=True, changed=changed) for changed in told_worlds(setting, members)]
+            unready = [run(unready=True, changed=changed) for changed in template_variants(setting, members)]
         few = sum(most_pods(setting, i) for i in members) <= _FEW_PODS
         most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
         most = 1 if victim >= 0 else most
@@ -277,8 +277,8 @@ def _pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
         for position, held in enumerate(state.bound):
             if held:
                 name, slots = story.nodes[position].name, story.pod_types.slots
-                told = sum(n for slot, n in held if workload in (-1, slots[slot].workload))
-                found[name] = found.get(name, 0) + told
+                count = sum(n for slot, n in held if workload in (-1, slots[slot].workload))
+                found[name] = found.get(name, 0) + count
     return found
 
 

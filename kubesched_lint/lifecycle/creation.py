@@ -67,7 +67,7 @@ def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> in
     return nodes.bit_count() - (most if event == "zone-loss" else 1)
 
 
-def raced(setting: Setting, event: str, number: int, told: EventBounds) -> Cell | None:
+def raced(setting: Setting, event: str, number: int, bounds: EventBounds) -> Cell | None:
     """Return the cell of a workload that gets all its pods only if it creates them before others do; else None.
 
     After a deployment the same workloads may be first again: only a rollout requests more than the quota allows.
@@ -76,16 +76,16 @@ def raced(setting: Setting, event: str, number: int, told: EventBounds) -> Cell 
         return None
     if not all(is_fine_if_granted(setting, each, number) for each in {"deploy", event}):
         return None
-    if event != "deploy" and not quotas.stays_short(setting, number, told.wanted):
+    if event != "deploy" and not quotas.stays_short(setting, number, bounds.wanted):
         return None
-    bound = Range(min(told.least.pods, told.wanted), told.wanted, "bound")
+    bound = Range(min(bounds.least.pods, bounds.wanted), bounds.wanted, "bound")
     workload, quota = setting.workloads[number], setting.quotas[number][0]
     return Cell(
         event,
         DEPENDS,
-        told.wanted,
+        bounds.wanted,
         bound,
-        text=words(event, told.wanted, bound, stuck=False, always_stuck=False),
+        text=words(event, bounds.wanted, bound, stuck=False, always_stuck=False),
         why=f"ResourceQuota {quota.namespace}/{quota.name} grants less than its workloads want: the first get theirs",
         message=about_pod(workload, quotas.message_in_turn(setting, number)),
         says=CONTROLLER_SAYS,

@@ -78,15 +78,15 @@ class EventOutcomes:
         nodes: Sequence[str],
         unready: Sequence[Story] = (),
     ) -> None:
-        """``deployed`` has a story for each way to deploy them (``groups.told_worlds``). ``nodes`` are the nodes to
-        lose and drain. ``unready`` are the deployments of pods that never become ready, if any are assumed; before
-        other events these pods were ready."""
+        """``deployed`` has one story per combination of unknown templates (``groups.template_variants``). ``nodes`` are
+        the nodes to lose and drain. ``unready`` are the deployments of pods that never become ready, if any are
+        assumed; before other events these pods were ready."""
         self.setting = setting
         self.members = tuple(members)
         self.deployed = tuple(deployed)
         self.unready = tuple(unready)
         self.nodes = tuple(nodes)
-        self._told: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
+        self._variants: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
 
     @property
     def complete(self) -> bool:
@@ -103,7 +103,7 @@ class EventOutcomes:
 
     def first_ends(self, event: str, number: int, is_sought: Callable[[FinalState], bool]) -> list[FinalState]:
         """Return the sought ends for the first node or zone that has any; skip the others."""
-        for where, story in self._tell(event, number):
+        for where, story in self._forks(event, number):
             found = list(filter(is_sought, self._ends(event, where, story, number)))
             if found:
                 return found
@@ -129,11 +129,11 @@ class EventOutcomes:
         """Return (node or zone, story after the event) for each node or zone that the event may concern."""
         shared = event in ("deploy", "node-loss", "zone-loss", "drain")
         key = (event, -1 if shared else number)
-        if key not in self._told:
-            self._told[key] = tuple(self._tell(event, number))
-        return self._told[key]
+        if key not in self._variants:
+            self._variants[key] = tuple(self._forks(event, number))
+        return self._variants[key]
 
-    def _tell(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
+    def _forks(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
         if event == "deploy":
             yield from (("", story) for story in self.unready or self.deployed)
             return

@@ -58,7 +58,7 @@ class Exploration:
     parents: dict[State, tuple[State, Step] | None] = field(default_factory=dict)
     """Canonical state seen → (the state from which it was first reached, the step), None for a start."""
     complete: bool = True
-    told: dict[int, tuple[State, Scene]] = field(default_factory=dict)
+    scenes: dict[int, tuple[State, Scene]] = field(default_factory=dict)
     """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
 
     @property

@@ -144,24 +144,24 @@ class _Programme:
         bound = sum(p * limit for p, limit in zip(prices, self._limits, strict=False))
         slack = min(range(len(duals)), key=duals.__getitem__)
         gain, better = -duals[slack], (-1 - slack, ())
-        told = [knapsack.cheapest(prices) for knapsack in self._knapsacks]
+        cheapest = [knapsack.cheapest(prices) for knapsack in self._knapsacks]
         found: tuple[int, Pattern] = better
         for number, group in enumerate(self._groups):
-            cost, pattern = self._whole(group, told)
+            cost, pattern = self._whole(group, cheapest)
             bound += group.number * max(0.0, 1 - cost)
             if 1 - cost - duals[self._pods + number] > gain:
                 gain, found = 1 - cost - duals[self._pods + number], (number, pattern)
         return bound, found if gain > _CLOSE else None
 
-    def _whole(self, group: Group, told: Sequence[tuple[float, Pattern]]) -> tuple[float, Pattern]:
+    def _whole(self, group: Group, cheapest: Sequence[tuple[float, Pattern]]) -> tuple[float, Pattern]:
         """Return (cost, pattern) to fill all nodes of a group except the most expensive ones, which are spared."""
         cost, used, spared = 0.0, list[tuple[int, int]](), self._spared
-        for kind, times in sorted(group.nodes, key=lambda part: -told[part[0]][0]):
+        for kind, times in sorted(group.nodes, key=lambda part: -cheapest[part[0]][0]):
             filled = max(times - spared, 0)
             spared -= times - filled
             if filled:
-                cost += told[kind][0] * filled
-                used += [(i, n * filled) for i, n in told[kind][1]]
+                cost += cheapest[kind][0] * filled
+                used += [(i, n * filled) for i, n in cheapest[kind][1]]
         return cost, tuple(used)
 
     def enter(self, which: int, pattern: Pattern) -> None:

@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.coupling import joined, selecting, sharing
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 
-MOST_UNTOLD = 2
+MOST_UNKNOWN = 2
 """Try each combination of changed and unchanged for at most this many unknown manifests; with more, all or none."""
 
 
@@ -117,20 +117,20 @@ def _least_on(setting: Setting) -> dict[tuple[NodeSet, str], float]:
     return {}
 
 
-def told_worlds(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int], ...]:
+def template_variants(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int], ...]:
     """Return every combination of unknown manifests that change running pods; if there are many, only all and none."""
-    unknown = [i for i in members if setting.is_untold(i)]
-    if len(unknown) > MOST_UNTOLD:
+    unknown = [i for i in members if setting.is_template_unknown(i)]
+    if len(unknown) > MOST_UNKNOWN:
         return (frozenset(unknown), frozenset())
     counts = range(len(unknown), -1, -1)
     return tuple(frozenset(chosen) for count in counts for chosen in combinations(unknown, count))
 
 
-def untold(setting: Setting, number: int) -> tuple[int, ...]:
+def unknown_templates(setting: Setting, number: int) -> tuple[int, ...]:
     """Return the workloads of its group for which it is unknown whether the manifest changes running pods."""
-    return _all_untold(setting)[group_of(setting, number)]
+    return _unknown_templates(setting)[group_of(setting, number)]
 
 
 @once_per_setting
-def _all_untold(setting: Setting) -> Mapping[tuple[int, ...], tuple[int, ...]]:
-    return {members: tuple(filter(setting.is_untold, members)) for members in components(setting)}
+def _unknown_templates(setting: Setting) -> Mapping[tuple[int, ...], tuple[int, ...]]:
+    return {members: tuple(filter(setting.is_template_unknown, members)) for members in components(setting)}

@@ -149,10 +149,10 @@ class Guests:
         return tuple(
             _guest(group)
             for group in groups
-            if (group[0].owner is None or _owner_of(group[0]) in weak) and self._is_told(group)
+            if (group[0].owner is None or _owner_of(group[0]) in weak) and self._is_predictable(group)
         )
 
-    def _is_told(self, group: Sequence[BoundPod]) -> bool:
+    def _is_predictable(self, group: Sequence[BoundPod]) -> bool:
         """Whether it is known where the group's pods go, and in which order."""
         owner, pod = group[0].owner, group[0].pod
         if any(covers(b, bound.namespace, bound.pod.labels) for bound in group for b in self._setting.objects.budgets):

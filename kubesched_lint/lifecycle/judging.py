@@ -74,8 +74,8 @@ def explained(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: 
         granted = quotas.cap(setting, number)
         if granted is not None and granted.pods < cell.wanted + cell.stuck and granted.why in cell.why:
             at = ("spec", "hard", granted.resource)
-            said = quotas.message_in_turn(setting, number) if cell.event == "deploy" else ""
-            message = about_pod(setting.workloads[number], said or granted.message, granted.pods)
+            in_turn = quotas.message_in_turn(setting, number) if cell.event == "deploy" else ""
+            message = about_pod(setting.workloads[number], in_turn or granted.message, granted.pods)
             return replace(cell, message=message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
         return _blamed(cell, _unplaced(setting, number)) if cell.verdict == BAD else cell
@@ -84,9 +84,9 @@ def explained(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: 
     cell = replace(cell, worst=witness(worst), best=witness(best) if cell.verdict == DEPENDS else None)
     if worst.blocked:
         return _refused(cell, setting, number)
-    told, workload = _waiting(worst), setting.workloads[number]
-    if told is not None:
-        return _blamed(cell, told)
+    blame, workload = _waiting(worst), setting.workloads[number]
+    if blame is not None:
+        return _blamed(cell, blame)
     if workload.kind == "Pod":
         message = f"{UNMANAGED}: {workload.namespace}/{workload.name}" if cell.event == "drain" else ""
         cell = replace(cell, why=f"{cell.why}; nobody makes a bare pod again", message=message, says=DRAIN_SAYS)
@@ -94,10 +94,10 @@ def explained(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: 
     return replace(cell, blamed=workload, at=workload.strategy.path) if cell.stuck else cell
 
 
-def _blamed(cell: Cell, told: Blame | None) -> Cell:
-    if told is None:
+def _blamed(cell: Cell, blame: Blame | None) -> Cell:
+    if blame is None:
         return cell
-    return replace(cell, message=told.message, blamed=told.workload, at=told.at)
+    return replace(cell, message=blame.message, blamed=blame.workload, at=blame.at)
 
 
 def _refused(cell: Cell, setting: Setting, number: int) -> Cell:

@@ -14,7 +14,7 @@ from kubesched_lint.lifecycle.counted import EventBounds, count
 from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.groups import MOST_UNTOLD, components, group_of, told_worlds, untold
+from kubesched_lint.lifecycle.groups import MOST_UNKNOWN, components, group_of, template_variants, unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.judging import explained, judged, known_by
@@ -72,11 +72,11 @@ class Matrix:
         """Return the cell of workload ``number`` of ``whole``; UNKNOWN if it exceeds its share of the work."""
         try:
             with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS)):
-                return self._told(event, number)
+                return self._without_limit(event, number)
         except work.OutOfWorkError as reason:
             return cut_short(event, self.whole.wanted(number), str(reason))
 
-    def _told(self, event: str, number: int) -> Cell:
+    def _without_limit(self, event: str, number: int) -> Cell:
         reason = idle(self.whole, event, number)
         if reason:
             return nothing(event, reason)
@@ -95,13 +95,13 @@ class Matrix:
         return _taking_turns(cell) if workload.kind == "Job" else cell
 
     def _answer(self, event: str, number: int) -> Cell:
-        told = count(self.setting, event, number)
+        bounds = count(self.setting, event, number)
         members = group_of(self.setting, number)
-        doubt = self._doubt(event, members, number) if told.is_fine else ""
+        doubt = self._doubt(event, members, number) if bounds.is_fine else ""
         if doubt:
-            told.least, told.never_stuck = Counted(0, doubt), False
-        if told.is_fine:
-            return self._from_bounds(event, number, told)
+            bounds.least, bounds.never_stuck = Counted(0, doubt), False
+        if bounds.is_fine:
+            return self._from_bounds(event, number, bounds)
         rivals = self._contests[members]
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
@@ -116,13 +116,13 @@ class Matrix:
         elif any_ends is not None:
             cell = self._from_ends(event, number, any_ends, any_ends)
         else:
-            cell = self._from_bounds(event, number, told)
+            cell = self._from_bounds(event, number, bounds)
         if not rivals.open_:
             return cell
         # New pods without a usable node wait, whatever other pods are there.
         if rivals.uncounted and (self.setting.usable[number] or self.setting.running.get(number)):
-            return _doubted(_counted(cell, told), rivals.open_)
-        return _counted(cell, told) if cell.verdict == BAD and cell.proven else _doubted(cell, rivals.open_)
+            return _doubted(_counted(cell, bounds), rivals.open_)
+        return _counted(cell, bounds) if cell.verdict == BAD and cell.proven else _doubted(cell, rivals.open_)
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
         """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
@@ -204,15 +204,15 @@ class Matrix:
     def _search(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         key = (members, expected)
         if key not in self._searched:
-            self._searched[key] = self._tell(members, expected=expected)
+            self._searched[key] = self._explored(members, expected=expected)
         return self._searched[key]
 
-    def _tell(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
+    def _explored(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         setting = self.setting
         if len(setting.nodes) > MOST_NODES or sum(most_pods(setting, i) for i in members) > MOST_PODS:
             return None
         driving = self._is_played(members) and expected
-        tell = partial(
+        explore = partial(
             story_of,
             setting,
             members,
@@ -221,13 +221,13 @@ class Matrix:
             preempting=driving,
             guests=guests_of(setting).hosted,
         )
-        stories = [tell(changed=changed) for changed in told_worlds(setting, members)]
+        stories = [explore(changed=changed) for changed in template_variants(setting, members)]
         if not all(story.sound for story in stories):
             self._cut_short.add(members)
             return None
         unready = []
         if setting.never_ready.intersection(members):
-            unready = [tell(unready=True, changed=changed) for changed in told_worlds(setting, members)]
+            unready = [explore(unready=True, changed=changed) for changed in template_variants(setting, members)]
         return EventOutcomes(setting, members, stories, [n.name for n in setting.nodes], unready)
 
     def _from_ends(self, event: str, number: int, ends: list[FinalState], any_ends: list[FinalState] | None) -> Cell:
@@ -235,7 +235,7 @@ class Matrix:
         verdict, stuck, always = judged(event, ends)
         counts = [e.filled(wanted) for e in ends]
         bound = Range(min(counts), max(counts), "search")
-        followed = any_ends is not None and len(untold(self.setting, number)) <= MOST_UNTOLD
+        followed = any_ends is not None and len(unknown_templates(self.setting, number)) <= MOST_UNKNOWN
         proven = verdict != DEPENDS and followed and judged(event, any_ends or ())[::2] == (verdict, always)
         ready = None
         if any(e.outcome.unready for e in ends):
@@ -256,9 +256,9 @@ class Matrix:
             ready=ready,
         )
         if verdict == BAD and ready is None:
-            told = count(self.setting, event, number)
-            if (told.always_stuck and event != "drain") or told.most.pods == bound.most < wanted:
-                cell = replace(cell, why=told.most.why, proven=True)
+            bounds = count(self.setting, event, number)
+            if (bounds.always_stuck and event != "drain") or bounds.most.pods == bound.most < wanted:
+                cell = replace(cell, why=bounds.most.why, proven=True)
         return cell if verdict == FINE else explained(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------
@@ -271,16 +271,16 @@ class Matrix:
     def seeded(self) -> Courses:
         return Courses(self.setting, self.effort, self._is_played)
 
-    def _from_bounds(self, event: str, number: int, told: EventBounds) -> Cell:
-        wanted = told.wanted
-        least, most = min(told.least.pods, wanted), min(told.most.pods, wanted)
+    def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
+        wanted = bounds.wanted
+        least, most = min(bounds.least.pods, wanted), min(bounds.most.pods, wanted)
         bound = Range(least, most, "closed-form" if least == most else "bound")
-        blocked = self._budget(event, number, not told.never_stuck)
-        fine = told.is_fine
+        blocked = self._budget(event, number, not bounds.never_stuck)
+        fine = bounds.is_fine
         ends = [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
-        if fine or ((told.always_stuck or told.most.pods < wanted) and (not ends or judged(event, ends)[0] == BAD)):
-            stuck = told.always_stuck and event in ("deploy", "rollout", "drain")
+        if fine or ((bounds.always_stuck or bounds.most.pods < wanted) and (not ends or judged(event, ends)[0] == BAD)):
+            stuck = bounds.always_stuck and event in ("deploy", "rollout", "drain")
             cell = Cell(
                 event,
                 FINE if fine else BAD,
@@ -290,34 +290,34 @@ class Matrix:
                 stuck,
                 proven=not stuck or event != "drain",  # the drain of a node without its pods ends
                 text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
-                why=told.least.why if fine else told.most.why,
+                why=bounds.least.why if fine else bounds.most.why,
                 assumes=self._premises(number),
             )
             return cell if fine else explained(cell, ends, self.setting, number)
         if number in quota_short(self.setting):
-            raced = creation.raced(self.setting, event, number, told)
+            raced = creation.raced(self.setting, event, number, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
         for turn in turns(event, number, ends):
             if judged(event, ends)[0] == DEPENDS:
                 break
             ends = [*ends, *self.courses(event, number, turn)]
-        return self._from_runs(event, number, told, bound, blocked, ends)
+        return self._from_runs(event, number, bounds, bound, blocked, ends)
 
     def _from_runs(
-        self, event: str, number: int, told: EventBounds, bound: Range, blocked: str, ends: Sequence[FinalState]
+        self, event: str, number: int, bounds: EventBounds, bound: Range, blocked: str, ends: Sequence[FinalState]
     ) -> Cell:
-        why = f"counting leaves {bound} of {told.wanted}: {told.least.why}"
+        why = f"counting leaves {bound} of {bounds.wanted}: {bounds.least.why}"
         seen, stuck, always = judged(event, ends)
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
-        text = words(event, told.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
+        text = words(event, bounds.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
         missing: tuple[str, ...] = ()
         if verdict == UNKNOWN:
-            text = f"{told.wanted}/{told.wanted} ?" if seen == FINE else f"{text} ?"
+            text = f"{bounds.wanted}/{bounds.wanted} ?" if seen == FINE else f"{text} ?"
             ran = "fine" if seen == FINE else "badly"
             missing = (f"a proof: {len(ends)} random trace{'s' * (len(ends) != 1)} ended {ran}, others may not",)
             if not ends:
-                text = words(event, told.wanted, bound, stuck=False, always_stuck=False) + " ?"
+                text = words(event, bounds.wanted, bound, stuck=False, always_stuck=False) + " ?"
                 missing = ("a proof; too many steps to follow a trace",)
             if any(number in group for group in self._cut_short):
                 missing = (*missing, f"a search of more than {self.effort.states:,} states: --states lets it go on")
@@ -327,7 +327,7 @@ class Matrix:
                 )
         assumes = self._premises(number)
         cell = Cell(
-            event, verdict, told.wanted, bound, stuck, always, text=text, why=why, missing=missing, assumes=assumes
+            event, verdict, bounds.wanted, bound, stuck, always, text=text, why=why, missing=missing, assumes=assumes
         )
         if ends and seen != FINE:
             return explained(cell, ends, self.setting, number)
@@ -378,9 +378,9 @@ def _doubted(cell: Cell, missing: str) -> Cell:
     return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
 
 
-def _counted(cell: Cell, told: EventBounds) -> Cell:
+def _counted(cell: Cell, bounds: EventBounds) -> Cell:
     """Return the cell with counted bounds, which hold under any preemption, unlike a search that ignores it."""
-    bound = Range(min(told.least.pods, cell.wanted), min(told.most.pods, cell.wanted), "bound")
+    bound = Range(min(bounds.least.pods, cell.wanted), min(bounds.most.pods, cell.wanted), "bound")
     text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
     return replace(cell, bound=bound, text=text)
 

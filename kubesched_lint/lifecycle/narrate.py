@@ -39,34 +39,34 @@ def _happening(scene: Scene, where: str) -> str:
 
 def _line(scene: Scene, name: str) -> str:
     if name not in scene.lines:
-        scene.lines[name] = _told(scene, name)
+        scene.lines[name] = _text(scene, name)
     return scene.lines[name]
 
 
-def _told(scene: Scene, name: str) -> str:
+def _text(scene: Scene, name: str) -> str:
     newest = _newest(scene)
-    told = []
+    steps = []
     before = scene.start
     for step, after in scene.steps:
         words = _words(scene, step, newest)
         if step.what == "preempt":
             words = _driven_out(scene, step, newest, before, after)
         if words is not None:
-            told.append(words)
+            steps.append(words)
         before = after
-    more = len(told) - MOST_STEPS
-    steps = list(_folded(told[:MOST_STEPS]))
+    more = len(steps) - MOST_STEPS
+    parts = list(_folded(steps[:MOST_STEPS]))
     if more > 0:
-        steps.append(f"and {more} more steps")
-    return f"{name}: {', '.join(steps) if steps else 'nothing moves'}"
+        parts.append(f"and {more} more steps")
+    return f"{name}: {', '.join(parts) if parts else 'nothing moves'}"
 
 
-def _folded(told: list[tuple[str, str]]) -> Iterator[str]:
+def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
     """Yield the steps with repeats joined: ``web → n1, web → n2`` becomes ``web → n1 n2``."""
     run: list[str] = []
-    for number, (what, where) in enumerate(told):
+    for number, (what, where) in enumerate(steps):
         run.append(where)
-        if number + 1 == len(told) or told[number + 1][0] != what:
+        if number + 1 == len(steps) or steps[number + 1][0] != what:
             yield f"{what} {' '.join(run)}" if where else f"{what}{f' ({len(run)}×)' * (len(run) > 1)}"
             run = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.lifecycle.groups import untold
+from kubesched_lint.lifecycle.groups import unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.preemption_scope import Contest
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting, once_per_setting
@@ -15,10 +15,10 @@ _FEW = 3
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 
 
-def _untold(setting: Setting, number: int) -> str:
+def _unknown_names(setting: Setting, number: int) -> str:
     """Return the names of the workload and its neighbours for which it is unknown whether the template changes."""
-    others = untold(setting, number)
-    few = [number] * setting.is_untold(number) + [i for i in others[: _FEW + 1] if i != number][:_FEW]
+    others = unknown_templates(setting, number)
+    few = [number] * setting.is_template_unknown(number) + [i for i in others[: _FEW + 1] if i != number][:_FEW]
     return ", ".join(str(setting.workloads[i]) for i in few) + and_more(len(others) - len(few))
 
 
@@ -33,11 +33,11 @@ def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
     ignored = workload.strategy.max_unavailable
     if workload.kind == "StatefulSet" and ignored not in (None, 1):
         yield f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}"
-    untold = _untold(setting, number)
-    if untold:
-        yield f"whether the manifest changes the template of {untold} is not known: both are told"
+    names = _unknown_names(setting, number)
+    if names:
+        yield f"whether the manifest changes the template of {names} is unknown: the verdict covers both cases"
     if has_unknown_class(workload):
-        yield "volumes of a class that the snapshot does not tell of are made in their pod's zone, and stay there"
+        yield "volumes of an unknown class are provisioned in their pod's zone, and stay there"
     if _has_jobs(setting):
         yield "no pod of a Job has ended yet"
     if rivals.strong and not rivals.open_:
@@ -55,8 +55,8 @@ def _has_jobs(setting: Setting) -> bool:
 def _of_guests(setting: Setting) -> Iterator[str]:
     hosted = guests_of(setting).hosted
     if hosted:
-        again = [str(guest.workload) for guest in hosted if guest.workload.kind != "Pod"]
-        make = f"; {first_few(again, _FEW)} make theirs again" if again else ""
+        names = [str(guest.workload) for guest in hosted if guest.workload.kind != "Pod"]
+        make = f"; {first_few(names, _FEW)} create theirs again" if names else ""
         yield f"bare pods that are not in the manifests and are evicted do not come back{make}"
     if sum(len(guest.pods) for guest in hosted) < len(setting.objects.pods):
         others = "other pods" if hosted else "pods"

@@ -45,8 +45,8 @@ class Cap(NamedTuple):
 
     @property
     def why(self) -> str:
-        beside = f", of which others use {_said(self.resource, self.used)}" if self.used else ""
-        limit, each = _said(self.resource, self.limit), _said(self.resource, self.each)
+        beside = f", of which others use {_amount(self.resource, self.used)}" if self.used else ""
+        limit, each = _amount(self.resource, self.limit), _amount(self.resource, self.each)
         quota = f"ResourceQuota {self.quota.namespace}/{self.quota.name}"
         if self.resource in PODS:
             return f"{quota} lets {limit} pods exist{beside}"
@@ -55,18 +55,18 @@ class Cap(NamedTuple):
     @property
     def message(self) -> str:
         """Return the message of the FailedCreate event for the first pod too many (resourcequota admission)."""
-        hard, told = self.quota.hard, []
+        hard, exceeded = self.quota.hard, []
         for entry in sorted(self.entries or (Entry(self.resource, self.each, self.used),)):
             used = entry.used + self.pods * entry.each
             if used + entry.each > hard[entry.resource]:
                 numbers = (entry.each, used, hard[entry.resource])
-                told.append([f"{entry.resource}={canonical(entry.resource, n)}" for n in numbers])
-        return _exceeded(self.quota, told)
+                exceeded.append([f"{entry.resource}={canonical(entry.resource, n)}" for n in numbers])
+        return _exceeded(self.quota, exceeded)
 
 
-def _exceeded(quota: ResourceQuota, told: Sequence[Sequence[str]]) -> str:
-    """Return the message; ``told`` has (requested, used, limit) per entry."""
-    parts = [",".join(column) for column in zip(*told, strict=True)]
+def _exceeded(quota: ResourceQuota, exceeded: Sequence[Sequence[str]]) -> str:
+    """Return the message; ``exceeded`` has (requested, used, limit) per entry."""
+    parts = [",".join(column) for column in zip(*exceeded, strict=True)]
     return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.name, *parts)
 
 
@@ -113,15 +113,15 @@ def message_in_turn(setting: Setting, number: int) -> str:
         others = [i for i in range(len(setting.pods)) if i != number]
         found = granted_in_turn(setting, (*others, number))
     for quota in setting.quotas[number]:
-        told = []
+        exceeded = []
         for resource, each, used in sorted(_entries(setting, number, quota)):
             taken = used + sum(
                 _asked(setting, i, resource) * pods for i, pods in found.items() if quota in setting.quotas[i]
             )
             if taken + each > quota.hard[resource]:
-                told.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
-        if told and found[number] < setting.wanted(number):
-            return _exceeded(quota, told)
+                exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
+        if exceeded and found[number] < setting.wanted(number):
+            return _exceeded(quota, exceeded)
     return ""
 
 
@@ -196,7 +196,7 @@ def is_alone(setting: Setting, number: int) -> bool:
     return all(ours.isdisjoint(map(id, setting.quotas[i])) for i in others)
 
 
-def _said(resource: str, amount: int) -> str:
+def _amount(resource: str, amount: int) -> str:
     return show(resource.removeprefix("requests.").removeprefix("limits."), amount)
 
 

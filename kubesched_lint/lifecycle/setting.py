@@ -229,7 +229,7 @@ class Setting:
         """Whether all its running pods are of one revision."""
         return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1
 
-    def is_untold(self, number: int) -> bool:
+    def is_template_unknown(self, number: int) -> bool:
         """Whether it is unknown if the manifest of a workload changes its running pods."""
         return bool(self.running.get(number)) and self.changes.get(number, True) is None
 

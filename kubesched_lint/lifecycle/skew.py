@@ -57,22 +57,22 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> 
     sizes = [size for size in setting.scaled.get(number, ()) if size <= _MOST_SCALED]
     runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1, *sizes)))
     scaling = ["scale-down", *map(scale_event, sizes)]
-    told: dict[str, list[Story]] = {"deploy": [], "rollout": [], **{event: [] for event in scaling}}
+    stories_of: dict[str, list[Story]] = {"deploy": [], "rollout": [], **{event: [] for event in scaling}}
     for i in range(runs):
         deployed = story_of(setting, [number], expected=True, most_states=0, runs=1, seed=seed + 1000 * i)
-        told["deploy"].append(deployed)
+        stories_of["deploy"].append(deployed)
         if workload.kind not in ("ReplicaSet", "ReplicationController"):
             rolled = deployed.fork()
             rolled.rollout(with_new_template(workload))
-            told["rollout"].append(rolled)
+            stories_of["rollout"].append(rolled)
         for event in scaling:
             size = size_after(setting, event, number)
             if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
                 scaled = deployed.fork()
                 scaled.scale(workload.kind, workload.namespace, workload.name, size)
-                told[event].append(scaled)
+                stories_of[event].append(scaled)
     for key in keys:
-        for event, stories in told.items():
+        for event, stories in stories_of.items():
             if any(story.states for story in stories):
                 yield _counted(setting, key, event, stories)
 

@@ -22,11 +22,11 @@ class Symmetry:
         read, topology, by_name = _keys(pods)
         shared = [k for k in topology if k not in read and not index.one_node_each(k)]
         outer = shared[0] if len(shared) == 1 else None
-        told = read | (frozenset(shared) if outer is None else frozenset())
+        compared = read | (frozenset(shared) if outer is None else frozenset())
         looks: dict[int, Hashable] = {}
         for position, node in enumerate(index.nodes):
             looks[position] = (
-                tuple(sorted((k, v) for k, v in node.labels.items() if k in told)),
+                tuple(sorted((k, v) for k, v in node.labels.items() if k in compared)),
                 tuple(sorted(k for k in topology if k in node.labels)),
                 frozenset(node.taints),
                 node.unschedulable,

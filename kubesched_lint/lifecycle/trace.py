@@ -41,7 +41,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
     for phase, path, wanted in zip(phases, reversed(paths), reversed(targets[:-1]), strict=True):
         scene = _known(phase, wanted) or _walk(phase, at, path)
         if phase.sampled:  # many traces begin with the same course
-            phase.found.told[id(wanted)] = (wanted, scene)
+            phase.found.scenes[id(wanted)] = (wanted, scene)
         scenes.append(scene)
         at = settled(scene.end)
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in scenes):
@@ -54,8 +54,8 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
 
 def _known(phase: Phase, final: State) -> Scene | None:
     """Return the cached course to an end, or None."""
-    told = phase.found.told.get(id(final))
-    return told[1] if told is not None and told[0] is final else None
+    cached = phase.found.scenes.get(id(final))
+    return cached[1] if cached is not None and cached[0] is final else None
 
 
 def _renamed(scene: Scene, to: Sequence[int]) -> Scene:

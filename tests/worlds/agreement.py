@@ -41,7 +41,7 @@ from tests.worlds.reference import Ends, Outcomes, outcomes
 OPTIONS = Options(profile="strict")
 ASKS = "Please report this"
 """What a refuted proof says to users."""
-BOTH = "both are told"
+BOTH = "the verdict covers both cases"
 """Part of the premise where it is not known whether a manifest changes what runs."""
 SHORT = Effort(states=1, runs=2, nodes=4)
 LONG = Effort(states=1_500, runs=2, nodes=4)

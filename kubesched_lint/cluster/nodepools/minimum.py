@@ -22,13 +22,13 @@ def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]
     """
     taken = {node.name for node in nodes}
     # If a sketch leaves out disks, added nodes must too: otherwise the sketch's own nodes would count as having none.
-    untold = any(node.allocatable is not None and DISK not in node.allocatable for node in nodes)
+    no_disks = any(node.allocatable is not None and DISK not in node.allocatable for node in nodes)
     for pool in pools:
         missing = pool.minimum - sum(1 for node in nodes if _may_be_of(node, pool))
         kinds = tuple(kind for kind in templates(pool, LabelDemand(), ()) if kind.shape.allocatable is not None)
         names = (name for number in count(1) if (name := f"{_prefix(pool)}{number}") not in taken)
         for kind, name, _ in zip(cycle(kinds), names, range(missing), strict=False):
-            yield kind.named(name, kind.shape.allocatable if untold else kind.offered)
+            yield kind.named(name, kind.shape.allocatable if no_disks else kind.offered)
 
 
 def stands_in(node: Node, pool: NodePool) -> bool:

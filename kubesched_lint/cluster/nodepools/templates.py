@@ -261,8 +261,8 @@ def _choices(
     values = {key: _values(pool, key, wishes) for key in keys}
     # a cloud sets more labels than our table has; a label that pods ask for may be one of them
     if pool.maker == KARPENTER:
-        untold = (key for key in wishes.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
-        values |= {key: (None, *wishes.values(key)) for key in untold}
+        unlisted = (key for key in wishes.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
+        values |= {key: (None, *wishes.values(key)) for key in unlisted}
     if pool.inferred and wishes.values(HOSTNAME):  # a group names a further node as it likes
         values[HOSTNAME] = (None, *wishes.values(HOSTNAME))
     if pool.separates:

@@ -224,12 +224,12 @@ def verify_lifecycle(
 def _answers(one: Compared) -> Iterator[Answer]:
     misses = one.misses
     for seen in one.seen:
-        yield Answer("outcome inside the expected range", seen not in misses, seen, one.told)
+        yield Answer("outcome inside the expected range", seen not in misses, seen, one.predicted)
     if one.seen and one.agree:
         yield Answer(
             "range is one value, or has a replayed trace at both ends",
             one.is_single or one.witnessed,
             one.seen[0],
-            one.told,
+            one.predicted,
             "the search was cut short" if one.is_frame else "",
         )

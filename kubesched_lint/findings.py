@@ -221,6 +221,8 @@ class InputError:
     message: str
     line: int = 0
     column: int = 0
+    rule: str = ""
+    """The rule that finds the same in what can be read; empty if there is none."""
 
 
 def one_line(text: str) -> str:

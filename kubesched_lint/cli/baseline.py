@@ -8,6 +8,7 @@ import typer
 
 from kubesched_lint.cli.options import JUDGING, Paths, takes
 from kubesched_lint.cli.parser import Command, CommandGroup
+from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.text import plural
 
@@ -25,7 +26,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-DEFAULT = "kubesched-baseline.json"
 
 Output = Annotated[
     str | None,
@@ -33,7 +33,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help=f"File to write.  [default: baseline of the configuration, else {DEFAULT}]",
+        help=f"File to write.  [default: baseline of the configuration, else {BASELINE}]",
     ),
 ]
 File = Annotated[
@@ -41,7 +41,7 @@ File = Annotated[
     typer.Option(
         "--baseline",
         metavar="FILE",
-        help=f"File of known findings.  [default: baseline of the configuration, else {DEFAULT}]",
+        help=f"File of known findings.  [default: baseline of the configuration, else {BASELINE}]",
     ),
 ]
 
@@ -72,7 +72,7 @@ def write(
     from kubesched_lint.project.baseline import entries_of
 
     settings = settle(context, paths)
-    file = output or settings.maybe("baseline") or DEFAULT
+    file = output or settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook, "; the file is not changed") if os.path.exists(file) else None
     entries = entries_of(_run(paths, settings, None).report)
     _write(file, entries)
@@ -82,6 +82,8 @@ def write(
         gone = sum((Counter(old) - Counter(entries)).values())
         message += f"; {new} new, {gone} gone"
     tell(message)
+    if old is None and settings.maybe("baseline") != file:
+        tell(f"lint uses it with --baseline {file}, or with `baseline` in kubesched.toml")
 
 
 @app.command(cls=Command)
@@ -103,7 +105,7 @@ def prune(
     from kubesched_lint.project.baseline import without
 
     settings = settle(context, paths)
-    file = settings.maybe("baseline") or DEFAULT
+    file = settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook)
     gone = _run(paths, settings, file).gone
     if gone:
@@ -131,7 +133,7 @@ def update(
     from kubesched_lint.project.baseline import changes, updated
 
     settings = settle(context, paths)
-    file = settings.maybe("baseline") or DEFAULT
+    file = settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook)
     run = _run(paths, settings, file)
     entries = updated(old, run.report, run.gone)

@@ -28,7 +28,13 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 LIVE = "live"
 """The prefix for a live cluster; a file of that name is ``./live``."""
+ABSENT = "there is no such file"
 _CHUNK = 512 << 10
+
+
+def is_absent(path: str) -> bool:
+    """Return whether ``path`` names neither a file, a folder nor a live cluster."""
+    return path.partition(":")[0] != LIVE and not os.path.lexists(path)
 
 
 def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
@@ -111,7 +117,7 @@ def _read_file(name: str, collector: Collector) -> frozenset[str]:
                 return _read(name, b"".join(chunks), collector)
         return _read(name, first, collector)
     except FileNotFoundError:
-        raise ClusterError(name, 0, 0, "there is no such file") from None
+        raise ClusterError(name, 0, 0, ABSENT) from None
     except OSError as error:
         raise ClusterError(name, 0, 0, f"cannot be read: {error.strerror or error}") from None
 

@@ -138,8 +138,9 @@ def _syntax(file: str, message: str, text: str) -> InputError:
     words, _, place = message.rpartition(" (at ")
     numbers = [int(n) for n in place.rstrip(")").replace(",", "").split() if n.isdecimal()]
     if len(numbers) != 2:
-        last = text.rstrip("\n").split("\n")
-        numbers = [len(last), len(last[-1]) + 1]
+        lines = text.rstrip("\n").split("\n")
+        numbers = [len(lines), len(lines[-1]) + 1]
+    line, column = numbers
     if words in _IN_WORDS:
         words = _IN_WORDS[words]
-    return InputError(file, f"not TOML: {words or message}", *numbers)
+    return InputError(file, f"not TOML: {words or message}", line, column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Evidence, Finding, Fix, Location, Report
+from kubesched_lint.findings import Evidence, Finding, Fix, InputError, Location, Report
 from kubesched_lint.printing import json_text
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import RenderContext
@@ -23,10 +23,13 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     yield from _lines({"rule": skip.rule, "reason": skip.reason} for skip in report.skipped)
     yield ',\n"errors": '
     errors = sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message))
-    yield from _lines(
-        {"path": error.path, "line": error.line, "column": error.column, "message": error.message} for error in errors
-    )
+    yield from _lines(map(_error, errors))
     yield f',\n"summary": {_compact(_summary(report))}}}\n'
+
+
+def _error(error: InputError) -> dict[str, Any]:
+    told = {"path": error.path, "line": error.line, "column": error.column, "message": error.message}
+    return {**told, "rule": error.rule} if error.rule else told
 
 
 def _lines(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -57,7 +57,7 @@ def _headline(severity: Severity, slug: str, message: str, context: RenderContex
 
 
 def _input_error(error: InputError, context: RenderContext, paint: Palette) -> Iterator[str]:
-    yield from _headline(Severity.ERROR, "", error.message, context, paint)
+    yield from _headline(Severity.ERROR, error.rule, error.message, context, paint)
     column = max(error.column, 1)
     mark = Underline(Location(error.path, Span(error.line, column, error.line, column)), primary=True)
     canvas = Canvas(len(str(error.line)), context.width, paint, Severity.ERROR)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
-from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
+from kubesched_lint.commands.lint.remarks import with_fixable, with_unused_baseline
+from kubesched_lint.findings import InputError, ObjectRef, Report, Skip, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, describes_cluster, manifest_set, ref_of
@@ -134,8 +135,11 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
 
     Raises UnknownRuleError, ChangedError or BaselineError.
     A cluster that cannot be read becomes one error of the report; the manifests are then checked without a cluster.
+    If no file has its name, the run ends at once, because the name is wrong.
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
+    if request.cluster is not None and (absent := _absent(request.cluster)):
+        return LintRun(absent, options, Inputs(request, options, []))
     entries = None if request.baseline is None else _entries(request.baseline, rulebook)
     changes = None if request.changed is None else _changes(request.changed, request.paths)
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
@@ -156,9 +160,19 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         report, gone = _known(report, entries, material, rulebook)
     judged = report
     report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
-    report = report if request.mending else _noting_fixes(report, rulebook, written)
+    report = report if request.mending else with_fixable(report, rulebook, written)
+    report = report if request.baseline else with_unused_baseline(report, rulebook)
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, gone)
+
+
+def _absent(cluster: str) -> Report | None:
+    """The report that no file has the name of the cluster; None if there is one."""
+    from kubesched_lint.cluster.read import ABSENT, is_absent
+
+    if not is_absent(cluster):
+        return None
+    return Report(errors=(InputError(cluster, ABSENT),), summary=Summary(unreadable_cluster=cluster))
 
 
 def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | None, request: Request) -> Report:
@@ -172,23 +186,6 @@ def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | No
     edited = () if changes is None else edited_by(changes, judges)
     configuration = line(request.configuration, judged, request.baseline, edited)
     return replace(report, summary=replace(report.summary, configuration=configuration))
-
-
-def _noting_fixes(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
-    """With a note on findings of rules that know a remedy, in files that somebody has ``written``: others are rendered.
-
-    Whether it helps here, only ``commands.fix`` finds out.
-    """
-    open_there = (f for f in report.findings if f.suppressed is None and f.location.path in written)
-    known = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
-    safe, unsafe = known.count("safe"), known.count("unsafe")
-    if not safe + unsafe:
-        return report
-    flags = "--fix" if safe else "--fix --unsafe-fixes"
-    more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
-    number = safe or unsafe
-    note = f"{number} fixable with {flags}{more}; --diff shows how"
-    return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, note)))
 
 
 def _made(material: Inputs, rulebook: Rulebook) -> Report:

@@ -117,9 +117,9 @@ def tell(name: str, found: Iterable[Cell]) -> None:
 
 def _reason(cell: Cell) -> str:
     """The outcome that counting could not exclude, without numbers and names."""
-    told = cell.why.split(": ", 1)[-1]
-    told = next((m for m in cell.missing if "preemption" in m or "quota" in m or "search" in m), told)
-    return re.sub(r"\b[\w./-]*\d[\w./-]*\b", "#", re.sub(r"\b(domain|of) [\w.-]+-\S+", r"\1 X", told))[:110]
+    reason = cell.why.split(": ", 1)[-1]
+    reason = next((m for m in cell.missing if "preemption" in m or "quota" in m or "search" in m), reason)
+    return re.sub(r"\b[\w./-]*\d[\w./-]*\b", "#", re.sub(r"\b(domain|of) [\w.-]+-\S+", r"\1 X", reason))[:110]
 
 
 def main() -> None:
@@ -127,13 +127,13 @@ def main() -> None:
     parser.add_argument("--manifests", type=Path)
     parser.add_argument("--families", type=Path)
     parser.add_argument("--cpu", type=int, nargs="*", default=[16, 32, 64])
-    told = parser.parse_args()
-    if told.families:
-        tell(str(told.families), records(told.families))
+    arguments = parser.parse_args()
+    if arguments.families:
+        tell(str(arguments.families), records(arguments.families))
         return
-    folder: Path | None = told.manifests
+    folder: Path | None = arguments.manifests
     manifests = made() if folder is None else read((str(p), p.read_bytes()) for p in sorted(folder.rglob("*.yaml")))
-    for cpu in told.cpu:
+    for cpu in arguments.cpu:
         workloads = len(manifests.inventory.workloads)
         tell(f"{workloads} workloads, 100 nodes of {cpu} CPUs", cells(manifests, nodes(cpu)))
 

@@ -70,10 +70,10 @@ def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
         if run.returncode in (-9, -24):
             return None
         raise FailedError(f"exit code {run.returncode}: {(folder / 'out').read_text('utf-8', 'replace')[-300:]}")
-    told = (folder / "out").read_text("utf-8", "replace")
-    is_refused = run.returncode == 2 and re.search("^error: |: error: ", told, re.M)  # a limit, named with its place
-    if "Traceback (most recent call last)" in told or not (is_refused or REPORTS[command].search(told)):
-        raise FailedError(f"no report: {told[-300:]}")
+    output = (folder / "out").read_text("utf-8", "replace")
+    is_refused = run.returncode == 2 and re.search("^error: |: error: ", output, re.M)  # a limit, named with its place
+    if "Traceback (most recent call last)" in output or not (is_refused or REPORTS[command].search(output)):
+        raise FailedError(f"no report: {output[-300:]}")
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 
@@ -105,13 +105,13 @@ def measured(
             return f"{shape:20} {command:9} FAILED {error}", False
         if seconds[-1] is None:
             break
-    told = " ".join("   never" if one is None else f"{one:8.2f}" for one in seconds)
+    columns = " ".join("   never" if one is None else f"{one:8.2f}" for one in seconds)
     whole = len(seconds) == len(parts)
     exponent = growth(sizes, seconds, TINY[command]) if whole and len(parts) > 1 else "-"
     keeps = whole and seconds[-1] is not None and seconds[-1] <= GOAL
     name, late = shape if with_cluster else f"{shape} alone", "" if keeps else "  TOO SLOW"
     return (
-        f"{name:26} {command:9} {sizes[-1] / 1e6:7.2f} MB {told:27} growth {exponent:>4}{late}",
+        f"{name:26} {command:9} {sizes[-1] / 1e6:7.2f} MB {columns:27} growth {exponent:>4}{late}",
         keeps,
     )
 

@@ -77,10 +77,10 @@ def beside(ours: Sequence[str], reference: Sequence[str], given: str, rounds: in
 def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
     """Prints one line for each figure, with whether it meets its goal."""
     lint = (*PYTHON, "-m", "kubesched_lint", "lint", "--profile", "ci")
-    yield _told(
+    yield _row(
         "--version", *beside((*PYTHON, "-m", "kubesched_lint", "--version"), BARE, "", _OFTEN), "python", GOAL_VERSION
     )
-    yield _told("1 file, no cluster", *beside((*lint, str(files[0])), BARE, "", _OFTEN), "python", GOAL_START)
+    yield _row("1 file, no cluster", *beside((*lint, str(files[0])), BARE, "", _OFTEN), "python", GOAL_START)
     for count in COUNTS:
         some = files[:count]
         if len(some) < count:
@@ -92,14 +92,14 @@ def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
         loading = (*PYTHON, "-c", LOADING)
         goal = GOAL_LOADING if count >= COUNTS[-1] else None
         measured = beside(ours, loading, "\n".join(map(str, some)), rounds)
-        yield _told(f"{count:,} file{'' if count == 1 else 's'}, three zones", *measured, "CSafeLoader", goal)
+        yield _row(f"{count:,} file{'' if count == 1 else 's'}, three zones", *measured, "CSafeLoader", goal)
         if goal is not None:
             together(ours, rounds)
             again = beside((*lint, "-c", str(SKETCH), *paths), ours, "", rounds)  # the first run does not count
-            yield _told("   a second time", *again, "--no-cache", GOAL_AGAIN)
+            yield _row("   a second time", *again, "--no-cache", GOAL_AGAIN)
 
 
-def _told(name: str, ours: float, reference: float, peak: float, beside_what: str, goal: float | None) -> bool:
+def _row(name: str, ours: float, reference: float, peak: float, beside_what: str, goal: float | None) -> bool:
     ratio = ours / reference
     met = goal is None or ratio <= goal
     said = "" if goal is None else f"  goal {goal:.1f}: {'met' if met else 'MISSED'}"

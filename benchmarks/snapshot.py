@@ -255,8 +255,8 @@ def figures(pod_count: int, node_count: int) -> bool:
         rows = [("json.loads", base)]
         for name, path in (("read_cluster", file), ("read_cluster, gzip", packed)):
             work = f"c = read_cluster({str(path)!r})"
-            told = "len(c.inventory.pods), 'pods,', len({id(p.pod) for p in c.inventory.pods}), 'distinct'"
-            rows.append((name, measured("from kubesched_lint.cluster.read import read_cluster", work, told)))
+            counts = "len(c.inventory.pods), 'pods,', len({id(p.pod) for p in c.inventory.pods}), 'distinct'"
+            rows.append((name, measured("from kubesched_lint.cluster.read import read_cluster", work, counts)))
         manifests = Path(folder, "manifests")
         manifests.mkdir()
         plain_manifests(manifests, 100)

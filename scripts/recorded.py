@@ -38,9 +38,9 @@ def is_single(cell: Prediction) -> bool:
 
 def lost_errors(case: Deployment, old: Prediction, new: Prediction) -> Iterator[str]:
     """Objects in trouble with an error from the old version and none from the new one."""
-    told = {error["object"] for error in new["errors"]}
+    kept = {error["object"] for error in new["errors"]}
     troubled = {str(ref) for phase in case.phases for ref, seen in phase.workloads.items() if seen.in_trouble}
-    for name in sorted({error["object"] for error in old["errors"]} - told):
+    for name in sorted({error["object"] for error in old["errors"]} - kept):
         if name in troubled:
             yield f"{case.name} {name}: no error any more, and it was in trouble"
 

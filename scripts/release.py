@@ -32,8 +32,8 @@ def must_be_new(version: str, tags: Iterable[str]) -> None:
     """Raises ReleaseError if it is no version, or not later than all tagged ones."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise ReleaseError(f"{version} is no version: write MAJOR.MINOR.PATCH")
-    told = [tag.removeprefix("v") for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
-    latest = max(told, key=_parts, default="0.0.0")
+    released = [tag.removeprefix("v") for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
+    latest = max(released, key=_parts, default="0.0.0")
     if _parts(version) <= _parts(latest):
         raise ReleaseError(f"{version} is not later than {latest}, which is tagged")
 
@@ -103,10 +103,10 @@ def release(version: str, dry: bool) -> None:
         raise ReleaseError("there are changes that are not committed")
     must_be_new(version, _git("tag", "--list").split())
     changelog = ROOT / "CHANGELOG.md"
-    told = dated(changelog.read_text(encoding="utf-8"), version, datetime.date.today())
+    dated_text = dated(changelog.read_text(encoding="utf-8"), version, datetime.date.today())
     source = ROOT / "kubesched_lint" / "version.py"
     if not dry:
-        changelog.write_text(told, encoding="utf-8")
+        changelog.write_text(dated_text, encoding="utf-8")
         text = re.sub(r'__version__ = ".*"', f'__version__ = "{version}"', source.read_text(encoding="utf-8"))
         source.write_text(text, encoding="utf-8")
         _run(".ci/run")

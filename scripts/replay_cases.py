@@ -106,7 +106,7 @@ def _of_set(found: Set, folder: Path) -> Iterator[Case]:
 
 def _named(paths: Sequence[Path]) -> Iterator[str]:
     """The workloads of manifests by kind, namespace and name, if PyYAML can read them; without duplicates."""
-    told: set[str] = set()
+    named: set[str] = set()
     for path in paths:
         for file in sorted(path.rglob("*.yaml")) if path.is_dir() else [path]:
             try:
@@ -117,8 +117,8 @@ def _named(paths: Sequence[Path]) -> Iterator[str]:
                 metadata = value.get("metadata")
                 if value.get("kind") in _SCHEDULED and isinstance(metadata, dict) and metadata.get("name"):
                     name = f"{value['kind'].lower()}/{metadata.get('namespace', 'default')}/{metadata['name']}"
-                    if name not in told:
-                        told.add(name)
+                    if name not in named:
+                        named.add(name)
                         yield name
 
 
@@ -149,13 +149,13 @@ def _cards(folder: Path) -> Iterator[Set]:
             beside = None if "no-cluster" in words else cluster
             if beside:
                 (home / "cluster.yaml").write_text(beside[0], encoding="utf-8")
-            told = [*(beside[1] if beside else ()), *words]
+            options = [*(beside[1] if beside else ()), *words]
             yield Set(
                 f"card {card.stem} {number}",
                 ("manifest.yaml",),
                 "cluster.yaml" if beside else None,
-                tuple(_shared(told)),
-                ("--profile", "strict", *_parameters(card.stem, told)),
+                tuple(_shared(options)),
+                ("--profile", "strict", *_parameters(card.stem, options)),
                 ("json", "sarif") if card.stem not in seen else ("json",),  # the log of SARIF parses every card
                 cwd=str(home.relative_to(folder)),
             )

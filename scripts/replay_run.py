@@ -90,10 +90,10 @@ def _text(file: Path, folder: Path) -> str:
 
 def main() -> None:
     cases, results, folder = (Path(word) for word in sys.argv[1:4])
-    with results.open("w", encoding="ascii") as told:
-        print(json.dumps({"package": warm()}), file=told, flush=True)
+    with results.open("w", encoding="ascii") as results_file:
+        print(json.dumps({"package": warm()}), file=results_file, flush=True)
         for case in json.loads(cases.read_text()):
-            print(json.dumps({"key": case["key"], **run(case, folder)}), file=told, flush=True)
+            print(json.dumps({"key": case["key"], **run(case, folder)}), file=results_file, flush=True)
 
 
 if __name__ == "__main__":

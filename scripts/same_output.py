@@ -116,10 +116,10 @@ class Kept:
         if self.file is None:
             return
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        told = {**self.answers(), **{json.dumps(case): answers[case.key] for case in cases}}
+        kept_answers = {**self.answers(), **{json.dumps(case): answers[case.key] for case in cases}}
         written = self.file.with_suffix(f".{os.getpid()}")
         with gzip.open(written, "wt", encoding="ascii", compresslevel=3) as opened:
-            json.dump(told, opened)
+            json.dump(kept_answers, opened)
         written.replace(self.file)
         for old in sorted(self.file.parent.iterdir(), key=lambda file: -file.stat().st_mtime)[_REVISIONS:]:
             old.unlink(missing_ok=True)
@@ -202,19 +202,19 @@ def _lines(text: str) -> list[str]:
 def tell(found: Sequence[Difference], cases: Sequence[Case], shown: int, lines: int) -> None:
     """Prints the differences, equal ones once."""
     alike = Counter(one.gist for one in found)
-    told: set[tuple[str, ...]] = set()
+    printed: set[tuple[str, ...]] = set()
     for one in found:
-        if one.gist in told:
+        if one.gist in printed:
             continue
-        told.add(one.gist)
-        if len(told) <= shown:
+        printed.add(one.gist)
+        if len(printed) <= shown:
             also = f"  (and in {alike[one.gist] - 1} more)" if alike[one.gist] > 1 else ""
             print(f"== {one.case}: {one.part}{also}")
             print("\n".join(one.lines[:lines]) or "(the bytes differ, the values do not)")
             if len(one.lines) > lines:
                 print(f"… {len(one.lines) - lines} more lines")
-    if len(told) > shown:
-        print(f"… {len(told) - shown} more differences; --show N prints more of them")
+    if len(printed) > shown:
+        print(f"… {len(printed) - shown} more differences; --show N prints more of them")
     groups = {case.key: case.group for case in cases}
     count = Counter(groups[key] for key in {one.case for one in found})
     where = ", ".join(f"{name} {count[name]}" for name in GROUPS if count[name])
@@ -251,9 +251,9 @@ def compare(old: str, new: str, only: Sequence[str], quick: bool, shown: int, li
     for run, given in zip(runs, answers, strict=True):
         slowest = max(given.values(), key=lambda answer: answer["cpu"])
         spent = sum(answer["cpu"] for answer in given.values())
-        told = f"{spent:.0f} s CPU, of which {slowest['cpu']:.1f} for `{slowest['key']}`"
+        summary = f"{spent:.0f} s CPU, of which {slowest['cpu']:.1f} for `{slowest['key']}`"
         kept = f"; {len(run.known):,} answers were kept" if run.known else ""
-        print(f"{run.version.name}: {told}{kept}", file=sys.stderr)
+        print(f"{run.version.name}: {summary}{kept}", file=sys.stderr)
     found = list(differences(cases, *answers))
     tell(found, cases, shown, lines)
     return 1 if found else 0

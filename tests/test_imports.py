@@ -97,7 +97,11 @@ def found_in(root: Path) -> dict[str, str]:
     found = failures(root, sorted(known.keys() - set(circles)))
     for name in circles:
         found |= failures(root, [name])
-    return {name: told for name, told in found.items() if not any(f"No module named '{o}" in told for o in OPTIONAL)}
+    return {
+        name: failure
+        for name, failure in found.items()
+        if not any(f"No module named '{o}" in failure for o in OPTIONAL)
+    }
 
 
 def test_every_module_can_be_imported_first() -> None:
@@ -115,7 +119,7 @@ def test_a_circle_and_a_missing_name_are_found(tmp_path: Path) -> None:
     (package / "fourth.py").write_text("def late():\n    from kubesched_lint import nothing\n")
     found = found_in(tmp_path)
     assert sorted(found) == ["kubesched_lint.first", "kubesched_lint.third"]
-    assert all(told.startswith("ImportError: cannot import name") for told in found.values())
+    assert all(failure.startswith("ImportError: cannot import name") for failure in found.values())
 
 
 def test_only_what_runs_at_once_is_followed(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_nothing_can_be_added_and_mypy_refuses_what_sets_a_field() -> None:
 
 def test_a_frozen_record_refuses_at_run_time_from_the_first_instance_on() -> None:
     @frozen_record
-    class Told:
+    class Named:
         name: str
         labels: dict[str, int] = field(default_factory=dict)
 
@@ -93,13 +93,13 @@ def test_a_frozen_record_refuses_at_run_time_from_the_first_instance_on() -> Non
             return len(self.name)
 
     for _ in range(30):
-        told = Told("abc")
+        one = Named("abc")
         with pytest.raises(FrozenInstanceError, match="cannot assign to field 'name'"):
-            told.name = "b"  # type: ignore[misc]
+            one.name = "b"  # type: ignore[misc]
         with pytest.raises(AttributeError):
-            del told.name
-        assert (told.name, told.labels, told.length) == ("abc", {}, 3)
-    assert replace(told, name="b") == Told("b")
+            del one.name
+        assert (one.name, one.labels, one.length) == ("abc", {}, 3)
+    assert replace(one, name="b") == Named("b")
 
 
 def test_the_first_instances_are_as_all_others() -> None:

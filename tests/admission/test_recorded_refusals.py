@@ -40,8 +40,8 @@ def deployed(case: dict[str, Any], folder: Path) -> dict[str, Cell]:
     options = Options()
     manifests = read_manifests([str(folder / "manifests")], options)
     cluster = read_cluster(str(folder / "cluster.json"))
-    told = simulate(manifests, cluster, options, ["deploy"], Effort(states=500, runs=1))
-    return {str(told.workloads[row.number]): row.cells[0] for row in told.rows}
+    report = simulate(manifests, cluster, options, ["deploy"], Effort(states=500, runs=1))
+    return {str(report.workloads[row.number]): row.cells[0] for row in report.rows}
 
 
 def unnamed(message: str) -> str:

@@ -231,10 +231,10 @@ def test_lint_simulate_and_why_say_the_same() -> None:
     assert (outcome.verdict, outcome.proven, outcome.text) == ("bad", True, "0/1 −1")
     assert outcome.message == finding.evidence.text
     inventory = gather(decode_object(value, "shop") for value in objects)
-    told = answer(Question("web"), inventory, load_cluster(objects=cluster))
-    assert told.not_created
-    assert told.message == finding.evidence.text
-    assert "No pod is created" in as_text(told)
+    explained = answer(Question("web"), inventory, load_cluster(objects=cluster))
+    assert explained.not_created
+    assert explained.message == finding.evidence.text
+    assert "No pod is created" in as_text(explained)
 
 
 def test_pods_that_are_never_created_take_no_room() -> None:

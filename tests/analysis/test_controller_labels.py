@@ -13,7 +13,7 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.world.world import World
-from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, cell, sketch, told
+from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, cell, report_of, sketch
 from tests.lifecycle.simulated import workload as simulated
 
 NAME, INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
@@ -108,7 +108,9 @@ def test_a_trial_places_each_ordinal_with_its_own_labels() -> None:
 
 
 def test_simulate_says_that_it_does_not_follow_such_labels() -> None:
-    outlook = told(SNAPSHOT, workload("StatefulSet", "db", 3), workload("Deployment", "web", 1, near(NAME, "db-0")))
+    outlook = report_of(
+        SNAPSHOT, workload("StatefulSet", "db", 3), workload("Deployment", "web", 1, near(NAME, "db-0"))
+    )
     assert cell(outlook, "db", "deploy").verdict == FINE
     found = cell(outlook, "web", "deploy")
     assert (found.verdict, found.bound.least, found.bound.most) == (UNKNOWN, 0, 1)

@@ -80,8 +80,8 @@ def test_a_port_of_something_refused_takes_no_node_for_sure() -> None:
 
 
 def test_two_that_take_one_host_port_are_told_once() -> None:
-    told = found(made("DaemonSet", "a", port=80) + made("Deployment", "b", port=80))
-    assert set(told) & {"hostport-cross-workload", "set-does-not-fit"} == {"hostport-cross-workload"}
+    rules = found(made("DaemonSet", "a", port=80) + made("Deployment", "b", port=80))
+    assert set(rules) & {"hostport-cross-workload", "set-does-not-fit"} == {"hostport-cross-workload"}
 
 
 def test_of_daemon_sets_each_node_takes_one_pod() -> None:

@@ -278,21 +278,21 @@ def test_variants_of_one_object_are_not_added_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "reported"),
     [
         ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", False),
         ("node-role.kubernetes.io/infra", "node-role.kubernetes.io/worker", False),
         ("node-role.kubernetes.io/infra", "disktype", True),
     ],
 )
-def test_one_role_or_another_is_meant_as_a_choice(first: str, second: str, told: bool) -> None:
+def test_one_role_or_another_is_meant_as_a_choice(first: str, second: str, reported: bool) -> None:
     terms = ", ".join(f"{{matchExpressions: [{{key: {key}, operator: Exists}}]}}" for key in (first, second))
     required = f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{terms}]}}"
     spec = f"affinity: {{nodeAffinity: {{{required}}}}}"
-    assert bool(found("nodeaffinity-terms-ored", workload(spec=spec))) is told
+    assert bool(found("nodeaffinity-terms-ored", workload(spec=spec))) is reported
 
 
-@pytest.mark.parametrize(("value", "told"), [("<node-hostname>", False), ("${NODE}", False), ("elsewhere", True)])
-def test_a_selector_that_is_still_to_be_filled_in_is_no_miss(value: str, told: bool) -> None:
+@pytest.mark.parametrize(("value", "reported"), [("<node-hostname>", False), ("${NODE}", False), ("elsewhere", True)])
+def test_a_selector_that_is_still_to_be_filled_in_is_no_miss(value: str, reported: bool) -> None:
     manifest = workload(spec=f"nodeSelector: {{kubernetes.io/hostname: '{value}'}}")
-    assert bool(found("nodeselector-matches-nothing", manifest, THREE)) is told
+    assert bool(found("nodeselector-matches-nothing", manifest, THREE)) is reported

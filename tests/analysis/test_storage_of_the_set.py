@@ -105,13 +105,13 @@ spec:
 """
 
 
-def told(found: Report) -> list[Any]:
+def rules_of(found: Report) -> list[Any]:
     return [(f.rule, f.severity) for f in found.findings if f.severity is not Severity.NOTE]
 
 
 def test_an_ephemeral_volume_of_a_class_that_is_not_there_is_told_at_its_line() -> None:
     found = report(EPHEMERAL, snapshot(*NODES, kinds=EVERYTHING))
-    assert told(found) == [("storageclass-missing", Severity.WARNING)]
+    assert rules_of(found) == [("storageclass-missing", Severity.WARNING)]
     assert found.findings[0].location.span.line == 11
     assert "none-such" in found.findings[0].message
 
@@ -128,6 +128,6 @@ def test_a_class_that_makes_no_volumes_leaves_the_pods_of_a_stateful_set_pending
     mode: str, reason: str, kinds: tuple[str, ...]
 ) -> None:
     found = report(NEVER.replace("MODE", mode), snapshot(*NODES, kinds=kinds))
-    assert told(found) == [("deploy-leaves-pending", Severity.WARNING)]
+    assert rules_of(found) == [("deploy-leaves-pending", Severity.WARNING)]
     assert "2 of 2 pods" in found.findings[0].message
     assert reason in found.findings[0].message

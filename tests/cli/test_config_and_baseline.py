@@ -181,8 +181,8 @@ def test_what_is_mended_is_told_and_pruned(shop: Path) -> None:
     run(shop, "baseline", "write", *paths, "-o", "known.json")
     cache = shop / "manifests" / "cache.yaml"
     cache.write_text(cache.read_text().replace("replicas: 6", "replicas: 3"))
-    told = "known.json: 1 entry no longer occurs (anti-affinity-exceeds-domains)"
-    assert told in run(shop, "lint", *paths, "--baseline", "known.json").stdout
+    summary = "known.json: 1 entry no longer occurs (anti-affinity-exceeds-domains)"
+    assert summary in run(shop, "lint", *paths, "--baseline", "known.json").stdout
     # Nobody can say so who did not look: without the cluster, at another file, or with the rule left out.
     for other in (
         ("manifests",),
@@ -318,7 +318,7 @@ def test_show_tells_overrides_and_parameters_with_their_lines(shop: Path) -> Non
         "[[overrides]]\npaths = ['a/**']\nseverities = {spread-rollout-skew = 'note'}\n"
     )
     rows = [line.split("  ") for line in run(shop, "config", "show").stdout.splitlines()]
-    told = {row[0]: [cell.strip() for cell in row[1:] if cell] for row in rows}
-    assert told["rules.deploy-leaves-pending.most_pods"] == ["7", "kubesched.toml:2"]
-    assert told["overrides[0].paths"] == ['["a/**"]', "kubesched.toml:3"]
-    assert told["overrides[0].severities"] == ['spread-rollout-skew = "note"', "kubesched.toml:3"]
+    rows_of = {row[0]: [cell.strip() for cell in row[1:] if cell] for row in rows}
+    assert rows_of["rules.deploy-leaves-pending.most_pods"] == ["7", "kubesched.toml:2"]
+    assert rows_of["overrides[0].paths"] == ['["a/**"]', "kubesched.toml:3"]
+    assert rows_of["overrides[0].severities"] == ['spread-rollout-skew = "note"', "kubesched.toml:3"]

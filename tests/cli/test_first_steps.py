@@ -99,13 +99,13 @@ def test_the_fleet_can_be_told_not_to_render(folder: Path) -> None:
 
 
 def test_an_unclosed_quote_is_named_as_such(folder: Path) -> None:
-    for text, told in (
+    for text, words in (
         ('a = "x\n', "kubesched.toml:1:7: not TOML: a quote opens on this line"),
         ("a = 'x", "a quote is"),
     ):
         (folder / "kubesched.toml").write_text(text)
         done = run(folder, "lint", "web.yaml")
-        assert (done.returncode, told in done.stderr) == (2, True)
+        assert (done.returncode, words in done.stderr) == (2, True)
         assert "Illegal character" not in done.stderr
 
 

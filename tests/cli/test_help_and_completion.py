@@ -172,5 +172,5 @@ def test_on_elastic_nodes_the_result_says_what_fixed_ones_would_make_of_it() -> 
     errors = run("lint", *SHOP, "--fixed").stdout.splitlines()[-1]
     assert errors.split("result")[1].strip() == "2 errors, 2 warnings"
     elastic = run("lint", *SHOP, "--elastic").stdout.splitlines()[-1]
-    told = "4 warnings; 2 would be errors if no autoscaler made nodes (--fixed)"
-    assert elastic.split("result")[1].strip() == told
+    summary = "4 warnings; 2 would be errors if no autoscaler made nodes (--fixed)"
+    assert elastic.split("result")[1].strip() == summary

@@ -65,9 +65,9 @@ def test_nodes_are_few_named_once_in_three_zones(cloud: str) -> None:
 def test_karpenter_labels_a_machine_with_the_memory_that_aws_sells(cloud: str, key: str) -> None:
     sold = {"m6i.xlarge": "16384", "r6i.2xlarge": "65536", "c6i.xlarge": "8192"}
     labels = [node["metadata"]["labels"] for node in nodes_of(cloud)]
-    told = {(each["node.kubernetes.io/instance-type"], each[f"{key}/instance-memory"]) for each in labels}
-    assert len(told) > 1
-    assert told <= sold.items()
+    labelled = {(each["node.kubernetes.io/instance-type"], each[f"{key}/instance-memory"]) for each in labels}
+    assert len(labelled) > 1
+    assert labelled <= sold.items()
 
 
 SCALED = ("aks", "eks", "gke", "kops", "openshift")

@@ -195,9 +195,11 @@ def test_the_commands_of_a_page_run(page: Path, prepared: Path, tmp_path: Path) 
                     timeout=120,
                     check=False,
                 )
-                told = f"{page.name}:{fence.line}: {command}\nended with {done.returncode}\n{done.stdout}{done.stderr}"
-                assert done.returncode in (0, 1), told
-                assert "Traceback" not in done.stderr, told
+                failure = (
+                    f"{page.name}:{fence.line}: {command}\nended with {done.returncode}\n{done.stdout}{done.stderr}"
+                )
+                assert done.returncode in (0, 1), failure
+                assert "Traceback" not in done.stderr, failure
 
 
 def test_what_is_not_run_is_still_in_the_documentation() -> None:

@@ -92,9 +92,9 @@ def test_an_edit_that_does_more_than_it_says_is_caught_and_the_file_left(
     found = mended(tmp_path)
     assert found.sheets == ()
     assert found.fixed == 0
-    (told,) = found.refused
-    assert told.startswith(f"{tmp_path / 'web.yaml'}:")
-    assert words in told
+    (refusal,) = found.refused
+    assert refusal.startswith(f"{tmp_path / 'web.yaml'}:")
+    assert words in refusal
 
 
 CHANGE = Append(

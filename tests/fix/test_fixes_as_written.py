@@ -145,9 +145,9 @@ def mended(name: str, text: str, folder: Path) -> list[str]:
     report = suppress(lint(manifests, cluster, options, rules)[0], manifests, BOOK, rules, options)
     found = mend(manifests, cluster, options, BOOK, report, unsafe=True)
     (sheet,) = found.sheets
-    told = [f"= {fix.title} ({'safe' if fix.safe else 'unsafe'})\n" for fix in found.fixes.values()]
+    titles = [f"= {fix.title} ({'safe' if fix.safe else 'unsafe'})\n" for fix in found.fixes.values()]
     lines = difflib.unified_diff(text.splitlines(True), sheet.data.decode().splitlines(True), n=2)
-    return [f"## {name}: fixed {found.fixed} of {found.findings}\n", *told, *list(lines)[2:], "\n"]
+    return [f"## {name}: fixed {found.fixed} of {found.findings}\n", *titles, *list(lines)[2:], "\n"]
 
 
 def test_fixes_look_as_if_the_owner_had_written_them(golden: Callable[[str, str], None], tmp_path: Path) -> None:

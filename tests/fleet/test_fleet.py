@@ -131,11 +131,11 @@ class Replacing(Executor):
 
 
 def test_a_process_that_dies_loses_nothing(folder: Path, alone: list[tuple[str, Report]]) -> None:
-    told: list[str] = []
+    reasons: list[str] = []
     with ProcessPoolExecutor(2) as executor:
         chosen = FleetExecutor(Replacing(executor, partial(_dies, os.getpid())), 2)
-        assert results(run(folder, chosen, told.append)) == alone
-    assert any("dump" in line and "BrokenProcessPool" in line for line in told)
+        assert results(run(folder, chosen, reasons.append)) == alone
+    assert any("dump" in line and "BrokenProcessPool" in line for line in reasons)
 
 
 def _of_another_version(work: Work) -> tuple[FleetOutcome, ...]:
@@ -143,11 +143,11 @@ def _of_another_version(work: Work) -> tuple[FleetOutcome, ...]:
 
 
 def test_a_worker_of_another_version_is_not_trusted(folder: Path, alone: list[tuple[str, Report]]) -> None:
-    told: list[str] = []
+    reasons: list[str] = []
     with ThreadPoolExecutor(1) as executor:
-        assert results(run(folder, FleetExecutor(Replacing(executor, _of_another_version)), told.append)) == alone
-    assert len(told) == 4
-    assert "the worker has kubesched-lint" in told[0]
+        assert results(run(folder, FleetExecutor(Replacing(executor, _of_another_version)), reasons.append)) == alone
+    assert len(reasons) == 4
+    assert "the worker has kubesched-lint" in reasons[0]
 
 
 def test_work_that_nobody_does_any_more_is_done_here(
@@ -158,9 +158,9 @@ def test_work_that_nobody_does_any_more_is_done_here(
             return Future()
 
     monkeypatch.setattr(module, "_LOOK_AFTER", 0.01)
-    told: list[str] = []
-    assert results(run(folder, FleetExecutor(Silent(), 4, is_alive=lambda: False), told.append)) == alone
-    assert "a worker is gone" in told[0]
+    reasons: list[str] = []
+    assert results(run(folder, FleetExecutor(Silent(), 4, is_alive=lambda: False), reasons.append)) == alone
+    assert "a worker is gone" in reasons[0]
 
 
 def test_what_fails_here_too_is_an_error_of_that_cluster_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,12 +203,12 @@ def test_a_real_dask_cluster_gives_the_same_and_survives_the_loss_of_a_worker(
         assert results(run(folder, chosen)) == alone
         assert chosen.pool is not None
         # Whichever worker takes the dump is killed as often as Dask tries it; then we do it.
-        told: list[str] = []
+        reasons: list[str] = []
         dying = FleetExecutor(
             Replacing(chosen.pool, partial(_dies, os.getpid())), 2, is_remote=True, is_alive=chosen.is_alive
         )
-        assert results(run(folder, dying, told.append)) == alone
-        assert any("dump" in line and "KilledWorker" in line for line in told)
+        assert results(run(folder, dying, reasons.append)) == alone
+        assert any("dump" in line and "KilledWorker" in line for line in reasons)
 
 
 def test_a_scheduler_that_does_not_answer_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,8 +257,8 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
         (clusters / f"{name}.yaml").write_text(f"{head}nodes: [{{name: w, zones: {zones}}}]\n")
     outcomes = lint_fleet([str(manifest)], clusters_in(str(clusters)), Options(), BOOK, executor=None)
     text = "".join(render_text(outcomes, RenderContext()))
-    told = [line for line in text.splitlines() if "error[anti-affinity-exceeds-domains]" in line]
-    assert [("2 (a and b)" in line, line.partition(" (in ")[2]) for line in told] == [
+    reasons = [line for line in text.splitlines() if "error[anti-affinity-exceeds-domains]" in line]
+    assert [("2 (a and b)" in line, line.partition(" (in ")[2]) for line in reasons] == [
         (True, "big)"),
         (False, "small, tiny)"),
     ]

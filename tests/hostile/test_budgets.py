@@ -187,15 +187,15 @@ def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) 
         return found
 
     monkeypatch.setattr(least, "repelling", counted)
-    told = []
+    counts = []
     for count in (60, 120):
         rooms.clear()
         rivals.clear()
         files = SHAPES["crowd"].make(count)
         simulate.simulate(set_of(files), cluster_of(files), Options(), ("deploy",))
-        told.append((len(rooms), len(rivals)))
-    assert 0 < told[1][0] <= told[0][0], told
-    assert 0 < told[1][1] <= 2.2 * told[0][1], told
+        counts.append((len(rooms), len(rivals)))
+    assert 0 < counts[1][0] <= counts[0][0], counts
+    assert 0 < counts[1][1] <= 2.2 * counts[0][1], counts
 
 
 def test_a_daemonset_is_followed_by_kinds_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,13 +204,13 @@ def test_a_daemonset_is_followed_by_kinds_of_nodes(monkeypatch: pytest.MonkeyPat
     some_new = OnNode.some_new.fget
     assert some_new is not None
     monkeypatch.setattr(OnNode, "some_new", property(lambda pods: asked.append(pods) or some_new(pods)))
-    told = []
+    counts = []
     for count in (30, 60):
         files = SHAPES["daemons"].make(count)
         asked.clear()
         simulate.simulate(set_of(files), cluster_of(files), Options(), ("rollout",))
-        told.append(len(asked))
-    assert 0 < told[1] <= 2.5 * told[0], told
+        counts.append(len(asked))
+    assert 0 < counts[1] <= 2.5 * counts[0], counts
 
 
 def test_a_taint_is_held_against_tolerations_of_its_key_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,12 +228,12 @@ def test_a_toleration_is_held_against_taints_of_its_value_alone(monkeypatch: pyt
     """Each pool has a taint, each workload tolerates one of them: all differ in nothing but the value."""
     asked, real = [], tolerance.tolerates
     monkeypatch.setattr(tolerance, "tolerates", lambda *a, **k: asked.append(a) or real(*a, **k))
-    told = []
+    counts = []
     for count in (10, 20):
         asked.clear()
         linted(SHAPES["pools"].make(count))
-        told.append(len(asked))
-    assert 0 < told[1] <= 2.2 * told[0], told
+        counts.append(len(asked))
+    assert 0 < counts[1] <= 2.2 * counts[0], counts
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -378,10 +378,10 @@ def test_why_says_when_the_rest_of_the_set_is_not_placed_to_the_end(
     (tmp_path / "m.yaml").write_text(files.manifests)
     (tmp_path / "c.yaml").write_text(files.cluster)
     asked = ["why", "w0", str(tmp_path / "m.yaml"), "--no-config", "--cluster", str(tmp_path / "c.yaml")]
-    told = CliRunner().invoke(app, asked).output
+    counts = CliRunner().invoke(app, asked).output
     monkeypatch.setattr(beside, "MOST_STEPS", 900)
     cut = CliRunner().invoke(app, asked).output
-    assert "stopped at the limit of work" not in told
+    assert "stopped at the limit of work" not in counts
     assert "stopped at the limit of work" in " ".join(cut.split())
 
 

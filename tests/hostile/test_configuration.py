@@ -92,8 +92,8 @@ STRICTER = (
 
 @pytest.mark.parametrize("what", WEAKENING)
 def test_everything_that_weakens_the_gate_is_said(repository: Path, what: str) -> None:
-    written, told = WEAKENING[what]
-    assert said(repository, written) == f"kubesched.toml makes the gate weaker: {told}"
+    written, expected = WEAKENING[what]
+    assert said(repository, written) == f"kubesched.toml makes the gate weaker: {expected}"
 
 
 @pytest.mark.parametrize("written", STRICTER)

@@ -288,9 +288,9 @@ def test_what_leaves_the_repository_is_not_read(
 ) -> None:
     path = repository / "manifests" / name
     make(path)
-    told = read(path)
-    assert LEAVES in told
-    assert "hunter2" not in told
+    text = read(path)
+    assert LEAVES in text
+    assert "hunter2" not in text
 
 
 @pytest.mark.parametrize(("read", "name"), READERS)

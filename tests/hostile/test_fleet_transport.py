@@ -64,10 +64,12 @@ class Worker(Executor):
 
 
 def run(place: Path, executor: FleetExecutor | None) -> tuple[list[str], tuple[FleetOutcome, ...]]:
-    told: list[str] = []
+    reasons: list[str] = []
     clusters = clusters_in(str(place / "clusters"))
     book = rulebook_with()
-    return told, lint_fleet([str(place / "pod.yaml")], clusters, Options(), book, executor=executor, lost=told.append)
+    return reasons, lint_fleet(
+        [str(place / "pod.yaml")], clusters, Options(), book, executor=executor, lost=reasons.append
+    )
 
 
 def raising(error: BaseException) -> Callable[[Any, Work], object]:
@@ -89,8 +91,8 @@ class Trap:
 
 def test_an_honest_worker_is_believed(place: Path) -> None:
     _, alone = run(place, None)
-    told, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: honest(work)), 2, is_remote=True))
-    assert told == []
+    reasons, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: honest(work)), 2, is_remote=True))
+    assert reasons == []
     assert outcomes == alone
     assert all(outcome.report.findings for outcome in outcomes)
 
@@ -127,24 +129,24 @@ def test_whatever_else_comes_back_is_one_line_and_done_here(
     place: Path, act: Callable[[Any, Work], object], words: str
 ) -> None:
     _, alone = run(place, None)
-    told, outcomes = run(place, FleetExecutor(Worker(act), 1, is_remote=True))
+    reasons, outcomes = run(place, FleetExecutor(Worker(act), 1, is_remote=True))
     assert outcomes == alone
-    assert sorted(line.partition(": linted in this process")[0] for line in told) == ["one", "two"]
-    assert all(words in line and "\n" not in line and len(line) < 500 for line in told)
+    assert sorted(line.partition(": linted in this process")[0] for line in reasons) == ["one", "two"]
+    assert all(words in line and "\n" not in line and len(line) < 500 for line in reasons)
 
 
 def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
     trap = pickle.dumps(Trap(tmp_path / "sprung"))
-    told, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: trap), 1, is_remote=True))
-    assert len(told) == 2
+    reasons, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: trap), 1, is_remote=True))
+    assert len(reasons) == 2
     assert all(outcome.report.findings for outcome in outcomes)
     assert not (tmp_path / "sprung").exists()
 
 
 def test_a_report_without_end_is_not_decoded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LARGEST_RESULT", 1 << 20)
-    told, _ = run(place, FleetExecutor(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
-    assert ["its result is larger than 1 MiB" in line for line in told] == [True, True]
+    reasons, _ = run(place, FleetExecutor(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
+    assert ["its result is larger than 1 MiB" in line for line in reasons] == [True, True]
 
 
 # --- addresses ------------------------------------------------------------------------------------------------------
@@ -161,8 +163,8 @@ def test_which_addresses_are_this_machine(address: str, is_here: bool) -> None:
 
 
 def test_a_warning_comes_before_the_work(place: Path) -> None:
-    told, _ = run(place, FleetExecutor(warning="dask://scheduler:8786: sent in clear"))
-    assert told == ["dask://scheduler:8786: sent in clear"]
+    reasons, _ = run(place, FleetExecutor(warning="dask://scheduler:8786: sent in clear"))
+    assert reasons == ["dask://scheduler:8786: sent in clear"]
 
 
 class Client:
@@ -240,11 +242,11 @@ def test_a_real_cluster_over_tls_gives_the_same_and_nothing_listens_here(
         address = cluster.scheduler_address.removeprefix("tls://")
         served = listening() - before  # the scheduler, which is of this test
         with executor_of(f"dask+tls://{address}", 2) as executor:
-            told, outcomes = run(place, executor)
+            reasons, outcomes = run(place, executor)
             assert listening() - before == served
         with pytest.raises(FleetError), executor_of(f"dask://{address}", 2):
             pass
-    assert told == []
+    assert reasons == []
     assert outcomes == alone
 
 

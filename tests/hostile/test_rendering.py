@@ -115,7 +115,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return record
 
 
-def told(folder: Path) -> list[str]:
+def problems_of(folder: Path) -> list[str]:
     found = read_manifests([str(folder)], Options())
     skips = [f"{skip.path}:{skip.line}:{skip.column}: {skip.reason}" for skip in found.skipped]
     return skips + [f"{error.path}:{error.line}:{error.column}: {error.message}" for error in found.errors]
@@ -123,7 +123,7 @@ def told(folder: Path) -> list[str]:
 
 def refused(repository: Path, text: str, started: Path, **more: str) -> str:
     write(repository, {"prod/kustomization.yaml": text, **{f"prod/{name}.yaml": one for name, one in more.items()}})
-    (line,) = (line for line in told(repository / "prod") if "kustomization.yaml" in line)
+    (line,) = (line for line in problems_of(repository / "prod") if "kustomization.yaml" in line)
     assert not started.exists(), "a program was started"
     return line.replace(f"{repository}/", "")
 
@@ -194,7 +194,7 @@ def test_no_field_fetches_in_any_case(repository: Path, started: Path, field: st
 ])  # fmt: skip
 def test_what_is_said_in_another_way_is_not_handed_on(repository: Path, started: Path, text: str) -> None:
     write(repository, {"prod/kustomization.yaml": text})
-    lines = told(repository / "prod")
+    lines = problems_of(repository / "prod")
     if not started.exists():
         assert lines or text.startswith("resources: [pod.yaml]\nresources")
         return
@@ -263,7 +263,7 @@ def test_a_folder_of_plugins_changes_none_of_them(repository: Path, started: Pat
     plug = BUILTIN.format("PatchTransformer", "patch: '[]'")
     write(repository, {"prod/plugs/kustomization.yaml": folder, "prod/plugs/plug.yaml": plug})
     write(repository, {"prod/kustomization.yaml": "resources: [pod.yaml]\ntransformers: [plugs]\n"})
-    (line,) = (line for line in told(repository / "prod") if "'patches' is not a known field" in line)
+    (line,) = (line for line in problems_of(repository / "prod") if "'patches' is not a known field" in line)
     assert "plugs/kustomization.yaml:2:1" in line
     assert not started.exists()
 
@@ -279,7 +279,7 @@ def test_no_link_leaves_the_repository(
     write(tmp_path / "out", {"secret.yaml": "token: hunter2"})
     (repository / "prod" / "link.yaml").symlink_to(target.format(out=tmp_path / "out"))
     write(repository, {"prod/kustomization.yaml": f"namePrefix: a-\n{field}\n"})
-    (line,) = (line for line in told(repository / "prod") if "/kustomization.yaml" in line)
+    (line,) = (line for line in problems_of(repository / "prod") if "/kustomization.yaml" in line)
     assert "prod/kustomization.yaml:2:" in line
     assert "link.yaml is outside the repository, and is not read" in line
     assert "hunter2" not in line
@@ -316,7 +316,7 @@ def test_a_link_with_dots_is_followed_as_kustomize_does(repository: Path, starte
     write(tmp_path / "out", {"a/b.yaml": "", "x.yaml": "token: hunter2"})
     (repository / "prod" / "link").symlink_to(tmp_path / "out" / "a")
     write(repository, {"prod/kustomization.yaml": "resources: [link/../x.yaml]\n", "prod/x.yaml": POD})
-    told(repository / "prod")
+    problems_of(repository / "prod")
     given = [file.read_text() for file in (started / "given").rglob("*.yaml")]
     assert POD in given
     assert not [text for text in given if "hunter2" in text]
@@ -328,7 +328,7 @@ def test_the_tool_is_given_a_copy_without_links_and_what_was_understood(reposito
     write(repository, {"base/b.yaml": POD, "base/unlisted.yaml": POD, "prod/real.txt": "hello"})
     (repository / "prod" / "link.yaml").symlink_to("pod.yaml")
     (repository / "prod" / "note.txt").symlink_to("real.txt")
-    told(repository / "prod")
+    problems_of(repository / "prod")
     given = started / "given"
     assert not [file for file in given.rglob("*") if file.is_symlink()]
     names = sorted(str(file.relative_to(given)) for file in given.rglob("*") if file.is_file())
@@ -351,9 +351,9 @@ def test_a_folder_with_two_kustomizations_is_an_error(repository: Path, started:
     """Kustomize refuses it; to take one of them would be to guess."""
     write(repository, {"prod/kustomization.yaml": "resources: [pod.yaml]\n", "prod/Kustomization": "namePrefix: a-\n"})
     write(repository, {"outer/kustomization.yaml": "resources:\n- ../prod\n"})
-    (line,) = (line for line in told(repository / "prod") if "more than one" in line)
+    (line,) = (line for line in problems_of(repository / "prod") if "more than one" in line)
     assert "prod/kustomization.yaml:1:1: its folder holds more than one kustomization" in line
-    (line,) = told(repository / "outer")
+    (line,) = problems_of(repository / "outer")
     assert "outer/kustomization.yaml:2:3: it lists ../prod, a folder that holds more than one kustomization" in line
     assert not started.exists()
 
@@ -375,7 +375,7 @@ CHART = {"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "sho
 )
 def test_no_schema_of_a_chart_is_followed(repository: Path, started: Path, schema: str, place: str) -> None:
     write(repository, {**CHART, "shop/charts/sub/values.schema.json": schema})
-    (line,) = told(repository / "shop")
+    (line,) = problems_of(repository / "shop")
     assert (
         f"shop/charts/sub/values.schema.json:{place}: the chart is not rendered because its schema refers to " in line
     )
@@ -389,7 +389,7 @@ def test_no_link_of_a_chart_leaves_the_repository(repository: Path, started: Pat
     write(tmp_path / "out", {"a.yaml": POD})
     write(repository, CHART)
     (repository / "shop" / "templates" / "link.yaml").symlink_to(target)
-    lines = [line for line in told(repository / "shop") if "link.yaml" in line]
+    lines = [line for line in problems_of(repository / "shop") if "link.yaml" in line]
     assert ["leads out of the repository" in line for line in lines] == [True]
     assert not started.exists()
 
@@ -397,7 +397,7 @@ def test_no_link_of_a_chart_leaves_the_repository(repository: Path, started: Pat
 def test_a_pipe_in_a_chart_does_not_block(repository: Path, started: Path) -> None:
     write(repository, CHART)
     os.mkfifo(repository / "shop" / "templates" / "pipe")
-    (line,) = (line for line in told(repository / "shop") if "pipe" in line)
+    (line,) = (line for line in problems_of(repository / "shop") if "pipe" in line)
     assert "not a regular file: the chart is not rendered" in line
     assert not started.exists()
 
@@ -409,7 +409,7 @@ def test_a_harmless_chart_is_rendered(repository: Path, started: Path) -> None:
     (repository / "shop" / "charts").mkdir()
     (repository / "shop" / "charts" / "common").symlink_to("../../common")
     (repository / "common" / "ring").symlink_to("../shop")
-    told(repository / "shop")
+    problems_of(repository / "shop")
     assert (started / "environ").exists()
 
 
@@ -529,7 +529,7 @@ def test_the_real_kubectl_asks_no_server_on_this_machine(
     url = f"http://127.0.0.1:{asked[0]}/x"
     text = NAMED_IN[field].format(json.dumps(url)).replace(f"{field}:", f"{field.capitalize()}:")
     write(repository, {"prod/kustomization.yaml": f"namePrefix: a-\n{text}\n"})
-    assert told(repository / "prod")
+    assert problems_of(repository / "prod")
     assert len(asked) == 1
 
 
@@ -558,7 +558,7 @@ def test_a_tool_is_told_nothing_of_clusters_and_servers(
     monkeypatch.setenv("KUBECONFIG", "/home/me/.kube/admin")
     monkeypatch.setenv("GITHUB_TOKEN", "hunter2")
     write(repository, {"prod/kustomization.yaml": "resources: [pod.yaml]\n"})
-    told(repository / "prod")
+    problems_of(repository / "prod")
     environ = (started / "environ").read_text()
     assert "KUBECONFIG=/dev/null\n" in environ
     assert "HTTPS_PROXY=http://127.0.0.1:9\n" in environ

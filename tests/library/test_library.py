@@ -149,7 +149,7 @@ def test_what_the_caller_gets_wrong_is_raised(cluster: Cluster) -> None:
         lint(text=MANIFEST, cluster="/no/such/cluster.yaml")
     with pytest.raises(UnknownRuleError, match="did you mean `anti-affinity`"):
         lint(text=MANIFEST, select=["anti-afinity"])
-    told: list[tuple[dict[str, object], str]] = [
+    mistakes: list[tuple[dict[str, object], str]] = [
         ({"profile": "loose"}, "profile: 'loose' is not one of ci, strict, editor"),
         ({"apply_order": "random"}, "apply_order: 'random' is not one of"),
         ({"kubernetes_version": "1.4"}, "kubernetes_version: '1.4' is not one of"),
@@ -160,7 +160,7 @@ def test_what_the_caller_gets_wrong_is_raised(cluster: Cluster) -> None:
         ({"elastic": True}, "elastic belongs to load_cluster"),
         ({"objects": [{"kind": object()}]}, "object 1 cannot be written as YAML or JSON"),
     ]
-    for wrong, message in told:
+    for wrong, message in mistakes:
         with pytest.raises(ValueError, match=message):
             lint(text=MANIFEST, cluster=cluster, **wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="takes a path"):

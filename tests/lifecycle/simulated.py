@@ -66,7 +66,7 @@ def snapshot(*objects: Value, kinds: Iterable[str]) -> Cluster:
     return cluster_from([("cluster.json", json.dumps(body).encode())], "cluster.json")
 
 
-def told(
+def report_of(
     cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", never_ready=(), scale=(), **effort: Any
 ) -> SimulationReport:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)

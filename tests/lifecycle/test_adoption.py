@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
 
 def bare(name: str, app: str, node: str, cpu: str = "100m") -> dict:
@@ -21,28 +21,30 @@ def test_a_pod_that_fills_the_node_is_one_of_the_replicas(kind):
         web["apiVersion"] = "v1"
         web["spec"]["selector"] = web["spec"]["selector"]["matchLabels"]
     cluster = sketch(1, "a", "4", "110", bare("lonely", "web", "w", "3"))
-    assert cell(told(cluster, web), "web", "deploy").text == "1/1 ok"
+    assert cell(report_of(cluster, web), "web", "deploy").text == "1/1 ok"
     beside = sketch(1, "a", "4", "110", bare("lonely", "db", "w", "3"))
-    assert cell(told(beside, web), "web", "deploy").text == "0/1 −1"
+    assert cell(report_of(beside, web), "web", "deploy").text == "0/1 −1"
 
 
 def test_a_statefulset_takes_only_pods_with_its_names():
     db = workload("StatefulSet", "db", 1, asking("3"), updateStrategy={"type": "OnDelete"})
-    assert cell(told(sketch(1, "a", "4", "110", bare("db-0", "db", "w", "3")), db), "db", "deploy").text == "1/1 ok"
-    assert cell(told(sketch(1, "a", "4", "110", bare("x", "db", "w", "3")), db), "db", "deploy").text == "0/1 −1"
+    assert (
+        cell(report_of(sketch(1, "a", "4", "110", bare("db-0", "db", "w", "3")), db), "db", "deploy").text == "1/1 ok"
+    )
+    assert cell(report_of(sketch(1, "a", "4", "110", bare("x", "db", "w", "3")), db), "db", "deploy").text == "0/1 −1"
 
 
 def test_a_deployment_takes_none_for_it_selects_a_hash():
     web = workload("Deployment", "web", 1, asking("3"))
     cluster = sketch(1, "a", "4", "110", bare("lonely", "web", "w", "3"))
-    assert cell(told(cluster, web), "web", "deploy").text == "0/1 −1"
+    assert cell(report_of(cluster, web), "web", "deploy").text == "0/1 −1"
 
 
 def test_a_daemonset_takes_them_over_and_replaces_them():
     """As of no revision of its own: the rolling update makes room for the new pod where both do not fit."""
     agent = workload("DaemonSet", "agent", None, asking("3"))
     cluster = sketch(1, "ab", "4", "110", bare("lonely", "agent", "w-a", "3"))
-    assert cell(told(cluster, agent), "agent", "deploy").text == "2/2 ok"
+    assert cell(report_of(cluster, agent), "agent", "deploy").text == "2/2 ok"
 
 
 def test_pods_where_a_daemonset_wants_none_are_no_pods_that_it_wants():
@@ -51,7 +53,7 @@ def test_pods_where_a_daemonset_wants_none_are_no_pods_that_it_wants():
     full = bare("full", "else", "w-b", "3")
     tainted = {"name": "t", "zones": ["c"], "allocatable": {"cpu": "4"}, "taints": ["dedicated=x:NoSchedule"]}
     cluster = with_node(sketch(1, "ab", "4", "110", full, bare("lonely", "agent", "t-c")), tainted)
-    assert cell(told(cluster, agent), "agent", "deploy").text == "1/2 −1"
+    assert cell(report_of(cluster, agent), "agent", "deploy").text == "1/2 −1"
 
 
 def with_node(cluster, node: dict):
@@ -70,22 +72,22 @@ def with_node(cluster, node: dict):
 def test_a_bare_pod_of_the_set_is_told_as_what_the_set_calls_it():
     lonely = {**bare("lonely", "web", "w"), "spec": asking("100m")}
     web = workload("ReplicaSet", "web", 2)
-    outlook = told(sketch(1, "a", "4", "110", bare("lonely", "web", "w")), lonely, web)
+    outlook = report_of(sketch(1, "a", "4", "110", bare("lonely", "web", "w")), lonely, web)
     assert cell(outlook, "lonely", "deploy").text == "1/1 ok"
 
 
 def test_a_replicaset_of_0_replicas_deletes_what_it_takes_over():
     web, db = workload("ReplicaSet", "web", 0), workload("Deployment", "db", 1, asking("3"))
     cluster = sketch(1, "a", "4", "110", bare("lonely", "web", "w", "3"))
-    assert cell(told(cluster, web, db), "db", "deploy").text == "1/1 ok"
+    assert cell(report_of(cluster, web, db), "db", "deploy").text == "1/1 ok"
 
 
 def test_a_replicaset_that_shrinks_takes_from_its_own_and_from_those_it_took_over():
     web, db = workload("ReplicaSet", "web", 1, asking("3")), workload("Deployment", "db", 1, asking("2"))
     cluster = sketch(1, "ab", "4", "110", bare("one", "web", "w-a", "3"), bare("two", "web", "w-b", "2"))
-    deployed = cell(told(cluster, web, db), "db", "deploy")
+    deployed = cell(report_of(cluster, web, db), "db", "deploy")
     assert (deployed.verdict, str(deployed.bound)) == ("fine", "1")
-    assert cell(told(cluster, web, db), "web", "deploy").text == "1/1 ok"
+    assert cell(report_of(cluster, web, db), "web", "deploy").text == "1/1 ok"
 
 
 def test_pods_that_were_taken_over_take_the_room_that_they_ask_for():
@@ -93,7 +95,7 @@ def test_pods_that_were_taken_over_take_the_room_that_they_ask_for():
     idle, web = workload("ReplicaSet", "idle", 1, {"containers": [{"name": "c"}]}), workload("ReplicaSet", "web", 2)
     web["spec"]["template"]["spec"] = asking("3")
     cluster = sketch(1, "ab", "4", "110", bare("lonely", "idle", "w-a", "2"))
-    assert cell(told(cluster, idle, web), "web", "deploy").text == "1/2 −1"
+    assert cell(report_of(cluster, idle, web), "web", "deploy").text == "1/2 −1"
 
 
 def test_a_bare_pod_that_stands_where_no_other_would_be_let_in_stays_when_another_node_is_drained():
@@ -102,14 +104,16 @@ def test_a_bare_pod_that_stands_where_no_other_would_be_let_in_stays_when_anothe
     lonely["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
     standing = bare("lonely", "x", "w-a", "1")
     standing["spec"]["affinity"] = lonely["spec"]["affinity"]
-    drained = cell(told(sketch(1, "ab", "4", "110", standing), lonely, states=1), "lonely", "drain")
+    drained = cell(report_of(sketch(1, "ab", "4", "110", standing), lonely, states=1), "lonely", "drain")
     assert drained.bound.most == 1
 
 
 def test_a_pod_on_a_node_that_it_could_not_come_to_any_more_takes_room_there():
     alone = other("Pod", "alone", spec=asking("2", nodeSelector={"pool": "gone"}))
     cluster = sketch(1, "a", "4", "110", bare("alone", "x", "w", "2"))
-    assert cell(told(cluster, alone, workload("Deployment", "web", 2, asking("2"))), "web", "deploy").text == "1/2 −1"
+    assert (
+        cell(report_of(cluster, alone, workload("Deployment", "web", 2, asking("2"))), "web", "deploy").text == "1/2 −1"
+    )
 
 
 def test_a_replicaset_of_its_own_gives_its_pods_no_hash():
@@ -118,4 +122,4 @@ def test_a_replicaset_of_its_own_gives_its_pods_no_hash():
     near["mismatchLabelKeys"] = ["pod-template-hash"]
     spec = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}}
     for kind, text in (("ReplicaSet", "1/1 ok"), ("Deployment", "0/1 −1")):
-        assert cell(told(sketch(1, "a"), workload(kind, "web", 1, spec)), "web", "deploy").text == text
+        assert cell(report_of(sketch(1, "a"), workload(kind, "web", 1, spec)), "web", "deploy").text == text

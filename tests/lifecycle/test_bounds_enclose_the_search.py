@@ -36,20 +36,20 @@ def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db,
     story = story_of(setting, (0, 1), expected=False, most_states=3000)
     ends = EventOutcomes(setting, (0, 1), [story], [n.name for n in cluster]).ends(event, 0) if story.sound else None
     assume(ends)
-    told = count(setting, event, 0)
+    event_bounds = count(setting, event, 0)
     for end in ends:
         # A DaemonSet wants a pod fewer for each lost node.
-        bound = end.outcome.wanted - end.lack if end.lack else told.wanted
+        bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted
         stuck = end.blocked if event == "drain" else not end.outcome.complete
-        assert min(bound, told.wanted) <= told.most.pods, told.most.why
-        if told.is_fine:
-            assert bound >= told.wanted, told.least.why
+        assert min(bound, event_bounds.wanted) <= event_bounds.most.pods, event_bounds.most.why
+        if event_bounds.is_fine:
+            assert bound >= event_bounds.wanted, event_bounds.least.why
         if event == "rollout" or event == "drain":
-            assert not (told.is_fine and stuck), told.least.why
-            if told.always_stuck and not (event == "drain" and not _was_there(end)):
-                assert stuck, told.most.why
+            assert not (event_bounds.is_fine and stuck), event_bounds.least.why
+            if event_bounds.always_stuck and not (event == "drain" and not _was_there(end)):
+                assert stuck, event_bounds.most.why
         else:
-            assert bound >= told.least.pods, told.least.why
+            assert bound >= event_bounds.least.pods, event_bounds.least.why
 
 
 def _was_there(end) -> bool:
@@ -87,8 +87,8 @@ def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form
             story = story_of(setting, (0,), expected=False, most_states=5000)
             ends = EventOutcomes(setting, (0,), [story], []).ends("rollout", 0)
             assert {not e.outcome.complete for e in ends} == {rollout_is_stuck(web, replicas, domains)}
-            told = count(setting, "rollout", 0)
-            assert told.always_stuck == rollout_is_stuck(web, replicas, domains)
+            event_bounds = count(setting, "rollout", 0)
+            assert event_bounds.always_stuck == rollout_is_stuck(web, replicas, domains)
 
 
 def test_a_daemon_set_lacks_nothing_where_its_only_node_is_lost():
@@ -149,7 +149,7 @@ def test_revisions_that_do_not_see_each_other_are_not_said_to_be_stuck(shape, ke
     if keys:
         terms[0]["matchLabelKeys"] = keys
     for each in (2, 10):
-        outlook = simulated.told(
+        outlook = simulated.report_of(
             simulated.sketch(each), simulated.workload("Deployment", "web", 3, spec), events=("rollout",)
         )
         here = simulated.cell(outlook, "web", "rollout")

@@ -8,7 +8,7 @@ from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, FINE, UNKNOWN
 from kubesched_lint.report.simulation_report import as_json, as_text
-from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
 
 def agents(**pod):
@@ -17,7 +17,7 @@ def agents(**pod):
 
 def crowded(*more, web: int = 4):
     """Thirty nodes of four cores, which so many pods of one core may fill one of, and agents that come after them."""
-    return told(sketch(10, "abc", "4"), agents(), workload("Deployment", "web", web, asking("1")), *more)
+    return report_of(sketch(10, "abc", "4"), agents(), workload("Deployment", "web", web, asking("1")), *more)
 
 
 def test_another_choice_of_nodes_leaves_a_pod_pending():
@@ -40,7 +40,7 @@ def test_where_no_choice_can_fill_a_node_the_cell_is_proven_fine():
 def test_a_workload_that_may_drive_out_others_does_not_hang_on_scores():
     urgent = other("PriorityClass", "urgent", "scheduling.k8s.io/v1", value=1000)
     web = workload("Deployment", "web", 4, asking("1"))
-    outlook = told(sketch(10, "abc", "4"), agents(priorityClassName="urgent"), web, urgent)
+    outlook = report_of(sketch(10, "abc", "4"), agents(priorityClassName="urgent"), web, urgent)
     assert cell(outlook, "agent", "deploy").verdict == UNKNOWN
 
 

@@ -87,7 +87,7 @@ def test_waiting_pods_go_first_then_those_with_most_siblings_by_ranks_that_do_no
 
 # statefulset/stateful_set_control.go
 @pytest.mark.parametrize(
-    ("members", "ordered", "told"),
+    ("members", "ordered", "action"),
     [
         ({}, True, StatefulSetSync(create=(0,))),
         ({}, False, StatefulSetSync(create=(0, 1, 2))),
@@ -112,8 +112,8 @@ def test_waiting_pods_go_first_then_those_with_most_siblings_by_ranks_that_do_no
         ({i: OrdinalPod(1, True) for i in range(5)}, False, StatefulSetSync(delete=(4, 3))),
     ],
 )
-def test_a_statefulset_of_three_creates_upwards_and_deletes_downwards(members, ordered, told):
-    assert statefulset.sync(members, 3, 1, ordered=ordered) == told
+def test_a_statefulset_of_three_creates_upwards_and_deletes_downwards(members, ordered, action):
+    assert statefulset.sync(members, 3, 1, ordered=ordered) == action
 
 
 def test_ordinals_below_the_partition_keep_their_revision():

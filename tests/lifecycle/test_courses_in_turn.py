@@ -6,12 +6,12 @@ import yaml
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE
-from tests.lifecycle.simulated import HOSTNAME, ZONE, asking, cell, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, asking, cell, report_of, sketch, workload
 
 
 def test_who_always_comes_early_comes_last_in_one_course():
     """27 nodes with room for one pod each: 27 pods of one workload leave the other none when they are quicker."""
-    found = told(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 27))
+    found = report_of(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 27))
     alone = cell(found, "one", "deploy")
     assert alone.verdict == DEPENDS
     assert alone.worst is not None
@@ -23,12 +23,12 @@ def test_who_always_comes_late_comes_first_in_one_course():
     """20 pods of one workload find room beside 200 small ones only while no small one has taken it."""
     small = workload("Deployment", "small", 216, asking("500m"))
     large = workload("Deployment", "large", 20, asking("4"))
-    found = told(sketch(9), small, large)
+    found = report_of(sketch(9), small, large)
     assert cell(found, "large", "deploy").verdict == DEPENDS
 
 
 def test_with_room_to_spare_no_course_ends_badly():
-    found = told(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 26))
+    found = report_of(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 26))
     assert cell(found, "one", "deploy").verdict == FINE
 
 
@@ -40,7 +40,7 @@ def test_who_always_finds_room_comes_last_behind_others_in_several_orders():
         workload("Deployment", "one", 1, asking("3")),
         workload("Deployment", "twenty", 20, asking("2")),
     ]
-    found = cell(told(sketch(9), *others, workload("DaemonSet", "agent", None, asking("500m"))), "agent", "deploy")
+    found = cell(report_of(sketch(9), *others, workload("DaemonSet", "agent", None, asking("500m"))), "agent", "deploy")
     assert found.verdict == DEPENDS
     assert found.worst is not None
 
@@ -48,7 +48,7 @@ def test_who_always_finds_room_comes_last_behind_others_in_several_orders():
 def test_what_ends_alike_in_every_turn_is_not_proven():
     """Any scheduler may fill each node with small pods; the default one leaves room on all of them in every course."""
     small = workload("Deployment", "small", 60, asking("1"))
-    found = told(sketch(9), small, workload("DaemonSet", "agent", None, asking("500m")))
+    found = report_of(sketch(9), small, workload("DaemonSet", "agent", None, asking("500m")))
     agent = cell(found, "agent", "deploy")
     assert (agent.verdict, agent.proven) == (BY_SCORES, False)
 
@@ -63,7 +63,7 @@ def test_no_more_run_than_fit_beside_those_that_they_must_be_near():
     """3 pods stand on 3 nodes at most: of 30 that want to be on theirs, 2 cores each, one finds room beside each."""
     hosts, many = workload("Deployment", "db", 3), workload("Deployment", "web", 30, beside("db", HOSTNAME))
     many["spec"]["template"]["spec"]["containers"] = asking("2")["containers"]
-    outlook = told(sketch(9), hosts, many)
+    outlook = report_of(sketch(9), hosts, many)
     found = cell(outlook, "web", "deploy")
     assert (found.verdict, found.bound.most) == (BAD, 3)
     assert found.text.startswith("0–3/30"), "nothing ran before, so that nothing is stuck"
@@ -74,7 +74,7 @@ def test_no_more_run_than_fit_beside_those_that_they_must_be_near():
 def test_with_a_node_go_both_the_pods_and_those_that_they_must_be_near():
     """A lost host comes back elsewhere, where one pod more finds room; but the one beside it has gone with its node."""
     many = workload("Deployment", "web", 5, {**asking("2"), **beside("db", HOSTNAME)})
-    outlook = told(sketch(9), workload("Deployment", "db", 3), many)
+    outlook = report_of(sketch(9), workload("Deployment", "db", 3), many)
     for event in ("node-loss", "zone-loss"):
         found = cell(outlook, "web", event)
         assert (found.verdict, found.bound.most) == (BAD, 3)
@@ -86,5 +86,5 @@ def test_a_daemonset_has_no_pod_where_the_key_of_its_affinity_is_missing():
     bare = [{"name": "bare", "count": 2, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}]
     value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": zoned + bare}
     cluster = cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
-    found = cell(told(cluster, workload("DaemonSet", "agent", None, beside("agent", ZONE))), "agent", "deploy")
+    found = cell(report_of(cluster, workload("DaemonSet", "agent", None, beside("agent", ZONE))), "agent", "deploy")
     assert (found.verdict, found.bound.most, found.wanted) == (BAD, 24, 26)

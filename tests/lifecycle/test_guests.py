@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_lint import lint
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
-from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, snapshot, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, snapshot, workload
 
 HIGH = other("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000)
 NODE = "w"
@@ -35,7 +35,7 @@ def one_node(*guests):
 
 
 def test_a_bare_pod_that_is_driven_out_is_gone():
-    outlook = told(one_node(guest("old")), HIGH, strong(1), events=("deploy",))
+    outlook = report_of(one_node(guest("old")), HIGH, strong(1), events=("deploy",))
     found = cell(outlook, "web", "deploy")
     assert (found.text, found.verdict) == ("1/1 ok", FINE)
     assert "bare pods that are not in the manifests and are evicted do not come back" in found.assumes
@@ -47,7 +47,7 @@ def test_a_pod_with_a_controller_comes_again_and_takes_the_room_of_weaker_ones()
         2, "a", "4", "110", guest("old-1", "w-a-1", owner="ReplicaSet old", cpu="1"), guest("big", "w-a-2")
     )
     low = workload("Deployment", "low", 1, asking("1"))
-    found = told(cluster, HIGH, strong(1, "4"), low, events=("deploy",))
+    found = report_of(cluster, HIGH, strong(1, "4"), low, events=("deploy",))
     assert cell(found, "web", "deploy").text == "1/1 ok"
     assert not cell(found, "low", "deploy").proven
     assert cell(found, "low", "deploy").bound.least == 0, "the guest may be there first"
@@ -55,7 +55,7 @@ def test_a_pod_with_a_controller_comes_again_and_takes_the_room_of_weaker_ones()
 
 def test_a_daemonset_pod_waits_where_it_was():
     cluster = sketch(2, "a", "4", "110", *(guest(f"agent-{n}", f"w-a-{n}", owner="DaemonSet agent") for n in (1, 2)))
-    outlook = told(cluster, HIGH, strong(2), events=("deploy", "node-loss"))
+    outlook = report_of(cluster, HIGH, strong(2), events=("deploy", "node-loss"))
     assert cell(outlook, "web", "deploy").text == "2/2 ok"
     assert cell(outlook, "web", "node-loss").text == "1/2 −1"
 
@@ -78,7 +78,7 @@ def test_a_daemonset_pod_waits_where_it_was():
     ids=["controller of somebody", "ordinals", "budget"],
 )
 def test_what_nobody_tells_of_a_guest_is_said(standing):
-    found = cell(told(one_node(*standing), HIGH, strong(1), events=("deploy",)), "web", "deploy")
+    found = cell(report_of(one_node(*standing), HIGH, strong(1), events=("deploy",)), "web", "deploy")
     assert found.verdict == UNKNOWN
     assert "Deployment default/web (priority 1000) may drive out pod default/old (priority 0)" in found.missing[0]
 
@@ -86,10 +86,10 @@ def test_what_nobody_tells_of_a_guest_is_said(standing):
 def test_counting_that_passes_over_preemption_proves_nothing():
     """More nodes than anybody searches, each full of a weaker pod: no bound by room holds."""
     guests = [guest(f"old-{n}", f"w-a-{n}") for n in range(1, 31)]
-    outlook = told(sketch(30, "a", "4", "110", *guests), HIGH, strong(31), events=("deploy",))
+    outlook = report_of(sketch(30, "a", "4", "110", *guests), HIGH, strong(31), events=("deploy",))
     found = cell(outlook, "web", "deploy")
     assert (found.verdict, found.bound.most, found.proven) == (BAD, 30, True), "30 nodes hold one each, whoever goes"
-    fits = cell(told(sketch(30, "a", "4", "110", *guests), HIGH, strong(30), events=("deploy",)), "web", "deploy")
+    fits = cell(report_of(sketch(30, "a", "4", "110", *guests), HIGH, strong(30), events=("deploy",)), "web", "deploy")
     assert fits.verdict == UNKNOWN
     assert fits.bound.most == 30
 
@@ -97,7 +97,7 @@ def test_counting_that_passes_over_preemption_proves_nothing():
 def test_polite_pods_drive_nobody_out():
     polite = other("PriorityClass", "polite", "scheduling.k8s.io/v1", value=1000, preemptionPolicy="Never")
     waits = workload("Deployment", "web", 1, asking("3", priorityClassName="polite"))
-    found = cell(told(one_node(guest("old")), polite, waits, events=("deploy",)), "web", "deploy")
+    found = cell(report_of(one_node(guest("old")), polite, waits, events=("deploy",)), "web", "deploy")
     assert (found.text, found.proven) == ("0/1 −1", True)
 
 
@@ -111,7 +111,7 @@ def repelling(app: str):
 def test_a_drain_takes_the_bare_pod_that_kept_others_from_its_zone():
     """Recorded (made:mix#1025): the DaemonSet's pod, which stays off no cordoned node, comes where the guest was."""
     cluster = sketch(1, "ab", "4", "110", guest("old", "w-a", cpu="1", **repelling("web")))
-    outlook = told(cluster, workload("DaemonSet", "web", None), events=("deploy", "drain"))
+    outlook = report_of(cluster, workload("DaemonSet", "web", None), events=("deploy", "drain"))
     assert cell(outlook, "web", "deploy").text == "1/2 −1"
     drained = cell(outlook, "web", "drain")
     assert (drained.bound.least, drained.bound.most) == (1, 2), "of node w-a it is the guest that goes"
@@ -121,7 +121,9 @@ def test_a_drain_takes_the_bare_pod_that_kept_others_from_its_zone():
 def test_a_lost_node_frees_its_zone_of_the_pod_that_repelled(count):
     """However many nodes there are: bounds by counting know it as the search does."""
     cluster = sketch(count, "a", "4", "110", guest("old", "w-a-1", cpu="1", **repelling("web")))
-    found = cell(told(cluster, workload("Deployment", "web", 1), events=("node-loss", "deploy")), "web", "node-loss")
+    found = cell(
+        report_of(cluster, workload("Deployment", "web", 1), events=("node-loss", "deploy")), "web", "node-loss"
+    )
     assert found.bound.most == 1
     assert not (found.verdict == BAD and found.proven)
 
@@ -130,7 +132,7 @@ def test_guests_that_are_alike_are_one_kind():
     """Twelve equal bare pods leave a drained node in 13 states, not in 2 ** 12."""
     guests = [guest(f"old-{n}", "w-a-1", cpu="10m") for n in range(12)]
     web = workload("Deployment", "web", 3, asking("1", **apart("web", HOSTNAME)))
-    found = cell(told(sketch(3, "a", "4", "110", *guests), web, events=("drain",)), "web", "drain")
+    found = cell(report_of(sketch(3, "a", "4", "110", *guests), web, events=("drain",)), "web", "drain")
     assert (found.text, found.proven) == ("2/3 −1", True)
 
 
@@ -164,7 +166,7 @@ def test_a_bare_pod_goes_from_a_node_whose_taint_it_does_not_tolerate(toleration
     """Of several tolerations of a taint the first counts (component-helpers, GetMatchingTolerations)."""
     web = workload("Deployment", "web", 1, asking("3", tolerations=[GPU]))
     old = guest("old", "n", owner=owner, tolerations=tolerations)
-    found = cell(told(tainted(old), web, events=("deploy",)), "web", "deploy")
+    found = cell(report_of(tainted(old), web, events=("deploy",)), "web", "deploy")
     assert (found.bound.least, found.bound.most) == (runs, runs)
     assert ("pods that terminate end: default/old" in found.assumes) is bool(runs)
     rules = {finding.rule for finding in lint(objects=[web], cluster=tainted(old)).findings}
@@ -181,5 +183,5 @@ def test_a_lost_node_takes_the_pod_that_an_affinity_leads_to(nodes, proven):
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     web = workload("Deployment", "web", 1, asking("100m", **near))
-    outlook = told(sketch(2, "a", "4", "110", *friends), web, events=("node-loss",))
+    outlook = report_of(sketch(2, "a", "4", "110", *friends), web, events=("node-loss",))
     assert cell(outlook, "web", "node-loss").proven == proven

@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.hints import AFFINITY, may_miss, wakes_on_bind, wa
 from kubesched_lint.lifecycle.verdicts import FINE
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.inventory import Inventory
-from tests.lifecycle.simulated import ZONE, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import ZONE, asking, cell, other, report_of, sketch, workload
 
 BY_LABEL = {"namespaceSelector": {"matchLabels": {"team": "shop"}}}
 
@@ -49,5 +49,5 @@ def test_who_waits_for_a_friend_of_a_labelled_namespace_is_not_surely_fine(more)
     home["metadata"]["labels"] = {"team": "shop"}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term("db", **more)]}}
     web = workload("Deployment", "web", 1, asking("100m", affinity=affinity))
-    outlook = told(sketch(), home, web, workload("Deployment", "db", 1), events=("deploy",))
+    outlook = report_of(sketch(), home, web, workload("Deployment", "db", 1), events=("deploy",))
     assert (cell(outlook, "web", "deploy").verdict == FINE) == (not more)

@@ -11,7 +11,7 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.pod import BoundPod
-from tests.lifecycle.simulated import asking, cell, sketch, told, workload
+from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 
 def job(parallelism, completions, cpu="100m"):
@@ -26,20 +26,20 @@ def job(parallelism, completions, cpu="100m"):
     [(None, None, 1), (4, None, 4), (4, 2, 2), (2, 9, 2), (None, 9, 1), (0, 3, 0)],
 )
 def test_a_job_runs_as_many_pods_as_parallelism_allows_and_completions_need(parallelism, completions, wanted):
-    here = cell(told(sketch(), job(parallelism, completions), events=("deploy",)), "once", "deploy")
+    here = cell(report_of(sketch(), job(parallelism, completions), events=("deploy",)), "once", "deploy")
     assert here.text == (f"{wanted}/{wanted} ok" if wanted else "no pods")
 
 
 def test_a_jobs_pods_take_turns_where_room_is_short():
-    outlook = told(sketch(1, "abc", "4"), job(4, None, "3"), events=("deploy", "node-loss", "rollout"))
+    outlook = report_of(sketch(1, "abc", "4"), job(4, None, "3"), events=("deploy", "node-loss", "rollout"))
     assert cell(outlook, "once", "deploy").text == "3/4 at once"
     assert cell(outlook, "once", "deploy").verdict == FINE, "pods of a Job end, and the fourth has its turn"
     assert cell(outlook, "once", "node-loss").text == "2/4 at once"
     assert cell(outlook, "once", "rollout").text == "–"
     assert "no pod of a Job has ended yet" in cell(outlook, "once", "deploy").assumes
-    never = cell(told(sketch(), job(2, None, "5"), events=("deploy",)), "once", "deploy")
+    never = cell(report_of(sketch(), job(2, None, "5"), events=("deploy",)), "once", "deploy")
     assert (never.verdict, never.proven) == (BAD, True)
-    crowded = told(
+    crowded = report_of(
         sketch(1, "a", "4"), job(2, None, "3"), workload("Deployment", "web", 1, asking("3")), events=("deploy",)
     )
     assert cell(crowded, "once", "deploy").verdict == DEPENDS, "the Deployment's pod does not end"
@@ -52,7 +52,7 @@ def test_a_cronjob_is_left_out_and_the_report_says_so():
         "metadata": {"name": "nightly"},
         "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": job(None, None)["spec"]}},
     }
-    outlook = told(sketch(), cron, workload("Deployment", "web", 1), events=("deploy",))
+    outlook = report_of(sketch(), cron, workload("Deployment", "web", 1), events=("deploy",))
     assert "not simulated (schedule unknown): CronJob default/nightly" in outlook.notes
 
 

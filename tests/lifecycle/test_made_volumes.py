@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.verdicts import BAD
-from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 
 
 def test_a_course_with_volumes_in_several_zones_is_told_to_its_end():
@@ -27,7 +27,7 @@ def test_a_course_with_volumes_in_several_zones_is_told_to_its_end():
         podManagementPolicy="Parallel",
         volumeClaimTemplates=[claim],
     )
-    found = told(sketch(1, "abc", "2", "110", local), db, workload("Deployment", "web", 1, asking("1500m")))
+    found = report_of(sketch(1, "abc", "2", "110", local), db, workload("Deployment", "web", 1, asking("1500m")))
     assert cell(found, "db", "deploy").verdict == BAD
     for event in ("rollout", "zone-loss"):
         worst = cell(found, "db", event).worst

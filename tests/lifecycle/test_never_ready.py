@@ -8,7 +8,7 @@ from kubesched_lint.controllers.bounds import lets_unready_go
 from kubesched_lint.lifecycle.verdicts import BAD, FINE
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.report.simulation_report import as_json, as_text
-from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 
 
 def rolling(surge, unavailable, kind="Deployment"):
@@ -17,7 +17,7 @@ def rolling(surge, unavailable, kind="Deployment"):
 
 
 def outlook(*objects, events=("deploy", "rollout"), cluster=None, never=("default/web",)):
-    return told(cluster or sketch(), *objects, events=events, never_ready=never)
+    return report_of(cluster or sketch(), *objects, events=events, never_ready=never)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def outlook(*objects, events=("deploy", "rollout"), cluster=None, never=("defaul
     ],
 )
 def test_a_deployment_keeps_what_max_unavailable_promises(surge, unavailable, ready, bound):
-    told_ = outlook(workload("Deployment", "web", 4, **rolling(surge, unavailable)))
-    here = cell(told_, "web", "rollout")
+    outcome = outlook(workload("Deployment", "web", 4, **rolling(surge, unavailable)))
+    here = cell(outcome, "web", "rollout")
     assert (here.verdict, here.proven) == (BAD, True)
     assert here.text == f"stuck, {ready}/4 ready"
     assert f"; 4 of 4 run, {ready} are ready" in here.why
@@ -42,22 +42,22 @@ def test_a_deployment_keeps_what_max_unavailable_promises(surge, unavailable, re
 
 
 def test_recreate_keeps_nothing():
-    told_ = outlook(workload("Deployment", "web", 3, strategy={"type": "Recreate"}))
-    assert cell(told_, "web", "rollout").text == "stuck, 0/3 ready"
+    outcome = outlook(workload("Deployment", "web", 3, strategy={"type": "Recreate"}))
+    assert cell(outcome, "web", "rollout").text == "stuck, 0/3 ready"
 
 
 def test_an_ordered_statefulset_stops_at_its_first_pod_and_loses_one_at_a_rollout():
-    told_ = outlook(workload("StatefulSet", "web", 3))
-    deploy = cell(told_, "web", "deploy")
+    outcome = outlook(workload("StatefulSet", "web", 3))
+    deploy = cell(outcome, "web", "deploy")
     assert (deploy.text, deploy.bound.most) == ("0/3 ready", 1)
-    assert cell(told_, "web", "rollout").text == "stuck, 2/3 ready"
+    assert cell(outcome, "web", "rollout").text == "stuck, 2/3 ready"
 
 
 def test_a_parallel_statefulset_makes_all_its_pods():
-    told_ = outlook(workload("StatefulSet", "web", 3, podManagementPolicy="Parallel"))
-    deploy = cell(told_, "web", "deploy")
+    outcome = outlook(workload("StatefulSet", "web", 3, podManagementPolicy="Parallel"))
+    deploy = cell(outcome, "web", "deploy")
     assert (deploy.text, deploy.bound.least) == ("0/3 ready", 3)
-    assert cell(told_, "web", "rollout").text == "stuck, 2/3 ready"
+    assert cell(outcome, "web", "rollout").text == "stuck, 2/3 ready"
 
 
 @pytest.mark.parametrize(("surge", "unavailable", "ready"), [(0, 1, 5), (0, 2, 4), (1, 0, 6)])
@@ -73,9 +73,9 @@ def test_scaling_up_adds_pods_that_are_not_ready_and_scaling_down_takes_none_tha
         "autoscaling/v2",
         spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 5},
     )
-    told_ = outlook(workload("Deployment", "web", 2), scaler, events=("hpa-max", "scale-down"))
-    assert cell(told_, "web", "hpa-max").text == "2/5 ready"
-    assert cell(told_, "web", "scale-down").verdict == FINE
+    outcome = outlook(workload("Deployment", "web", 2), scaler, events=("hpa-max", "scale-down"))
+    assert cell(outcome, "web", "hpa-max").text == "2/5 ready"
+    assert cell(outcome, "web", "scale-down").verdict == FINE
 
 
 def test_a_drain_goes_on_only_as_far_as_the_budget_lets_ready_pods_go():
@@ -110,22 +110,22 @@ def test_a_budget_that_wants_no_healthy_pod_grants_no_exception():
 
 
 def test_others_are_not_held_up():
-    told_ = outlook(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
-    assert cell(told_, "api", "rollout").text == "2/2 ok"
-    assert cell(told_, "api", "deploy").verdict == FINE
+    outcome = outlook(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
+    assert cell(outcome, "api", "rollout").text == "2/2 ok"
+    assert cell(outcome, "api", "deploy").verdict == FINE
 
 
 def test_the_assumption_is_said():
-    told_ = outlook(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
-    text = as_text(told_)
+    outcome = outlook(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
+    text = as_text(outcome)
     assert "the pods that an event makes of Deployment default/web never become ready" in text
     assert "number of ready pods in the end" in text
-    assert '"ready": {"min": 0, "max": 0}' in " ".join(as_json(told_).split()).replace("{ ", "{").replace(" }", "}")
+    assert '"ready": {"min": 0, "max": 0}' in " ".join(as_json(outcome).split()).replace("{ ", "{").replace(" }", "}")
 
 
 def test_on_a_large_cluster_nothing_is_called_fine_that_was_not_established():
-    told_ = outlook(workload("StatefulSet", "web", 3), cluster=sketch(40), events=("deploy", "rollout", "drain"))
-    assert {c.verdict for c in told_.rows[0].cells}.isdisjoint({FINE})
+    outcome = outlook(workload("StatefulSet", "web", 3), cluster=sketch(40), events=("deploy", "rollout", "drain"))
+    assert {c.verdict for c in outcome.rows[0].cells}.isdisjoint({FINE})
 
 
 def test_a_name_that_nobody_has_is_refused():

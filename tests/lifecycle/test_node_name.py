@@ -12,7 +12,7 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook._generated import RULES
-from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 
 SPREAD = {
     "topologySpreadConstraints": [
@@ -42,7 +42,7 @@ def test_conditions_that_nobody_checks_keep_no_pod_away(conditions, states):
     """Recorded: 4 of 4 pods run on the node that they name, whatever their spread constraint says."""
     web = workload("Deployment", "web", 4, {**conditions, "nodeName": "w-a-1"})
     web["spec"]["template"]["spec"]["containers"][0]["image"] = "web:1"
-    deployed = cell(told(sketch(), web, states=states), "web", "deploy")
+    deployed = cell(report_of(sketch(), web, states=states), "web", "deploy")
     assert deployed.text == "4/4 ok"
     found = manifest_set(documents("set.yaml", yaml.safe_dump(web).encode(), is_read), "default")
     report, _ = lint(found, sketch(), Options(), RULES)
@@ -53,14 +53,14 @@ def test_conditions_that_nobody_checks_keep_no_pod_away(conditions, states):
 def test_neither_cordons_nor_the_anti_affinity_of_others_keep_it_away():
     guard = workload("Deployment", "guard", 6, apart("web", HOSTNAME))
     web = workload("Deployment", "web", 1, {"nodeName": "w-a-1"})
-    assert cell(told(sketch(), guard, web), "web", "deploy").text == "1/1 ok"
+    assert cell(report_of(sketch(), guard, web), "web", "deploy").text == "1/1 ok"
 
 
 def test_the_kubelet_counts_room_and_matches_the_node_selector():
     big = workload("Deployment", "big", 2, asking("3", nodeName="w-a-1"))
-    assert cell(told(sketch(), big), "big", "deploy").text == "1/2 −1"
+    assert cell(report_of(sketch(), big), "big", "deploy").text == "1/2 −1"
     lost = workload("Deployment", "lost", 1, {"nodeName": "w-a-1", "nodeSelector": {"disk": "ssd"}})
-    refused = cell(told(sketch(), lost), "lost", "deploy")
+    refused = cell(report_of(sketch(), lost), "lost", "deploy")
     assert refused.text == "0/1 −1"
     assert refused.message == "", "the scheduler has no words for a pod that it does not see"
 
@@ -71,7 +71,7 @@ def test_a_cordon_keeps_out_no_pod_that_names_the_node():
         workload("Deployment", "web", 1, asking("1", nodeName="w")),
         workload("Deployment", "db", 2, asking("2")),
     )
-    drained = cell(told(sketch(1, "a"), web, rival, states=1), "web", "drain")
+    drained = cell(report_of(sketch(1, "a"), web, rival, states=1), "web", "drain")
     assert drained.bound.most == 1
 
 
@@ -81,6 +81,6 @@ def test_a_drain_that_evicts_a_bare_pod_makes_room_for_those_that_name_the_node(
     guest["metadata"]["namespace"] = "default"
     cluster = sketch(1, "a", "4", "1", guest)
     one = workload("Deployment", "web", 1, asking("500m", nodeName="w"))
-    searched = cell(told(cluster, one, events=("drain",)), "web", "drain")
-    counted = cell(told(cluster, one, events=("drain",), states=1), "web", "drain")
+    searched = cell(report_of(cluster, one, events=("drain",)), "web", "drain")
+    counted = cell(report_of(cluster, one, events=("drain",), states=1), "web", "drain")
     assert counted.bound.least <= searched.bound.least <= searched.bound.most <= counted.bound.most == 1

@@ -21,7 +21,7 @@ from kubesched_lint.report.simulation_report import as_text
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes
 from tests.lifecycle.made_settings import workload as made
-from tests.lifecycle.simulated import apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import apart, asking, cell, other, report_of, sketch, workload
 
 CLASSES = [
     other("PriorityClass", name, "scheduling.k8s.io/v1", value=value)
@@ -37,7 +37,7 @@ def ranked(kind: str, name: str, replicas: int | None, cpu: str, rank: str, **sp
 
 
 def test_the_stronger_takes_the_room_and_the_weaker_keeps_what_is_left():
-    outlook = told(
+    outlook = report_of(
         sketch(), *CLASSES, ranked("Deployment", "high", 4, "3", "high"), ranked("Deployment", "low", 4, "3", "low")
     )
     assert cell(outlook, "high", "deploy").text == "4/4 ok"
@@ -48,12 +48,12 @@ def test_the_stronger_takes_the_room_and_the_weaker_keeps_what_is_left():
 
 
 def test_no_verdict_about_other_schedulers_rests_on_preemption():
-    outlook = told(
+    outlook = report_of(
         sketch(), *CLASSES, ranked("Deployment", "high", 4, "3", "high"), ranked("Deployment", "low", 4, "3", "low")
     )
     assert not cell(outlook, "low", "deploy").proven
     assert not cell(outlook, "high", "deploy").proven
-    crowd = told(
+    crowd = report_of(
         sketch(), *CLASSES, ranked("Deployment", "high", 7, "3", "high"), ranked("Deployment", "low", 1, "3", "low")
     )
     assert cell(crowd, "high", "deploy").proven, "six nodes hold six, whoever is driven out"
@@ -61,7 +61,7 @@ def test_no_verdict_about_other_schedulers_rests_on_preemption():
 
 def test_equal_pods_of_different_sizes_go_as_their_ages_have_it():
     """One small and one large of equal rank on a node: which of them goes depends on which is older."""
-    outlook = told(
+    outlook = report_of(
         sketch(1, "a", "4"),
         *CLASSES,
         ranked("Deployment", "small", 1, "1500m", "low"),
@@ -75,7 +75,7 @@ def test_equal_pods_of_different_sizes_go_as_their_ages_have_it():
 
 def test_never_preempting_keeps_waiting():
     polite = other("PriorityClass", "polite", "scheduling.k8s.io/v1", value=1000, preemptionPolicy="Never")
-    outlook = told(
+    outlook = report_of(
         sketch(1, "a", "4"),
         polite,
         ranked("Deployment", "high", 1, "3", "polite"),
@@ -87,7 +87,7 @@ def test_never_preempting_keeps_waiting():
 
 
 def test_a_daemonset_of_high_priority_takes_its_place_on_every_node():
-    outlook = told(
+    outlook = report_of(
         sketch(),
         *CLASSES,
         ranked("DaemonSet", "agent", None, "2", "high"),
@@ -99,7 +99,7 @@ def test_a_daemonset_of_high_priority_takes_its_place_on_every_node():
 
 
 def test_beyond_the_search_courses_play_preemption_too():
-    outlook = told(
+    outlook = report_of(
         sketch(10),
         *CLASSES,
         ranked("Deployment", "high", 25, "3", "high"),
@@ -131,13 +131,13 @@ def test_the_search_finds_what_upstreams_preemption_may_do_for_any_ages(cluster,
     if not together:
         ends = tiny.ends(ends, [0, 0], [web.replicas, 0])
     ends = tiny.ends(ends, [0, 0], [web.replicas, db.replicas])
-    assert _sets(story) == {_told(e, [0, 0]) for e in ends}
+    assert _sets(story) == {_outcome(e, [0, 0]) for e in ends}
     assert all(all(map(replays, trace(story.phases, end))) for end in story.states)
     if rolls:
         tiny.pods[0].append(story.admitted(web, 1))
         story.rollout(with_new_template(web))
         ends = tiny.ends(ends, [1, 0], [web.replicas, db.replicas])
-        assert _sets(story) == {_told(e, [1, 0]) for e in ends}
+        assert _sets(story) == {_outcome(e, [1, 0]) for e in ends}
 
 
 def _sets(story: Story):
@@ -151,7 +151,7 @@ def _sets(story: Story):
     }
 
 
-def _told(end, newest):
+def _outcome(end, newest):
     return tuple(tiny_explorer.outcome(end, number, revision) for number, revision in enumerate(newest))
 
 
@@ -159,7 +159,7 @@ def _told(end, newest):
 
 
 def tight(*more, events=("deploy",), cluster=None):
-    return told(
+    return report_of(
         cluster or sketch(1, "ab", "4"),
         *CLASSES,
         ranked("Deployment", "high", 2, "3", "high"),
@@ -193,7 +193,7 @@ def test_a_running_pod_that_somebody_else_controls_is_named():
 
 def test_what_has_room_by_counting_is_fine_whoever_outranks_it():
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}
-    roomy = told(
+    roomy = report_of(
         sketch(),
         *CLASSES,
         ranked("Deployment", "high", 2, "100m", "high"),
@@ -206,7 +206,7 @@ def test_what_has_room_by_counting_is_fine_whoever_outranks_it():
 
 def test_what_no_preemption_can_help_stays_proven():
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}
-    outlook = told(
+    outlook = report_of(
         sketch(1, "ab", "4"),
         *CLASSES,
         ranked("Deployment", "high", 3, "3", "high"),
@@ -224,7 +224,7 @@ def test_what_no_preemption_can_help_stays_proven():
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
 def test_nobody_makes_a_bare_pod_again(event):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}, "spec": asking("100m")}
-    outlook = told(sketch(), pod, events=("deploy", event))
+    outlook = report_of(sketch(), pod, events=("deploy", event))
     assert cell(outlook, "alone", "deploy").text == "1/1 ok"
     here = cell(outlook, "alone", event)
     assert (here.verdict, here.bound.least, here.bound.most) == (DEPENDS, 0, 1)
@@ -261,11 +261,11 @@ def test_a_bare_pod_with_a_free_node_may_still_be_driven_out_of_the_one_it_has()
     middle = {**alone, "metadata": {"name": "beside"}, "spec": asking("1500m", priorityClassName="middle")}
     cluster = nodes_of("1", "1", "3", "2", "3")
     strong = ranked("Deployment", "strong", 2, "2", "high")
-    here = cell(told(cluster, *CLASSES, weak, middle, strong, events=("deploy",)), "alone", "deploy")
+    here = cell(report_of(cluster, *CLASSES, weak, middle, strong, events=("deploy",)), "alone", "deploy")
     assert here.verdict == UNKNOWN
     assert "may drive out" in here.missing[-1]
     small = ranked("Deployment", "strong", 2, "1", "high")
-    here = cell(told(cluster, *CLASSES, weak, middle, small, events=("deploy",)), "alone", "deploy")
+    here = cell(report_of(cluster, *CLASSES, weak, middle, small, events=("deploy",)), "alone", "deploy")
     assert (here.verdict, here.proven) == (FINE, True), "who always has a place drives nobody out"
 
 
@@ -284,7 +284,7 @@ def test_a_pod_with_a_volume_of_its_own_goes_back_to_it_when_it_is_driven_out():
     weak["spec"]["volumeClaimTemplates"] = [claim]
     strong = ranked("Deployment", "strong", 2, "2", "high")
     cluster = nodes_of("1", "1", "2", "2")
-    here = cell(told(cluster, *CLASSES, late, weak, strong, events=("deploy",)), "db", "deploy")
+    here = cell(report_of(cluster, *CLASSES, late, weak, strong, events=("deploy",)), "db", "deploy")
     assert not here.proven
 
 
@@ -293,7 +293,7 @@ def test_a_pod_with_two_terms_may_overlook_that_the_one_it_replaces_has_gone():
     spec = asking("1", **apart("web"))
     term = {"labelSelector": {"matchLabels": {"app": "absent"}}, "topologyKey": "kubernetes.io/hostname"}
     spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"].append(term)
-    one_zone = told(sketch(2, "a"), workload("Deployment", "web", 1, spec), events=("node-loss",))
+    one_zone = report_of(sketch(2, "a"), workload("Deployment", "web", 1, spec), events=("node-loss",))
     assert cell(one_zone, "web", "node-loss").verdict == DEPENDS
-    two_zones = told(sketch(2, "ab"), workload("Deployment", "web", 1, spec), events=("node-loss",))
+    two_zones = report_of(sketch(2, "ab"), workload("Deployment", "web", 1, spec), events=("node-loss",))
     assert (cell(two_zones, "web", "node-loss").verdict, cell(two_zones, "web", "node-loss").proven) == (FINE, True)

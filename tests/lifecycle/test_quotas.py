@@ -15,7 +15,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.report.simulation_report import as_text
-from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
 from tests.lifecycle.test_what_runs_already import running
 
 
@@ -36,7 +36,7 @@ def quota(name="compute", **hard):
     ],
 )
 def test_a_quota_caps_what_is_made(hard, text, why):
-    outlook = told(sketch(), workload("Deployment", "web", 5, asking("500m")), quota(**hard), events=("deploy",))
+    outlook = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), quota(**hard), events=("deploy",))
     here = cell(outlook, "web", "deploy")
     assert here.text == text
     assert why in here.why
@@ -44,7 +44,7 @@ def test_a_quota_caps_what_is_made(hard, text, why):
 
 
 def test_the_quota_is_blamed_in_the_words_of_the_controller():
-    outlook = told(sketch(), workload("Deployment", "web", 5), quota(pods="3"), events=("deploy", "hpa-max"))
+    outlook = report_of(sketch(), workload("Deployment", "web", 5), quota(pods="3"), events=("deploy", "hpa-max"))
     here = cell(outlook, "web", "deploy")
     assert (
         here.message
@@ -58,7 +58,7 @@ def test_the_quota_is_blamed_in_the_words_of_the_controller():
 def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amounts():
     pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m", "memory": "768Mi"}}}]}
     limit = quota(requests_cpu="1", cpu="1", memory="1536Mi", pods="9")
-    outlook = told(sketch(), workload("Deployment", "web", 5, pod), limit, events=("deploy",))
+    outlook = report_of(sketch(), workload("Deployment", "web", 5, pod), limit, events=("deploy",))
     assert cell(outlook, "web", "deploy").message == (
         'pods "web-*" is forbidden: '
         "exceeded quota: compute, requested: cpu=500m,memory=768Mi,requests.cpu=500m, "
@@ -69,7 +69,7 @@ def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amount
 @pytest.mark.parametrize("entry", ["requests_memory", "memory", "limits_cpu"])
 def test_what_a_quota_wants_said_and_nobody_says_is_never_fine(entry):
     limit = quota(**{entry: "100Gi" if "memory" in entry else "100"})
-    outlook = told(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, events=("deploy", "rollout"))
+    outlook = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, events=("deploy", "rollout"))
     for event in ("deploy", "rollout"):
         here = cell(outlook, "web", event)
         assert (here.verdict, here.bound.most, here.proven) == (BAD, 0, False)
@@ -80,7 +80,7 @@ def test_what_a_quota_wants_said_and_nobody_says_is_never_fine(entry):
         "defaults",
         spec={"limits": [{"type": "Container", "default": {"cpu": "1", "memory": "1Gi"}}]},
     )
-    outlook = told(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, filling, events=("deploy",))
+    outlook = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, filling, events=("deploy",))
     assert cell(outlook, "web", "deploy").text == "5/5 ok"
 
 
@@ -133,7 +133,7 @@ def test_a_quota_on_an_entry_that_no_pod_counts_under_bounds_nothing():
     nodes = replace(nodes, inventory=replace(nodes.inventory, nodes=tuple(map(_with_fpga, nodes.inventory.nodes))))
     for entry, text in (("example.com/fpga", "3/3 ok"), ("requests.example.com/fpga", "1/3 −2")):
         limit = other("ResourceQuota", "compute", spec={"hard": {entry: "1"}})
-        outlook = told(nodes, workload("Deployment", "web", 3, pod), limit, events=("deploy",))
+        outlook = report_of(nodes, workload("Deployment", "web", 3, pod), limit, events=("deploy",))
         assert cell(outlook, "web", "deploy").text == text
 
 
@@ -181,47 +181,49 @@ def test_pods_that_go_use_up_no_quota():
     guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
     guest["metadata"] |= {"namespace": "default", "deletionTimestamp": "2026-01-01T00:00:00Z"}
     cluster = sketch(2, "abc", "4", "110", guest)
-    outlook = told(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
+    outlook = report_of(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
     assert cell(outlook, "web", "deploy").bound.most == 3
 
 
 def test_a_surge_pod_that_no_quota_grants_blocks_a_rollout_that_spares_none():
     strict = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
-    outlook = told(sketch(), workload("Deployment", "web", 3, **strict), quota(pods="3"), events=("deploy", "rollout"))
+    outlook = report_of(
+        sketch(), workload("Deployment", "web", 3, **strict), quota(pods="3"), events=("deploy", "rollout")
+    )
     assert cell(outlook, "web", "deploy").text == "3/3 ok"
     here = cell(outlook, "web", "rollout")
     assert (here.text, here.verdict, here.proven) == ("stuck", BAD, True)
     assert "exceeded quota" in here.message
     loose = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}}
-    outlook = told(sketch(), workload("Deployment", "web", 3, **loose), quota(pods="3"), events=("rollout",))
+    outlook = report_of(sketch(), workload("Deployment", "web", 3, **loose), quota(pods="3"), events=("rollout",))
     assert cell(outlook, "web", "rollout").verdict == UNKNOWN
 
 
 def test_two_that_draw_on_one_quota_depend_on_who_comes_first():
     both = [workload("Deployment", name, 3) for name in ("a", "b")]
-    outlook = told(sketch(), *both, quota(pods="4"), events=("deploy",))
+    outlook = report_of(sketch(), *both, quota(pods="4"), events=("deploy",))
     for name in ("a", "b"):
         here = cell(outlook, name, "deploy")
         assert (here.verdict, here.bound.least, here.bound.most) == (DEPENDS, 1, 3)
         assert here.message.endswith("exceeded quota: compute, requested: pods=1, used: pods=4, limited: pods=4")
-    alone = told(sketch(), *both, quota(pods="2"), events=("deploy",))
+    alone = report_of(sketch(), *both, quota(pods="2"), events=("deploy",))
     assert {cell(alone, name, "deploy").verdict for name in ("a", "b")} == {BAD}, "neither can have three"
 
 
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
 def test_who_was_short_of_a_quota_may_be_so_after_nodes_went(event):
     both = [workload("Deployment", name, 3) for name in ("a", "b")]
-    found = cell(told(sketch(), *both, quota(pods="4"), events=(event,)), "a", event)
+    found = cell(report_of(sketch(), *both, quota(pods="4"), events=(event,)), "a", event)
     assert (found.event, found.verdict, found.bound.most) == (event, DEPENDS, 3)
     assert found.bound.least <= 1
     agent = workload("DaemonSet", "b", None)
-    unsure = cell(told(sketch(), both[0], agent, quota(pods="7"), events=(event,)), "a", event)
+    unsure = cell(report_of(sketch(), both[0], agent, quota(pods="7"), events=(event,)), "a", event)
     assert unsure.verdict == UNKNOWN, "a DaemonSet wants a pod fewer for each node that is lost"
 
 
 def test_who_is_scaled_below_what_a_quota_leaves_is_not_said_to_be_short():
     both = [workload("Deployment", name, 3) for name in ("a", "b")]
-    found = cell(told(sketch(), *both, quota(pods="5"), events=("scale-down",)), "a", "scale-down")
+    found = cell(report_of(sketch(), *both, quota(pods="5"), events=("scale-down",)), "a", "scale-down")
     assert (found.wanted, found.verdict) == (2, UNKNOWN)
 
 
@@ -229,7 +231,7 @@ def test_pods_of_others_use_the_quota_up():
     guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
     guest["metadata"]["namespace"] = "default"
     cluster = sketch(2, "abc", "4", "110", guest)
-    outlook = told(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
+    outlook = report_of(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
     here = cell(outlook, "web", "deploy")
     assert here.text == "2/3 −1"
     assert "of which others use 1" in here.why
@@ -246,11 +248,11 @@ def test_a_quota_of_another_namespace_or_of_other_pods_is_none_of_its_business()
             "scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["x"]}]},
         },
     )
-    outlook = told(sketch(), workload("Deployment", "web", 3), elsewhere, scoped, events=("deploy",))
+    outlook = report_of(sketch(), workload("Deployment", "web", 3), elsewhere, scoped, events=("deploy",))
     assert cell(outlook, "web", "deploy").text == "3/3 ok"
     classed = workload("Deployment", "web", 3, {"priorityClassName": "x", "containers": [{"name": "c"}]})
     known = other("PriorityClass", "x", "scheduling.k8s.io/v1", value=5)
-    outlook = told(sketch(), classed, known, elsewhere, scoped, events=("deploy",))
+    outlook = report_of(sketch(), classed, known, elsewhere, scoped, events=("deploy",))
     assert cell(outlook, "web", "deploy").text == "1/3 −2"
 
 
@@ -268,7 +270,7 @@ def test_a_quota_of_another_namespace_or_of_other_pods_is_none_of_its_business()
 def test_a_quota_with_scopes_counts_the_pods_that_match_them(scope, spec, text):
     limit = other("ResourceQuota", "scoped", spec={"hard": {"pods": "1"}, "scopes": [scope]})
     web = workload("Deployment", "web", 3, {**spec, "containers": [{"name": "c"}]})
-    here = cell(told(sketch(), web, limit, events=("deploy",)), "web", "deploy")
+    here = cell(report_of(sketch(), web, limit, events=("deploy",)), "web", "deploy")
     assert (here.text == "3/3 ok") == (text == "3/3 ok")
 
 
@@ -278,7 +280,7 @@ def test_a_set_of_a_stateful_set_stops_where_a_quota_stops_its_claims():
     web["spec"]["volumeClaimTemplates"] = [claim]
     for hard in ({"persistentvolumeclaims": "2"}, {"requests.storage": "2Gi"}):
         limit = other("ResourceQuota", "claims", spec={"hard": hard})
-        here = cell(told(sketch(), web, limit, events=("deploy",)), "web", "deploy")
+        here = cell(report_of(sketch(), web, limit, events=("deploy",)), "web", "deploy")
         assert (here.bound.most, here.proven) == (2, True)
 
 
@@ -286,7 +288,7 @@ def test_a_quota_of_one_namespace_leaves_the_cells_of_another_alone():
     """Both want room on the same nodes, so that they are looked at together."""
     capped, free = workload("Deployment", "capped", 5, asking("1")), workload("Deployment", "free", 3, asking("1"))
     free["metadata"]["namespace"] = "elsewhere"
-    outlook = told(sketch(2, "a", "4"), capped, free, quota(pods="2"), events=("deploy",))
+    outlook = report_of(sketch(2, "a", "4"), capped, free, quota(pods="2"), events=("deploy",))
     here = cell(outlook, "free", "deploy")
     assert (here.text, here.verdict, here.proven) == ("3/3 ok", FINE, True)
 
@@ -294,7 +296,7 @@ def test_a_quota_of_one_namespace_leaves_the_cells_of_another_alone():
 def test_a_quota_of_the_snapshot_counts_and_is_not_pointed_at():
     limit = quota(pods="1")
     limit["metadata"]["namespace"] = "default"
-    outlook = told(sketch(2, "abc", "4", "110", limit), workload("Deployment", "web", 3), events=("deploy",))
+    outlook = report_of(sketch(2, "abc", "4", "110", limit), workload("Deployment", "web", 3), events=("deploy",))
     here = cell(outlook, "web", "deploy")
     assert here.text == "1/3 −2"
     assert outlook.place(here) is None
@@ -316,9 +318,9 @@ def test_room_enough_under_a_quota_is_fine_with_surge_and_at_the_maximum():
         "autoscaling/v2",
         spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 5},
     )
-    outlook = told(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="7"))
+    outlook = report_of(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="7"))
     assert {c.verdict for c in outlook.rows[0].cells} == {FINE}
-    tight = told(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="4"))
+    tight = report_of(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="4"))
     assert cell(tight, "web", "hpa-max").text == "4/5 −1"
 
 
@@ -328,10 +330,10 @@ def test_a_daemonset_pod_that_a_quota_keeps_from_being_made_may_be_the_one_with_
     for guest in guests:
         guest["metadata"]["namespace"] = "elsewhere"
     cluster = sketch(1, "abc", "4", "110", *guests)
-    outlook = told(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="2"), events=("deploy",))
+    outlook = report_of(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="2"), events=("deploy",))
     here = cell(outlook, "agent", "deploy")
     assert (here.verdict, here.bound.least, here.bound.most) == (BAD, 0, 1)
-    every = told(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="3"), events=("deploy",))
+    every = report_of(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="3"), events=("deploy",))
     assert cell(every, "agent", "deploy").bound.least == 1
 
 
@@ -341,7 +343,7 @@ def test_a_rollout_under_way_may_wait_for_a_pod_that_others_take_from_the_quota_
     changed = workload("Deployment", "web", 1, asking("200m"))
     cluster = sketch(1, "abc", "4", "110", *running(live, "w-a"))
     others = workload("Deployment", "db", 2)
-    tight = cell(told(cluster, changed, others, quota(pods="3"), events=("deploy",)), "web", "deploy")
+    tight = cell(report_of(cluster, changed, others, quota(pods="3"), events=("deploy",)), "web", "deploy")
     assert not (tight.verdict == FINE and tight.proven)
-    roomy = cell(told(cluster, changed, others, quota(pods="5"), events=("deploy",)), "web", "deploy")
+    roomy = cell(report_of(cluster, changed, others, quota(pods="5"), events=("deploy",)), "web", "deploy")
     assert (roomy.verdict, roomy.proven) == (FINE, True)

@@ -31,8 +31,8 @@ def test_every_recorded_outcome_is_one_we_hold_possible(name, at_least):
         list(verify_lifecycle(json.loads(line), account))
     assert account.disagreements == []
     assert account.pods >= at_least
-    told = account.figures["searched to the end"]
-    assert told.agreed == told.asked
+    searched = account.figures["searched to the end"]
+    assert searched.agreed == searched.asked
 
 
 def test_the_recorded_draws_are_not_narrowed_away():
@@ -93,13 +93,13 @@ def test_a_trace_replays_and_a_forged_one_does_not():
 
 
 def test_five_hundred_seeded_runs_never_leave_the_sets():
-    told = 0
+    traces = 0
     for number, line in enumerate(cases("lifecycles") + cases("lifecycles-wide")):
         case = json.loads(line)
         sets = [possible(story, phase) for _, _, story, phase in story_of(case)]
         for i, _, story, phase in story_of(case, runs=6, seed=number):
-            told += story.runs
+            traces += story.runs
             for end in outcomes(phase.transitions, phase.found.finals):
                 for (kind, _, name), workload in story.numbers.items():
                     assert end[workload] in sets[i][f"{kind}/{name}"], (case["id"], i)
-    assert told >= 500
+    assert traces >= 500

@@ -14,7 +14,7 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.validation.validate import validate
-from tests.lifecycle.simulated import cell, sketch, told
+from tests.lifecycle.simulated import cell, report_of, sketch
 
 
 def controller(spec: dict | None = None, **more) -> dict:
@@ -26,7 +26,7 @@ def controller(spec: dict | None = None, **more) -> dict:
 def test_lint_and_simulate_tell_that_its_pods_stay_pending():
     """Recorded: 0 of 2."""
     web = controller({"nodeSelector": {"pool": "none"}})
-    assert cell(told(sketch(), web), "web", "deploy").text == "0/2 −2"
+    assert cell(report_of(sketch(), web), "web", "deploy").text == "0/2 −2"
     found = manifest_set(documents("set.yaml", yaml.safe_dump(web).encode(), is_read), "default")
     report, _ = lint(found, sketch(), Options(), RULES)
     errors = [f.rule for f in report.findings if f.severity is Severity.ERROR]
@@ -34,7 +34,7 @@ def test_lint_and_simulate_tell_that_its_pods_stay_pending():
 
 
 def test_it_makes_pods_anew_and_has_no_rollout():
-    outlook = told(sketch(1, "ab"), controller())
+    outlook = report_of(sketch(1, "ab"), controller())
     assert [c.text for c in outlook.rows[0].cells] == ["2/2 ok", "–", "no HPA", "1/1 ok", "2/2 ok", "2/2 ok", "2/2 ok"]
 
 
@@ -50,7 +50,7 @@ def test_a_changed_template_leaves_what_runs():
         }
         for i, node in enumerate(["w-a", "w-b"])
     ]
-    deployed = cell(told(sketch(1, "ab", "4", "110", *pods), controller(replicas=3)), "web", "deploy")
+    deployed = cell(report_of(sketch(1, "ab", "4", "110", *pods), controller(replicas=3)), "web", "deploy")
     assert deployed.text == "3/3 ok"
     assert not deployed.stuck
 

@@ -34,7 +34,7 @@ ABOUT_NODES = {"nodes", "pods", "storage", "pools"}
 PLACING = [rule for rule in TRIAL.book.select(profile="strict") if ABOUT_NODES & {*rule.needs, *rule.uses}]
 
 
-def told(example: Example, *events: str) -> SimulationReport:
+def report_of(example: Example, *events: str) -> SimulationReport:
     options = Options(namespace=example.setting.namespace, apply_order=example.setting.apply_order)
     assert example.cluster is not None
     cluster = cluster_from([("c.yaml", example.cluster.encode())], "c.yaml", elastic=example.setting.elastic)
@@ -61,7 +61,7 @@ def test_what_any_rule_proves_of_an_example_the_matrix_does_not_call_fine():
     total = 0
     for example in TRIED:
         report = lint_example(example, PLACING, TRIAL.book)
-        compared, wrong = contradicted(report.findings, partial(told, example))
+        compared, wrong = contradicted(report.findings, partial(report_of, example))
         assert not wrong, (str(example), wrong)
         total += compared
     assert total > 50, "the examples show many proofs"
@@ -80,7 +80,7 @@ def test_what_any_rule_proves_of_a_made_set_the_matrix_does_not_call_fine(cluste
 def test_every_example_of_every_card_can_be_simulated_and_told(part):
     """Every shape that a card thought of: nothing may end in a traceback, and bad cells have their evidence."""
     for example in TRIED[part::4]:
-        outlook = told(example)
+        outlook = report_of(example)
         assert as_text(outlook)
         for row in outlook.rows:
             for cell in row.cells:

@@ -52,7 +52,7 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
         sizes[i] = w.replicas
         if not together or i == len(workloads) - 1:
             ends = tiny.ends(ends, [0] * len(workloads), sizes)
-    assert _sets(story) == {_told(e, [0] * len(workloads)) for e in ends}
+    assert _sets(story) == {_outcome(e, [0] * len(workloads)) for e in ends}
 
     pods[0].append(story.admitted(web, 1))
     if unready_from == "rollout":
@@ -61,7 +61,7 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
     story.rollout(with_new_template(web))
     newest = [1] + [0] * (len(workloads) - 1)
     ends = tiny.ends(ends, newest, sizes)
-    assert _sets(story) == {_told(e, newest) for e in ends}
+    assert _sets(story) == {_outcome(e, newest) for e in ends}
 
 
 def _sets(story: Story):
@@ -73,5 +73,5 @@ def _sets(story: Story):
     return found
 
 
-def _told(end, newest):
+def _outcome(end, newest):
     return tuple(tiny_explorer.outcome(end, number, revision) for number, revision in enumerate(newest))

@@ -12,7 +12,7 @@ from kubesched_lint.report.cells import width
 from kubesched_lint.report.cluster_picture import drawn, letter
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.simulation_report import as_text
-from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def zones() -> SimulationReport:
         "policy/v1",
         spec={"maxUnavailable": 0, "selector": {"matchLabels": {"app": "db"}}},
     )
-    return told(
+    return report_of(
         sketch(),
         workload("Deployment", "cache", 6, apart("cache")),
         workload("StatefulSet", "db", 6),
@@ -70,7 +70,7 @@ def test_a_drain_that_a_budget_blocks_quotes_the_eviction_and_blames_the_budget(
 def test_two_budgets_are_refused_in_their_own_words():
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}}
     budgets = [other("PodDisruptionBudget", name, "policy/v1", spec=spec) for name in ("one", "two")]
-    outlook = told(sketch(), workload("StatefulSet", "db", 6), *budgets, events=("drain",))
+    outlook = report_of(sketch(), workload("StatefulSet", "db", 6), *budgets, events=("drain",))
     assert "more than one PodDisruptionBudget" in cell(outlook, "db", "drain").message
 
 
@@ -78,7 +78,7 @@ def test_a_budget_of_the_snapshot_is_named_but_no_line_of_it_is_blamed():
     spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "db"}}}
     budget = other("PodDisruptionBudget", "keep", "policy/v1", spec=spec)
     budget["metadata"]["namespace"] = "default"
-    outlook = told(sketch(2, "abc", "4", "110", budget), workload("StatefulSet", "db", 6), events=("drain",))
+    outlook = report_of(sketch(2, "abc", "4", "110", budget), workload("StatefulSet", "db", 6), events=("drain",))
     here = cell(outlook, "db", "drain")
     assert "PDB keep" in here.text
     assert outlook.place(here) is None
@@ -86,7 +86,7 @@ def test_a_budget_of_the_snapshot_is_named_but_no_line_of_it_is_blamed():
 
 def test_where_no_course_can_be_followed_message_and_line_are_there_still():
     agent = workload("DaemonSet", "agent", None, asking("64"))
-    outlook = told(sketch(80), agent, events=("deploy",))
+    outlook = report_of(sketch(80), agent, events=("deploy",))
     here = cell(outlook, "agent", "deploy")
     assert (here.verdict, here.bound.most, here.worst) == (BAD, 0, None)
     assert "Insufficient cpu" in here.message
@@ -112,15 +112,15 @@ def test_the_legend_explains_what_is_printed_and_nothing_else(zones):
     assert "  3/6 −3   3 of the 6 wanted pods run in the end, 3 not" in lines
     assert any(line.strip().startswith("stuck ") for line in lines)
     assert not any(line.strip().startswith("random trace") for line in lines)
-    fine = as_text(told(sketch(), workload("Deployment", "web", 2), events=("deploy", "node-loss")))
+    fine = as_text(report_of(sketch(), workload("Deployment", "web", 2), events=("deploy", "node-loss")))
     assert "of the" not in fine
     assert "never ends" not in fine
-    tight = told(
+    tight = report_of(
         sketch(1, "ab", "1"), workload("Deployment", "a", 2, asking("1")), workload("Deployment", "b", 2, asking("1"))
     )
     assert "0–2/2  0–2 of the 2 wanted pods run in the end, depending on the order of events" in as_text(tight)
     big = [workload("Deployment", "a", 60, asking("700m")), workload("Deployment", "b", 70, asking("900m"))]
-    unknown = as_text(told(sketch(10), *big, events=("deploy", "node-loss")))
+    unknown = as_text(report_of(sketch(10), *big, events=("deploy", "node-loss")))
     assert "  ?  " in unknown
     assert "\n  random trace  " in unknown
     assert "\n  counting       " in unknown
@@ -139,7 +139,7 @@ def test_what_is_passing_is_a_premise():
         " spec: {unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]}}]}"
     )
     cluster = cluster_from([("nodes.yaml", nodes.encode())], "nodes.yaml")
-    text = as_text(told(cluster, workload("Deployment", "web", 1), events=("deploy",)))
+    text = as_text(report_of(cluster, workload("Deployment", "web", 1), events=("deploy",)))
     assert "1/1 ok" in text
     assert "today's transient states are over: " in text
 
@@ -154,7 +154,7 @@ def test_a_narrow_terminal_gets_the_events_in_blocks_and_no_line_beyond_its_edge
 def test_a_strategy_that_waits_for_deletions_is_not_called_stuck():
     manual = workload("StatefulSet", "db", 3, updateStrategy={"type": "OnDelete"})
     held = workload("StatefulSet", "held", 3, updateStrategy={"rollingUpdate": {"partition": 2}})
-    outlook = told(sketch(), manual, held, events=("deploy", "rollout"))
+    outlook = report_of(sketch(), manual, held, events=("deploy", "rollout"))
     assert cell(outlook, "db", "rollout").text == "OnDelete"
     assert cell(outlook, "held", "rollout").text == "3/3 ok"
     assert "replaced only when somebody deletes them" in as_text(outlook)
@@ -199,7 +199,7 @@ def test_letters_are_painted_and_go_on_after_z():
 def test_the_picture_names_the_workloads_as_the_matrix_does():
     """Its courses may be of some workloads only, with numbers of their own."""
     free = [workload("Deployment", name, 2) for name in ("a", "b")]
-    outlook = told(
+    outlook = report_of(
         sketch(70),
         *free,
         workload("Deployment", "c", 60, apart("c", HOSTNAME)),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
-from tests.lifecycle.simulated import asking, cell, other, snapshot, told, workload
+from tests.lifecycle.simulated import asking, cell, other, report_of, snapshot, workload
 
 NODES = [
     {
@@ -57,14 +57,14 @@ def stateful(name: str, replicas: int, storage: str) -> dict[str, Any]:
 def test_a_class_that_binds_at_once_and_makes_no_volumes_leaves_its_pods_pending():
     """Recorded: 0 of 1."""
     objects = (storage_class("fast", "kubernetes.io/no-provisioner"), stateful("db", 1, "fast"))
-    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), *objects), "db", "deploy")
+    found = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), *objects), "db", "deploy")
     assert (found.verdict, found.bound.most, found.proven) == (BAD, 0, True)
     assert UNBOUND in found.message
 
 
 def test_on_a_list_of_nodes_the_same_rests_on_there_being_no_volumes():
     objects = (storage_class("fast", "kubernetes.io/no-provisioner"), stateful("db", 1, "fast"))
-    found = cell(told(snapshot(*NODES, kinds=()), *objects), "db", "deploy")
+    found = cell(report_of(snapshot(*NODES, kinds=()), *objects), "db", "deploy")
     assert (found.verdict, found.bound.most, found.proven) == (BAD, 0, False)
     assert any("no volumes of class fast" in premise for premise in found.assumes)
 
@@ -76,7 +76,7 @@ def test_a_claim_for_one_pod_counts_although_its_class_binds_at_once():
         claim("shared", "ReadWriteOncePod", storageClassName="fast"),
         workload("Deployment", "web", 2, mounting("shared")),
     )
-    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), *objects), "web", "deploy")
+    found = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), *objects), "web", "deploy")
     assert (found.verdict, found.bound.least, found.bound.most) == (BAD, 1, 1)
     assert any("binds at once" in premise for premise in found.assumes)
 
@@ -89,7 +89,9 @@ def ephemeral(storage: str) -> dict[str, Any]:
 def test_an_ephemeral_volume_of_a_class_that_is_not_there_leaves_its_pod_pending():
     """Recorded: 0 of 1."""
     found = cell(
-        told(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "p", 1, ephemeral("none-such"))), "p", "deploy"
+        report_of(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "p", 1, ephemeral("none-such"))),
+        "p",
+        "deploy",
     )
     assert (found.verdict, found.bound.most, found.proven) == (BAD, 0, True)
     assert UNBOUND in found.message
@@ -99,7 +101,7 @@ def test_an_ephemeral_volume_of_a_class_that_is_not_there_leaves_its_pod_pending
 def test_an_ephemeral_volume_of_a_class_that_waits_for_the_pod_is_no_trouble(kinds):
     objects = (storage_class("fast", "ebs.csi.aws.com", "WaitForFirstConsumer"), ephemeral("fast"))
     found = cell(
-        told(snapshot(*NODES, kinds=kinds), objects[0], workload("Deployment", "p", 1, objects[1])), "p", "deploy"
+        report_of(snapshot(*NODES, kinds=kinds), objects[0], workload("Deployment", "p", 1, objects[1])), "p", "deploy"
     )
     assert (found.verdict, found.proven) == (FINE, True)
 
@@ -112,10 +114,10 @@ def test_a_claim_that_got_the_default_class_never_binds_to_a_volume_without_one(
         claim("c", volumeName="pv"),
         workload("Deployment", "p", 1, mounting("c")),
     )
-    bound = cell(told(snapshot(*NODES, kinds=EVERYTHING), *objects), "p", "deploy")
+    bound = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), *objects), "p", "deploy")
     assert bound.verdict == FINE
     gp3 = storage_class("gp3", "ebs.csi.aws.com", "WaitForFirstConsumer", **default)
-    unbound = cell(told(snapshot(*NODES, kinds=EVERYTHING), gp3, *objects), "p", "deploy")
+    unbound = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), gp3, *objects), "p", "deploy")
     assert (unbound.verdict, unbound.bound.most) == (BAD, 0)
     assert UNBOUND in unbound.message
 
@@ -129,16 +131,16 @@ def test_claims_that_compete_for_a_volume_are_not_judged():
         workload("Deployment", "a", 1, mounting("one")),
         workload("Deployment", "b", 1, mounting("two")),
     )
-    outlook = told(snapshot(*NODES, kinds=EVERYTHING), *objects)
+    outlook = report_of(snapshot(*NODES, kinds=EVERYTHING), *objects)
     for name in "ab":
         found = cell(outlook, name, "deploy")
         assert (found.verdict, found.bound.least, found.bound.most) == (UNKNOWN, 0, 1)
-    alone = cell(told(snapshot(*NODES, kinds=EVERYTHING), *objects[:2], *objects[3:5]), "a", "deploy")
+    alone = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), *objects[:2], *objects[3:5]), "a", "deploy")
     assert (alone.verdict, alone.proven) == (FINE, True)
 
 
 def test_a_claim_whose_class_nobody_tells_is_an_assumption_beside_the_verdict():
-    found = cell(told(snapshot(*NODES, kinds=()), stateful("db", 2, "gp3")), "db", "deploy")
+    found = cell(report_of(snapshot(*NODES, kinds=()), stateful("db", 2, "gp3")), "db", "deploy")
     assert (found.verdict, found.proven) == (FINE, False)
     assert any("what StorageClass gp3 does" in premise for premise in found.assumes)
     assert found.text == "2/2 ok *"
@@ -146,7 +148,7 @@ def test_a_claim_whose_class_nobody_tells_is_an_assumption_beside_the_verdict():
 
 def test_in_a_snapshot_that_lacks_the_classes_it_is_unknown():
     kinds = tuple(kind for kind in EVERYTHING if kind != "StorageClass")
-    found = cell(told(snapshot(*NODES, kinds=kinds), stateful("db", 2, "gp3")), "db", "deploy")
+    found = cell(report_of(snapshot(*NODES, kinds=kinds), stateful("db", 2, "gp3")), "db", "deploy")
     assert (found.verdict, found.bound.least, found.bound.most) == (UNKNOWN, 0, 2)
     assert any("the snapshot holds no StorageClass" in m for m in found.missing)
 
@@ -167,6 +169,6 @@ def test_a_live_claim_that_is_bound_wins_over_the_manifest_that_made_it():
         claim("c", storageClassName="fast"),
         workload("Deployment", "a", 1, {**mounting("c"), "nodeSelector": {"kubernetes.io/hostname": "n1"}}),
     )
-    found = cell(told(snapshot(*NODES, fast, live, there, kinds=EVERYTHING), *objects), "a", "deploy")
+    found = cell(report_of(snapshot(*NODES, fast, live, there, kinds=EVERYTHING), *objects), "a", "deploy")
     assert (found.verdict, found.bound.most) == (BAD, 0)
     assert "didn't match PersistentVolume's node affinity" in found.message

@@ -7,7 +7,7 @@ import pytest
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.report.simulation_report import as_text
-from tests.lifecycle.simulated import asking, cell, sketch, told, workload
+from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 ARM = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
 
@@ -15,7 +15,7 @@ ARM = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
 @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
 def test_nodes_of_a_sketch_may_have_an_architecture_that_it_does_not_tell(kind):
     replicas = None if kind == "DaemonSet" else 1
-    outlook = told(sketch(), workload(kind, "a", replicas, {**asking("100m"), **ARM}))
+    outlook = report_of(sketch(), workload(kind, "a", replicas, {**asking("100m"), **ARM}))
     assert not outlook.is_bad
     if kind == "Deployment":
         found = cell(outlook, "a", "deploy")
@@ -27,13 +27,13 @@ def test_nodes_of_a_sketch_may_have_an_architecture_that_it_does_not_tell(kind):
 
 
 def test_a_label_that_is_nobodys_but_the_authors_is_told_by_its_absence():
-    outlook = told(sketch(), workload("Deployment", "a", 1, {**asking("100m"), "nodeSelector": {"disk": "ssd"}}))
+    outlook = report_of(sketch(), workload("Deployment", "a", 1, {**asking("100m"), "nodeSelector": {"disk": "ssd"}}))
     assert cell(outlook, "a", "deploy").verdict == BAD
 
 
 def test_others_are_told_on_the_premise_that_such_pods_run_elsewhere():
     objects = [workload("Deployment", "a", 1, {**asking("100m"), **ARM}), workload("Deployment", "b", 2)]
-    found = cell(told(sketch(), *objects, events=EVENTS[:1]), "b", "deploy")
+    found = cell(report_of(sketch(), *objects, events=EVENTS[:1]), "b", "deploy")
     assert found.verdict == FINE
     assert not found.proven
     assert any("Deployment default/a" in a for a in found.assumes)

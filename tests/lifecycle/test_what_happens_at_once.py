@@ -11,7 +11,7 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.world.world import World
-from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, workload
 from tests.lifecycle.test_what_runs_already import running
 
 
@@ -38,7 +38,7 @@ def test_what_runs_and_grows_competes_with_what_is_new():
     cluster = sketch(1, "a", "4", "110", *running(old, "w"))
     grown = {**old, "spec": {**old["spec"], "replicas": 2}}
     new = workload("Deployment", "new", 1, asking("2"))
-    found = told(cluster, grown, new, events=("deploy",))
+    found = report_of(cluster, grown, new, events=("deploy",))
     assert cell(found, "old", "deploy").verdict == DEPENDS
     assert cell(found, "new", "deploy").verdict == DEPENDS
 
@@ -46,13 +46,13 @@ def test_what_runs_and_grows_competes_with_what_is_new():
 def test_a_pod_of_others_that_terminates_leaves_its_room():
     web = workload("Deployment", "web", 2, asking("2"))
     cluster = sketch(1, "a", "4", "110", _guest("w"))
-    here = cell(told(cluster, web, events=("deploy",)), "web", "deploy")
+    here = cell(report_of(cluster, web, events=("deploy",)), "web", "deploy")
     assert (here.verdict, here.proven, here.bound.least) == (FINE, True, 2)
     assert "pods that terminate end: default/guest" in here.assumes
     assert not list(waiting_everywhere(_facts(cluster, web)))
     held = _guest("w")
     held["metadata"]["finalizers"] = ["example.com/hold"]
-    stuck = cell(told(sketch(1, "a", "4", "110", held), web, events=("deploy",)), "web", "deploy")
+    stuck = cell(report_of(sketch(1, "a", "4", "110", held), web, events=("deploy",)), "web", "deploy")
     assert (stuck.verdict, stuck.proven, stuck.bound.most) == (BAD, True, 0)
 
 
@@ -60,11 +60,11 @@ def test_near_a_pod_that_terminates_nothing_is_proven():
     term = {"labelSelector": {"matchLabels": {"app": "guest"}}, "topologyKey": HOSTNAME}
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     web = workload("Deployment", "web", 1, {**asking("100m"), **near})
-    here = cell(told(sketch(1, "a", "4", "110", _guest("w")), web, events=("deploy",)), "web", "deploy")
+    here = cell(report_of(sketch(1, "a", "4", "110", _guest("w")), web, events=("deploy",)), "web", "deploy")
     assert (here.verdict, here.proven) == (UNKNOWN, False)
     assert any("pod default/guest terminates" in missing for missing in here.missing)
     nowhere = workload("Deployment", "web", 1, {**asking("100m"), **near, "nodeSelector": {"pool": "none"}})
-    there = cell(told(sketch(1, "a", "4", "110", _guest("w")), nowhere, events=("deploy",)), "web", "deploy")
+    there = cell(report_of(sketch(1, "a", "4", "110", _guest("w")), nowhere, events=("deploy",)), "web", "deploy")
     assert (there.verdict, there.bound.most, there.missing) == (BAD, 0, ()), "no node lets it in, whoever is there"
 
 
@@ -74,14 +74,14 @@ def test_a_budget_that_keeps_one_pod_on_a_node_keeps_no_other():
     budget = other(
         "PodDisruptionBudget", "b", "policy/v1", spec={"minAvailable": 1, "selector": guarded["spec"]["selector"]}
     )
-    here = cell(told(sketch(1, "a"), guarded, free, budget, events=("drain",)), "free", "drain")
+    here = cell(report_of(sketch(1, "a"), guarded, free, budget, events=("drain",)), "free", "drain")
     assert (here.bound.least, here.bound.most) == (0, 0)
 
 
 @pytest.mark.parametrize("effort", [{}, {"states": 1}])
 def test_a_pod_that_tolerates_the_cordon_may_come_back_to_the_drained_node(effort):
     web = workload("Deployment", "web", 1, {**asking("1"), "tolerations": [{"operator": "Exists"}]})
-    here = cell(told(sketch(1, "a"), web, events=("drain",), **effort), "web", "drain")
+    here = cell(report_of(sketch(1, "a"), web, events=("drain",), **effort), "web", "drain")
     assert here.bound.most == 1
     assert here.verdict != BAD
 
@@ -104,7 +104,7 @@ def test_a_daemon_set_wants_fewer_pods_after_each_loss(zone, text, effort):
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": values}}
     daemon = workload("DaemonSet", "log", None, {**asking("1"), "affinity": affinity})
     cluster = sketch(1, "ab") if zone == "ab" else sketch(2, "ab")
-    here = cell(told(cluster, daemon, events=("node-loss",), **effort), "log", "node-loss")
+    here = cell(report_of(cluster, daemon, events=("node-loss",), **effort), "log", "node-loss")
     assert here.text == text
 
 
@@ -119,7 +119,7 @@ def test_while_one_is_scaled_down_others_may_already_be_placed():
     }
     live, web = workload("Deployment", "db", 2), workload("Deployment", "web", 2, spec)
     fewer = workload("Deployment", "db", 1)
-    deployed = cell(told(sketch(1, "ab", "4", "110", *running(live, "w-a", "w-b")), fewer, web), "web", "deploy")
+    deployed = cell(report_of(sketch(1, "ab", "4", "110", *running(live, "w-a", "w-b")), fewer, web), "web", "deploy")
     assert (deployed.verdict, str(deployed.bound)) == (DEPENDS, "1–2")
 
 
@@ -129,5 +129,5 @@ def test_pods_of_another_template_may_be_driven_out_by_their_priority():
     rival = workload("Deployment", "db", 1, asking("3", priorityClassName="high"))
     high = other("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000)
     standing = running(live, "w")
-    deployed = told(sketch(1, "a", "4", "110", *standing), high, changed, rival)
+    deployed = report_of(sketch(1, "a", "4", "110", *standing), high, changed, rival)
     assert cell(deployed, "db", "deploy").verdict == DEPENDS

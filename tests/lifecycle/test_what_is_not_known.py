@@ -17,7 +17,7 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.simulation_report import as_text
 from kubesched_lint.rulebook.own import rulebook_with
-from tests.lifecycle.simulated import apart, asking, cell, other, sketch, snapshot, told, workload
+from tests.lifecycle.simulated import apart, asking, cell, other, report_of, sketch, snapshot, workload
 from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES, claim, mounting, stateful, storage_class
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -41,7 +41,7 @@ def said(outlook: SimulationReport, name: str) -> list[tuple[str, bool]]:
 @pytest.mark.parametrize("spec", [DEVICES, GANG, VOLCANO, EXTENDED])
 @pytest.mark.parametrize("kinds", [EVERYTHING, ()])
 def test_what_is_not_modelled_is_unknown(spec: dict[str, Any], kinds: tuple[str, ...]) -> None:
-    outlook = told(snapshot(*NODES, CLASS, kinds=kinds), workload("Deployment", "a", 2, spec))
+    outlook = report_of(snapshot(*NODES, CLASS, kinds=kinds), workload("Deployment", "a", 2, spec))
     assert set(said(outlook, "a")) == {(UNKNOWN, False)}
     assert cell(outlook, "a", "deploy").missing
     assert "not established" in as_text(outlook)
@@ -49,16 +49,18 @@ def test_what_is_not_modelled_is_unknown(spec: dict[str, Any], kinds: tuple[str,
 
 def test_pods_that_the_api_server_refuses_are_refused_whoever_schedules_them() -> None:
     refused = workload("Deployment", "a", 2, {**VOLCANO, "runtimeClassName": "none-such"})
-    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), refused), "a", "deploy")
+    found = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), refused), "a", "deploy")
     assert (found.verdict, found.proven, found.bound.most) == (BAD, True, 0)
 
 
 def test_devices_only_narrow_what_is_proven_bad() -> None:
     spec = {**DEVICES, **apart("a", HOSTNAME)}
-    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 3, spec)), "a", "deploy")
+    found = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 3, spec)), "a", "deploy")
     assert (found.verdict, found.proven, found.bound.least, found.bound.most) == (BAD, True, 0, 2)
     elsewhere = {**VOLCANO, **apart("a", HOSTNAME)}
-    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 3, elsewhere)), "a", "deploy")
+    found = cell(
+        report_of(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 3, elsewhere)), "a", "deploy"
+    )
     assert found.verdict == UNKNOWN
 
 
@@ -68,7 +70,7 @@ def test_others_in_reach_say_that_they_rest_on_it_and_those_out_of_reach_do_not(
         workload("Deployment", "a", 2, crowded),
         workload("Deployment", "b", 2, asking("2")),
     )
-    outlook = told(snapshot(*NODES, kinds=EVERYTHING), *objects, events=EVENTS[:1])
+    outlook = report_of(snapshot(*NODES, kinds=EVERYTHING), *objects, events=EVENTS[:1])
     found = cell(outlook, "b", "deploy")
     assert (found.verdict, found.proven, found.text) == (FINE, False, "2/2 ok *")
     assert any("Deployment default/a" in premise for premise in found.assumes)
@@ -76,18 +78,18 @@ def test_others_in_reach_say_that_they_rest_on_it_and_those_out_of_reach_do_not(
         workload("Deployment", name, 2, {**spec, "nodeSelector": {HOSTNAME: node}})
         for name, spec, node in (("a", DEVICES, "n0"), ("b", asking("100m"), "n1"))
     ]
-    assert cell(told(snapshot(*NODES, kinds=EVERYTHING), *apart_from_it), "b", "deploy").proven
+    assert cell(report_of(snapshot(*NODES, kinds=EVERYTHING), *apart_from_it), "b", "deploy").proven
 
 
 @pytest.mark.parametrize("kind", ["Pod", "ResourceQuota", "LimitRange", "Namespace"])
 def test_a_snapshot_without_a_kind_proves_nothing_fine_and_keeps_what_is_bad_whatever_it_holds(kind: str) -> None:
     cluster = snapshot(*NODES, kinds=without(kind))
-    outlook = told(cluster, workload("Deployment", "a", 1), workload("Deployment", "b", 3, apart("b", HOSTNAME)))
+    outlook = report_of(cluster, workload("Deployment", "a", 1), workload("Deployment", "b", 3, apart("b", HOSTNAME)))
     assert set(said(outlook, "a")) == {(UNKNOWN, False)}
     assert any(kind in m for m in cell(outlook, "a", "deploy").missing)
     bad = cell(outlook, "b", "deploy")
     assert (bad.verdict, bad.proven, bad.bound.most) == (BAD, True, 2)
-    whole = told(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 1))
+    whole = report_of(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 1))
     assert cell(whole, "a", "deploy").proven
 
 
@@ -95,28 +97,28 @@ def test_running_pods_that_were_not_captured_may_answer_an_affinity() -> None:
     term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": HOSTNAME}
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     deployment = workload("Deployment", "a", 1, near)
-    assert cell(told(snapshot(*NODES, kinds=without("Pod")), deployment), "a", "deploy").verdict == UNKNOWN
-    on_nodes = told(snapshot(*NODES, kinds=()), deployment)
+    assert cell(report_of(snapshot(*NODES, kinds=without("Pod")), deployment), "a", "deploy").verdict == UNKNOWN
+    on_nodes = report_of(snapshot(*NODES, kinds=()), deployment)
     assert (cell(on_nodes, "a", "deploy").verdict, on_nodes.is_bad) == (BAD, False)
-    assert told(snapshot(*NODES, kinds=EVERYTHING), deployment).is_bad
+    assert report_of(snapshot(*NODES, kinds=EVERYTHING), deployment).is_bad
 
 
 def test_a_budget_that_was_not_captured_makes_drains_unknown_alone() -> None:
-    outlook = told(snapshot(*NODES, kinds=without("PodDisruptionBudget")), workload("Deployment", "a", 1))
+    outlook = report_of(snapshot(*NODES, kinds=without("PodDisruptionBudget")), workload("Deployment", "a", 1))
     assert cell(outlook, "a", "drain").verdict == UNKNOWN
     assert cell(outlook, "a", "deploy").proven
     assert cell(outlook, "a", "hpa-max").verdict == NONE
 
 
 def test_an_autoscaler_that_was_not_captured_makes_its_maximum_unknown() -> None:
-    outlook = told(snapshot(*NODES, kinds=without("HorizontalPodAutoscaler")), workload("Deployment", "a", 1))
+    outlook = report_of(snapshot(*NODES, kinds=without("HorizontalPodAutoscaler")), workload("Deployment", "a", 1))
     assert cell(outlook, "a", "hpa-max").verdict == UNKNOWN
     assert cell(outlook, "a", "deploy").proven
 
 
 @pytest.mark.parametrize("cluster", [sketch(), snapshot(*NODES, kinds=())])
 def test_a_sketch_or_a_list_of_nodes_yields_one_assumption(cluster: Any) -> None:
-    outlook = told(cluster, workload("Deployment", "a", 1))
+    outlook = report_of(cluster, workload("Deployment", "a", 1))
     deploy = cell(outlook, "a", "deploy")
     assert (deploy.verdict, deploy.proven) == (FINE, True)
     premises = [p for p in deploy.assumes if "are known" in p]
@@ -126,7 +128,7 @@ def test_a_sketch_or_a_list_of_nodes_yields_one_assumption(cluster: Any) -> None
 
 def test_nodes_that_were_not_captured_leave_nothing_to_say() -> None:
     cluster = snapshot(kinds=without("Node"))
-    outlook = told(cluster, workload("Deployment", "a", 2), workload("DaemonSet", "d", None))
+    outlook = report_of(cluster, workload("Deployment", "a", 2), workload("DaemonSet", "d", None))
     assert set(said(outlook, "a")) == set(said(outlook, "d")) == {(UNKNOWN, False)}
     assert not outlook.is_bad
     assert "they were not captured" in as_text(outlook)
@@ -183,7 +185,7 @@ def test_what_another_scheduler_does_is_no_error() -> None:
 
 def test_a_claim_that_was_not_captured_is_unknown_and_no_missing_claim() -> None:
     objects = (workload("Deployment", "a", 1, mounting("data")), stateful("db", 1, "fast"))
-    outlook = told(snapshot(*NODES, kinds=without("PersistentVolumeClaim")), *objects)
+    outlook = report_of(snapshot(*NODES, kinds=without("PersistentVolumeClaim")), *objects)
     assert cell(outlook, "a", "deploy").verdict == UNKNOWN
 
 
@@ -193,6 +195,6 @@ def test_nobody_knows_how_a_kubelet_mounts_the_claims_of_pods_that_pass_the_sche
     late = storage_class("late", "ebs.csi.aws.com", "WaitForFirstConsumer")
     pods = {**mounting("shared"), "nodeName": "n0"}
     told_all = snapshot(*NODES, late, claim("shared", mode, storageClassName="late"), kinds=EVERYTHING)
-    found = cell(told(told_all, workload("Deployment", "a", 2, pods)), "a", "deploy")
+    found = cell(report_of(told_all, workload("Deployment", "a", 2, pods)), "a", "deploy")
     assert (found.verdict, found.proven) == (UNKNOWN, False)
     assert "nodeName bypasses the scheduler" in found.missing[0]

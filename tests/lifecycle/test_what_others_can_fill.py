@@ -14,7 +14,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
-from tests.lifecycle.simulated import apart, asking, cell, sketch, told, workload
+from tests.lifecycle.simulated import apart, asking, cell, report_of, sketch, workload
 from tests.lifecycle.test_adoption import with_node
 
 DB = {"dedicated": "db"}
@@ -108,13 +108,13 @@ def test_the_other_autoscaler_is_not_at_its_maximum_when_this_one_is():
 
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain", "deploy"])
 def test_of_a_daemonset_that_fits_no_node_none_runs_whichever_node_is_lost(event):
-    found = cell(told(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("5"))), "agent", event)
+    found = cell(report_of(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("5"))), "agent", event)
     assert (found.verdict, found.bound.least, found.bound.most) == (BAD, 0, 0)
     assert found.text.startswith("0/")
 
 
 def test_a_daemonset_that_runs_everywhere_is_fine_on_the_nodes_that_are_left():
-    outlook = told(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("1")))
+    outlook = report_of(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("1")))
     for event in ("node-loss", "zone-loss"):
         found = cell(outlook, "agent", event)
         assert found.verdict == FINE
@@ -128,7 +128,7 @@ def test_an_ordinary_healthy_set_is_proven_fine():
         workload("StatefulSet", "db", 2, asking("500m")),
         workload("DaemonSet", "agent", None, asking("100m")),
     ]
-    outlook = told(sketch(2, "abc", "4"), *objects, states=500)
+    outlook = report_of(sketch(2, "abc", "4"), *objects, states=500)
     found = {(outlook.workloads[r.number].name, c.event): c for r in outlook.rows for c in r.cells}
     assert {c.event for c in found.values()} == set(EVENTS)
     assert {c.verdict for c in found.values()} == {FINE, NONE}
@@ -139,7 +139,7 @@ def test_where_the_search_was_cut_short_the_option_that_lets_it_go_on_is_named()
     from kubesched_lint.report.simulation_report import as_text
 
     objects = [workload("Deployment", name, 9, asking(cpu)) for name, cpu in (("a", "900m"), ("b", "1600m"))]
-    outlook = told(sketch(2, "abc", "4"), *objects, states=20)
+    outlook = report_of(sketch(2, "abc", "4"), *objects, states=20)
     found = cell(outlook, "a", "deploy")
     assert found.verdict in (UNKNOWN, DEPENDS)
     assert "--states" in as_text(outlook)
@@ -148,7 +148,7 @@ def test_where_the_search_was_cut_short_the_option_that_lets_it_go_on_is_named()
 def test_of_one_pod_a_node_one_is_missing_whichever_node_is_lost():
     """On six nodes six pods apart, without a search."""
     pods = workload("Deployment", "db", 6, {**asking("100m"), **apart("db", HOSTNAME)})
-    outlook = told(sketch(2, "abc", "4"), pods, states=1)
+    outlook = report_of(sketch(2, "abc", "4"), pods, states=1)
     for event in ("node-loss", "drain"):
         found = cell(outlook, "db", event)
         assert (found.verdict, found.proven, found.bound.most) == (BAD, True, 5)
@@ -175,7 +175,7 @@ def test_who_may_overlook_that_a_pod_made_way_needs_room_beside_all():
     one, two = (
         workload("Deployment", "web", 2, apart_by(*terms), **rolling) for terms in ([selecting], [selecting, others])
     )
-    told_one, told_two = (cell(told(sketch(1, "ab"), w, states=1), "web", "rollout") for w in (one, two))
+    told_one, told_two = (cell(report_of(sketch(1, "ab"), w, states=1), "web", "rollout") for w in (one, two))
     assert (told_one.verdict, told_one.proven) == (FINE, True)
     assert (told_two.verdict, told_two.proven) == (DEPENDS, False)
 
@@ -183,7 +183,7 @@ def test_who_may_overlook_that_a_pod_made_way_needs_room_beside_all():
 def test_a_new_pod_that_repels_the_old_revision_needs_a_place_without_it():
     term = {"labelSelector": {}, "topologyKey": ZONE, "mismatchLabelKeys": ["pod-template-hash"]}
     web = workload("Deployment", "web", 1, apart_by(term))
-    stuck = cell(told(sketch(2, "a"), web, states=1), "web", "rollout")
+    stuck = cell(report_of(sketch(2, "a"), web, states=1), "web", "rollout")
     assert not stuck.proven
     assert stuck.verdict != FINE
 
@@ -202,8 +202,8 @@ def test_an_affinity_to_pods_that_may_stand_outside_every_domain_is_not_sure():
         workload("Deployment", "db", 1, {"nodeSelector": {"disk": "ssd"}}),
     )
     mixed = with_node(sketch(1, "a"), node)
-    assert not cell(told(mixed, web, everywhere, states=1), "web", "deploy").proven
-    assert cell(told(mixed, web, there, states=1), "web", "deploy").proven
+    assert not cell(report_of(mixed, web, everywhere, states=1), "web", "deploy").proven
+    assert cell(report_of(mixed, web, there, states=1), "web", "deploy").proven
 
 
 def test_of_those_that_may_overlook_their_chance_none_is_sure_to_run_after_a_drain():
@@ -211,7 +211,7 @@ def test_of_those_that_may_overlook_their_chance_none_is_sure_to_run_after_a_dra
     zone = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
     nobody = {"labelSelector": {"matchLabels": {"app": "nobody"}}, "topologyKey": HOSTNAME}
     webs = (workload("Deployment", "web", 2, apart_by(*terms)) for terms in ([zone], [zone, nobody]))
-    sure, unsure = (cell(told(sketch(2, "a"), web, states=1), "web", "drain") for web in webs)
+    sure, unsure = (cell(report_of(sketch(2, "a"), web, states=1), "web", "drain") for web in webs)
     assert (sure.bound.least, unsure.bound.least) == (1, 0)
 
 

@@ -14,7 +14,7 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
-from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, workload
 
 NODES = ("w-a", "w-b", "w-c")
 
@@ -57,7 +57,7 @@ def scaled(replicas: int) -> dict:
     [(3, "3/3 ok", FINE), (2, "2/2 ok", FINE), (4, "3/4 −1", BAD), (0, "no pods", "none")],
 )
 def test_an_unchanged_template_is_scaled_and_not_rolled_out(replicas, text, verdict):
-    deployed = cell(told(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), scaled(replicas)), "web", "deploy")
+    deployed = cell(report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), scaled(replicas)), "web", "deploy")
     assert (deployed.text, deployed.verdict) == (text, verdict)
     assert not deployed.stuck
 
@@ -65,13 +65,13 @@ def test_an_unchanged_template_is_scaled_and_not_rolled_out(replicas, text, verd
 def test_a_changed_template_is_still_rolled_out():
     changed = deepcopy(WEB)
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"
-    outlook = told(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), changed)
+    outlook = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), changed)
     assert cell(outlook, "web", "deploy").text == "stuck"
     assert cell(outlook, "web", "deploy").proven
 
 
 def test_where_nobody_can_tell_both_are_told():
-    outlook = told(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB)
+    outlook = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB)
     deployed = cell(outlook, "web", "deploy")
     assert (deployed.text, deployed.verdict, deployed.proven) == ("may get stuck", DEPENDS, False)
     assert any("whether the manifest changes the template of Deployment default/web" in a for a in deployed.assumes)
@@ -79,7 +79,7 @@ def test_where_nobody_can_tell_both_are_told():
 
 def test_a_pod_that_cannot_be_of_the_template_tells_a_change():
     before = workload("Deployment", "web", 3)
-    outlook = told(sketch(1, "abc", "4", "110", *running(before, *NODES, with_sets=False)), WEB)
+    outlook = report_of(sketch(1, "abc", "4", "110", *running(before, *NODES, with_sets=False)), WEB)
     assert cell(outlook, "web", "deploy").text == "stuck"
 
 
@@ -88,7 +88,7 @@ def test_an_unchanged_set_keeps_its_pods(kind):
     """The nodes have become too small for a pod: what stands stays, and a rollout would not come through."""
     live = workload(kind, "db", None if kind == "DaemonSet" else 3, asking("3"))
     standing = running(live, *NODES)
-    outlook = told(sketch(1, "abc", "2", "110", *standing), live)
+    outlook = report_of(sketch(1, "abc", "2", "110", *standing), live)
     assert cell(outlook, "db", "deploy").text == "3/3 ok"
     assert cell(outlook, "db", "rollout").verdict == BAD
 
@@ -97,7 +97,7 @@ def test_pods_that_stand_where_none_would_be_let_in_count_after_a_loss():
     """Two stand in one zone since before the rule: losing a zone may leave both."""
     live = workload("Deployment", "web", 3, apart("web", ZONE))
     cluster = sketch(12, "abc", "4", "110", *running(live, "w-a-1", "w-a-2", "w-b-1"))
-    lost = cell(told(cluster, live, states=1), "web", "zone-loss")
+    lost = cell(report_of(cluster, live, states=1), "web", "zone-loss")
     assert lost.bound.most == 3
 
 
@@ -112,7 +112,7 @@ def test_the_newest_revision_is_that_of_the_newest_replicaset():
     (web,) = cluster.inventory.workloads
     ordered = by_revision(web, running_pods_of(web, cluster), cluster)
     assert [bound.node for bound in ordered] == ["w-a", "w-b", "w-c"]
-    deployed = cell(told(cluster, new), "web", "deploy")
+    deployed = cell(report_of(cluster, new), "web", "deploy")
     assert deployed.text == "stuck"
     assert deployed.worst is not None
     assert deployed.worst.lines == ("deploy: nothing moves",)
@@ -123,7 +123,7 @@ def test_max_unavailable_of_a_statefulset_is_said_to_do_nothing(written, said):
     """Its feature gate is beta and off in 1.35 and 1.36."""
     rolling = {} if written is None else {"maxUnavailable": written}
     db = workload("StatefulSet", "db", 3, updateStrategy={"type": "RollingUpdate", "rollingUpdate": rolling})
-    rollout = cell(told(sketch(), db), "db", "rollout")
+    rollout = cell(report_of(sketch(), db), "db", "rollout")
     assert any("MaxUnavailableStatefulSet" in a for a in rollout.assumes) == said
 
 
@@ -134,7 +134,7 @@ def test_a_pod_that_a_replicaset_lacks_comes_before_or_after_the_new_ones():
     changed["spec"]["template"]["spec"] |= apart("web", HOSTNAME)
     (deployment, replica_set, _) = running(live, "w")
     replica_set["spec"]["replicas"] = 1
-    deployed = cell(told(sketch(1, "a", "4", "110", deployment, replica_set), changed), "web", "deploy")
+    deployed = cell(report_of(sketch(1, "a", "4", "110", deployment, replica_set), changed), "web", "deploy")
     assert (deployed.verdict, deployed.proven) == (DEPENDS, False)
 
 
@@ -146,9 +146,9 @@ def test_pods_of_two_revisions_are_not_all_of_the_template_even_where_no_new_one
     old["spec"]["template"]["spec"]["containers"][0]["image"] = "web:0"
     (_, before, first), (live, newest, second) = running(old, "w-a", template_hash="old"), running(web, "w-b")
     newest["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"
-    both = told(sketch(1, "ab", "4", "110", limits, before, first, live, newest, second), web)
+    both = report_of(sketch(1, "ab", "4", "110", limits, before, first, live, newest, second), web)
     assert cell(both, "web", "deploy").verdict != FINE
-    one = told(sketch(1, "ab", "4", "110", limits, *running(web, "w-a", "w-b")), web)
+    one = report_of(sketch(1, "ab", "4", "110", limits, *running(web, "w-a", "w-b")), web)
     assert cell(one, "web", "deploy").verdict == FINE
 
 
@@ -157,13 +157,13 @@ def test_pods_whose_affinity_nobody_answers_any_more_stay_when_another_node_is_d
     near = {"labelSelector": {"matchLabels": {"app": "gone"}}, "topologyKey": ZONE}
     lonely = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}}
     web = workload("Deployment", "web", 1, lonely)
-    drained = cell(told(sketch(1, "ab", "4", "110", *running(web, "w-a")), web, states=1), "web", "drain")
+    drained = cell(report_of(sketch(1, "ab", "4", "110", *running(web, "w-a")), web, states=1), "web", "drain")
     assert drained.bound.most == 1
 
 
 def test_others_say_too_that_nobody_knows_whether_a_template_changes():
     db = workload("Deployment", "db", 1, apart("web", HOSTNAME))
-    outlook = told(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB, db)
+    outlook = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB, db)
     assert any("the template of Deployment default/web" in a for a in cell(outlook, "db", "deploy").assumes)
 
 
@@ -172,7 +172,7 @@ def test_of_two_templates_one_may_change_and_the_other_not():
     web, db = workload("Deployment", "web", 2, asking("2500m")), workload("Deployment", "db", 1, asking("100m"))
     before = (workload("Deployment", "web", 1, asking("600m")), workload("Deployment", "db", 1, asking("3")))
     standing = [pod for live in before for pod in running(live, "w", with_sets=False)]
-    deployed = cell(told(sketch(1, "a", "4", "110", *standing), web, db), "web", "deploy")
+    deployed = cell(report_of(sketch(1, "a", "4", "110", *standing), web, db), "web", "deploy")
     assert (deployed.verdict, deployed.proven) == (DEPENDS, False)
 
 
@@ -198,7 +198,7 @@ def test_an_old_pod_that_is_yet_to_come_may_go_where_no_new_one_may():
         workload("Deployment", "web", 1),
     )
     (deployment, replica_set, _) = running(old, "w")
-    drained = cell(told(sketch(1, "a", "4", "110", deployment, replica_set), web, states=1), "web", "drain")
+    drained = cell(report_of(sketch(1, "a", "4", "110", deployment, replica_set), web, states=1), "web", "drain")
     assert drained.bound.most == 1
 
 
@@ -207,8 +207,8 @@ def test_new_pods_of_the_template_that_runs_may_get_more_from_a_limit_range():
     live = workload("Deployment", "web", 2, {"containers": [{"name": "c"}], **apart("web", HOSTNAME)})
     limits = other("LimitRange", "limits", spec={"limits": [{"type": "Container", "defaultRequest": {"cpu": "3"}}]})
     cluster = sketch(1, "ab", "2", "110", *running(live, "w-a"))
-    assert cell(told(cluster, live, events=("deploy",)), "web", "deploy").verdict == FINE
-    deployed = cell(told(cluster, limits, live, events=("deploy",)), "web", "deploy")
+    assert cell(report_of(cluster, live, events=("deploy",)), "web", "deploy").verdict == FINE
+    deployed = cell(report_of(cluster, limits, live, events=("deploy",)), "web", "deploy")
     assert (deployed.verdict, deployed.bound.least) == (UNKNOWN, 1)
     assert "get other requests from a LimitRange" in deployed.missing[-1]
 
@@ -220,7 +220,9 @@ def test_a_workload_whose_new_pods_are_refused_may_still_take_pods_away(replicas
     smaller = {**live, "spec": {**live["spec"], "replicas": replicas}}
     quota = other("ResourceQuota", "q", spec={"hard": {"pods": "2", "requests.cpu": "4"}})
     cluster = sketch(1, "abc", "4", "110", *running(live, "w-a", "w-b"))
-    deployed = cell(told(cluster, quota, smaller, workload("Deployment", "db", 1), events=("deploy",)), "db", "deploy")
+    deployed = cell(
+        report_of(cluster, quota, smaller, workload("Deployment", "db", 1), events=("deploy",)), "db", "deploy"
+    )
     if replicas == 2:
         assert (deployed.verdict, deployed.bound.most, deployed.proven) == (BAD, 0, True)
     else:
@@ -233,9 +235,9 @@ def test_where_no_pod_is_made_anew_the_few_that_run_are_too_few():
     limit = other("LimitRange", "small", spec={"limits": [{"type": "Container", "max": {"cpu": "50m"}}]})
     limit["metadata"]["namespace"] = "default"
     agent = workload("DaemonSet", "agent", None)
-    outlook = told(sketch(1, "abc", "4", "110", limit, *running(agent, "w-a-1")), agent)
+    outlook = report_of(sketch(1, "abc", "4", "110", limit, *running(agent, "w-a-1")), agent)
     for event in ("deploy", "rollout", "node-loss", "drain"):
         found = cell(outlook, "agent", event)
         assert (found.verdict, found.bound.most, found.missing) == (BAD, 1, ()), event
-    pair = told(sketch(1, "ab", "4", "110", limit, *running(agent, "w-a-1")), agent)
+    pair = report_of(sketch(1, "ab", "4", "110", limit, *running(agent, "w-a-1")), agent)
     assert cell(pair, "agent", "node-loss").verdict == UNKNOWN, "the lost node may be the one that lacks its pod"

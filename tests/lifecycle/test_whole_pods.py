@@ -11,7 +11,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
-from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
 
 def nodes(*cores: int, zones: str = "abc") -> tuple[Node, ...]:
@@ -60,13 +60,13 @@ def unlabelled():
 
 
 def test_nodes_without_the_key_take_one_more_each_of_a_daemonset_that_repels_itself():
-    found = cell(told(unlabelled(), workload("DaemonSet", "agent", None, apart("agent"))), "agent", "deploy")
+    found = cell(report_of(unlabelled(), workload("DaemonSet", "agent", None, apart("agent"))), "agent", "deploy")
     assert (found.verdict, found.wanted, found.bound.most) == (BAD, 31, 25)
 
 
 def test_who_must_be_near_its_like_and_apart_from_it_runs_once():
     spec = {"affinity": {**near("web"), **apart("web")["affinity"]}}
-    outlook = told(sketch(9), workload("Deployment", "web", 5, spec))
+    outlook = report_of(sketch(9), workload("Deployment", "web", 5, spec))
     for event in ("deploy", "node-loss", "scale-down"):
         found = cell(outlook, "web", event)
         assert (found.verdict, found.bound.most) == (BAD, 1)
@@ -75,7 +75,7 @@ def test_who_must_be_near_its_like_and_apart_from_it_runs_once():
 def test_who_must_be_near_pods_that_run_nowhere_waits_whatever_is_lost():
     nowhere = {"nodeSelector": {"pool": "none"}, "topologySpreadConstraints": spread("host")}
     hosts = workload("Deployment", "host", 6, nowhere)
-    outlook = told(sketch(9), hosts, workload("Deployment", "web", 5, {"affinity": near("host")}))
+    outlook = report_of(sketch(9), hosts, workload("Deployment", "web", 5, {"affinity": near("host")}))
     for event in ("deploy", "node-loss", "zone-loss", "drain"):
         assert (cell(outlook, "web", event).verdict, cell(outlook, "web", event).bound.most) == (BAD, 0)
 
@@ -88,7 +88,7 @@ def spread(app: str) -> list[dict]:
 def test_a_single_pod_that_wants_its_own_like_near_opens_a_node_by_itself():
     web = workload("StatefulSet", "web", 1, {**asking("1"), "affinity": near("web", HOSTNAME)})
     rest = workload("Deployment", "rest", 40, asking("1"))
-    outlook = told(sketch(9), web, rest)
+    outlook = report_of(sketch(9), web, rest)
     for event in ("deploy", "rollout"):
         assert (cell(outlook, "web", event).verdict, cell(outlook, "web", event).proven) == (FINE, True)
 
@@ -109,5 +109,5 @@ def test_old_pods_stand_beside_new_ones_that_do_not_see_them():
         "pod-template-hash"
     ]
     careful = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
-    found = cell(told(sketch(9), workload("Deployment", "web", 4, spec, strategy=careful)), "web", "rollout")
+    found = cell(report_of(sketch(9), workload("Deployment", "web", 4, spec, strategy=careful)), "web", "rollout")
     assert (found.verdict, found.proven, found.bound.most, found.missing) == (BAD, True, 4, ())

@@ -8,7 +8,7 @@ from kubesched_lint.lifecycle import explore
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN
-from tests.lifecycle.simulated import asking, cell, sketch, told, workload
+from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 ZONE = "topology.kubernetes.io/zone"
 NO_REQUESTS = {"containers": [{"name": "c"}]}
@@ -40,7 +40,7 @@ def test_ten_and_seventy_times_the_replicas_take_no_more_than_in_proportion(kind
     def work(replicas: int) -> int:
         moves.clear()
         # Eleven pods a node are less than each of these wants.
-        outlook = told(sketch(1, "abcd", "4", "16"), workload(kind, "a", replicas, NO_REQUESTS, **more))
+        outlook = report_of(sketch(1, "abcd", "4", "16"), workload(kind, "a", replicas, NO_REQUESTS, **more))
         assert cell(outlook, "a", "deploy").verdict in (BAD, UNKNOWN)
         assert cell(outlook, "a", "drain").text
         return len(moves)
@@ -55,7 +55,7 @@ def test_ten_and_seventy_times_the_replicas_take_no_more_than_in_proportion(kind
 def test_a_cell_is_not_established_where_its_courses_are_too_long(replicas, moves):
     """There is room for nearly all, so that each course binds all of them."""
     big = workload("StatefulSet", "a", replicas, asking("10m"))
-    outlook = told(sketch(1, "abcdef", "4", str(replicas // 6)), big, events=("deploy", "node-loss", "drain"))
+    outlook = report_of(sketch(1, "abcdef", "4", str(replicas // 6)), big, events=("deploy", "node-loss", "drain"))
     assert sum(moves) <= len(EVENTS) * 4 * explore.MOST_WORK
     found = cell(outlook, "a", "drain")
     assert found.verdict in (BAD, UNKNOWN)
@@ -65,7 +65,7 @@ def test_a_cell_is_not_established_where_its_courses_are_too_long(replicas, move
 def test_a_course_that_is_cut_short_is_said_to_be(monkeypatch):
     monkeypatch.setattr(explore, "MOST_WORK", 100)
     objects = [workload("Deployment", "a", 60, asking("700m")), workload("Deployment", "b", 70, asking("900m"))]
-    outlook = told(sketch(10), *objects, pictured="node-loss")
+    outlook = report_of(sketch(10), *objects, pictured="node-loss")
     found = cell(outlook, "b", "deploy")
     assert found.verdict == UNKNOWN
     assert any("too many steps to follow a trace" in m for m in found.missing)
@@ -76,7 +76,7 @@ def test_a_course_that_is_cut_short_is_said_to_be(monkeypatch):
 def test_spreads_of_large_workloads_are_drawn_less_often(moves):
     spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}]
     of = {"labelSelector": {"matchLabels": {"app": "a"}}}
-    outlook = told(
+    outlook = report_of(
         sketch(2, "abc", "400", "500"),
         workload("Deployment", "a", 900, {**asking("10m"), "topologySpreadConstraints": [{**spread[0], **of}]}),
         events=("deploy",),

@@ -134,11 +134,11 @@ class TinyExplorer:
     def _stateful(self, state, mine, number, newest, replicas):
         members = {p.name: statefulset.OrdinalPod(p.revision, p.node >= 0 and p.ready) for p in mine}
         workload = self.workloads[number]
-        told = statefulset.sync(members, replicas, newest, ordered=workload.pod_management != "Parallel")
-        if told.create:
-            yield state | {self._fresh(number, newest, o) for o in told.create}
-        if told.delete:
-            yield frozenset(p for p in state if p.workload != number or p.name not in told.delete)
+        decided = statefulset.sync(members, replicas, newest, ordered=workload.pod_management != "Parallel")
+        if decided.create:
+            yield state | {self._fresh(number, newest, o) for o in decided.create}
+        if decided.delete:
+            yield frozenset(p for p in state if p.workload != number or p.name not in decided.delete)
 
     def _fresh(self, number: int, revision: int, name: int) -> Named:
         return Named(number, revision, name, ready=number not in self.unready)

@@ -219,7 +219,7 @@ def test_many_runs_at_once_tell_the_same(place: Path) -> None:
         path.write_text(filler + path.read_text())
     command = (sys.executable, "-m", "kubesched_lint", "lint", "manifests", "-c", "cluster.yaml", "-f", "json")
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
-    told = {run.communicate()[0] for run in runs}
-    assert len(told) == 1
-    assert '"anti-affinity-exceeds-domains"' in told.pop()
+    outputs = {run.communicate()[0] for run in runs}
+    assert len(outputs) == 1
+    assert '"anti-affinity-exceeds-domains"' in outputs.pop()
     assert len(entries()) == 1

@@ -150,14 +150,14 @@ def test_two_storage_classes_of_one_name_leave_no_claim_unbound() -> None:
 
 
 def test_a_copy_that_differs_in_one_file_is_told_and_one_in_another_file_named_in_a_note() -> None:
-    def told(files: dict[str, str]) -> tuple[list[Severity], int]:
+    def severities_of(files: dict[str, str]) -> tuple[list[Severity], int]:
         found = report(files)
         return [f.severity for f in found.findings if f.rule == "defined-twice"], len(found.summary.notes)
 
-    assert told({"web.yaml": deployment(1) + "---\n" + deployment(2)}) == ([Severity.WARNING], 1)
-    assert told({"a.yaml": deployment(1), "b.yaml": deployment(2)}) == ([], 1)
-    assert told({"a/web.yaml": deployment(1), "b/web.yaml": deployment(2)}) == ([], 1)
-    assert told({"web.yaml": deployment(1) + "---\n" + deployment(1)}) == ([], 0)
+    assert severities_of({"web.yaml": deployment(1) + "---\n" + deployment(2)}) == ([Severity.WARNING], 1)
+    assert severities_of({"a.yaml": deployment(1), "b.yaml": deployment(2)}) == ([], 1)
+    assert severities_of({"a/web.yaml": deployment(1), "b/web.yaml": deployment(2)}) == ([], 1)
+    assert severities_of({"web.yaml": deployment(1) + "---\n" + deployment(1)}) == ([], 0)
 
 
 BUDGET = """---

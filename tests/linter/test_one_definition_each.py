@@ -52,7 +52,7 @@ def read(files: dict[str, str]) -> ManifestSet:
     return found
 
 
-def told(files: dict[str, str]) -> SimulationReport:
+def report_of(files: dict[str, str]) -> SimulationReport:
     return simulate(read(files), three_zones(), Options(), ("deploy",))
 
 
@@ -61,7 +61,7 @@ def texts(outlook: SimulationReport) -> list[tuple[str, str]]:
 
 
 def test_a_workload_that_is_defined_twice_has_one_row_and_a_note() -> None:
-    found = told({"a/web.yaml": deployment(2), "b/web.yaml": deployment(3)})
+    found = report_of({"a/web.yaml": deployment(2), "b/web.yaml": deployment(3)})
     assert texts(found) == [("web", "3/3 ok")]
     assert found.notes[0] == (
         "Deployment shop/web is defined more than once, and differently: uses b/web.yaml:3, not a/web.yaml:3"
@@ -69,22 +69,22 @@ def test_a_workload_that_is_defined_twice_has_one_row_and_a_note() -> None:
 
 
 def test_in_one_file_the_later_definition_replaces_the_earlier() -> None:
-    found = told({"web.yaml": f"{deployment(3)}---\n{deployment(2)}"})
+    found = report_of({"web.yaml": f"{deployment(3)}---\n{deployment(2)}"})
     assert texts(found) == [("web", "2/2 ok")]
     assert "uses web.yaml:14, not web.yaml:3" in found.notes[0]
 
 
 def test_of_two_that_say_the_same_nothing_is_said() -> None:
-    found = told({"a/web.yaml": deployment(2), "b/web.yaml": deployment(2)})
+    found = report_of({"a/web.yaml": deployment(2), "b/web.yaml": deployment(2)})
     assert texts(found) == [("web", "2/2 ok")]
     assert not any("more than once" in note for note in found.notes)
 
 
 def test_the_autoscaler_of_a_definition_that_is_not_taken_is_left_out_and_named() -> None:
-    found = told({"a/web.yaml": f"{deployment(2)}---\n{SCALER}", "b/web.yaml": deployment(3)})
+    found = report_of({"a/web.yaml": f"{deployment(2)}---\n{SCALER}", "b/web.yaml": deployment(3)})
     assert texts(found) == [("web", "3/3 ok")]
     assert "not used: autoscalers of other definitions: shop/web" in found.notes
-    found = told({"b/web.yaml": deployment(3), "c/web.yaml": f"{deployment(2)}---\n{SCALER}"})
+    found = report_of({"b/web.yaml": deployment(3), "c/web.yaml": f"{deployment(2)}---\n{SCALER}"})
     assert texts(found) == [("web", "7/7 ok")]
 
 

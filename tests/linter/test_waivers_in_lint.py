@@ -39,36 +39,36 @@ def pod(comment: str = "", annotations: str = "") -> str:
     return POD.replace("ANNOTATIONS", annotations).replace("# COMMENT", f"# {comment}" if comment else "")
 
 
-def told(report: Report) -> dict[str, bool]:
+def is_waived(report: Report) -> dict[str, bool]:
     return {finding.rule: finding.suppressed is not None for finding in report.findings}
 
 
 def test_without_a_waiver_the_hazard_fails_the_run() -> None:
     report = lint(pod())
-    assert told(report) == {"nodeselector-matches-nothing": False}
+    assert is_waived(report) == {"nodeselector-matches-nothing": False}
     assert exit_code(report) == 1
 
 
 def test_a_comment_suppresses_the_hazard() -> None:
     report = lint(pod("kubesched: ignore[nodeselector-matches-nothing] the pool comes on Monday"))
-    assert told(report) == {"nodeselector-matches-nothing": True}
+    assert is_waived(report) == {"nodeselector-matches-nothing": True}
     assert exit_code(report) == 0
 
 
 def test_an_annotation_suppresses_the_hazard() -> None:
     report = lint(pod(annotations="ignore.kubesched-lint.io/nodeselector-matches-nothing: the pool comes on Monday"))
-    assert told(report) == {"nodeselector-matches-nothing": True}
+    assert is_waived(report) == {"nodeselector-matches-nothing": True}
     assert exit_code(report) == 0
 
 
 def test_a_waiver_without_a_reason_suppresses_and_is_told() -> None:
     report = lint(pod("kubesched: ignore[nodeselector-matches-nothing]"))
-    assert told(report) == {"nodeselector-matches-nothing": True, "waiver-unexplained": False}
+    assert is_waived(report) == {"nodeselector-matches-nothing": True, "waiver-unexplained": False}
 
 
 def test_a_misspelt_waiver_leaves_the_error_and_is_told() -> None:
     report = lint(pod("kubesched: ignore[node-selector-matches-nothing] the pool comes on Monday"))
-    assert told(report) == {"nodeselector-matches-nothing": False, "waiver-unused": False}
+    assert is_waived(report) == {"nodeselector-matches-nothing": False, "waiver-unused": False}
     message = next(f.message for f in report.findings if f.rule == "waiver-unused")
     assert "did you mean `nodeselector-matches-nothing`?" in message
     assert exit_code(report) == 1
@@ -76,7 +76,7 @@ def test_a_misspelt_waiver_leaves_the_error_and_is_told() -> None:
 
 def test_without_a_cluster_a_waiver_of_a_rule_that_needs_one_is_left_alone() -> None:
     report = lint(pod("kubesched: ignore[nodeselector-matches-nothing] the pool comes on Monday"), cluster=None)
-    assert told(report) == {}
+    assert is_waived(report) == {}
 
 
 def test_a_finding_about_a_waiver_names_the_object_and_can_be_waived_itself() -> None:
@@ -85,12 +85,12 @@ def test_a_finding_about_a_waiver_names_the_object_and_can_be_waived_itself() ->
     assert str(finding.object) == "Pod default/gpu"
     assert finding.location.span.line == 8
     waived = lint(pod(comment, "ignore.kubesched-lint.io/waiver-unused: the taints come and go"))
-    assert told(waived)["waiver-unused"] is True
+    assert is_waived(waived)["waiver-unused"] is True
 
 
 def test_a_waiver_of_a_rule_about_waivers_is_never_called_unused() -> None:
     report = lint(pod("", "ignore.kubesched-lint.io/waiver-unused: the taints come and go"))
-    assert told(report) == {"nodeselector-matches-nothing": False}
+    assert is_waived(report) == {"nodeselector-matches-nothing": False}
 
 
 def test_items_of_a_list_share_a_text_and_its_waivers_are_counted_once() -> None:

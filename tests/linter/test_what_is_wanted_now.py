@@ -84,9 +84,9 @@ def test_a_definition_that_its_file_replaces_is_no_error():
 def test_a_daemonset_that_no_node_takes_has_no_pods_that_could_wait():
     agent = workload("DaemonSet", "agent", None, {"nodeSelector": {"pool": "none"}, "affinity": {"podAffinity": NEAR}})
     agent["spec"]["template"]["spec"]["containers"][0]["image"] = "x:1"
-    told = {f.rule for f in findings(snapshot_of(sketch()), agent)}
-    assert "affinity-selector-matches-nothing" not in told
-    assert "daemonset-matches-no-node" in told
+    rules = {f.rule for f in findings(snapshot_of(sketch()), agent)}
+    assert "affinity-selector-matches-nothing" not in rules
+    assert "daemonset-matches-no-node" in rules
     del agent["spec"]["template"]["spec"]["nodeSelector"]
     (one,) = [f for f in findings(snapshot_of(sketch()), agent) if f.rule == "affinity-selector-matches-nothing"]
     assert one.severity is Severity.ERROR

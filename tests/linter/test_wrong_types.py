@@ -239,9 +239,9 @@ def test_what_kustomize_keeps_is_a_wrong_type_before_and_after(kept: str) -> Non
     assert text != UNRENDERED
     manifests = manifest_set(entries(text), "default")
     report, _ = lint(manifests, None, Options(), Rulebook.shipped().select("ci"))
-    told = [*manifests.errors, *report.findings]
-    assert len(told) == 1
-    assert "number" in told[0].message
+    problems = [*manifests.errors, *report.findings]
+    assert len(problems) == 1
+    assert "number" in problems[0].message
 
 
 OPEN = """apiVersion: apps/v1

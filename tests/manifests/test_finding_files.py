@@ -74,28 +74,28 @@ def test_links_to_files_inside_are_followed_and_links_to_folders_told(tmp_path: 
     (root / "folder").symlink_to(root / ".elsewhere")
     (root / "gone").symlink_to(root / "nowhere")
     (root / "gone.yaml").symlink_to(root / "nowhere.yaml")
-    told = {os.path.basename(e.path): e for e in entries(root)}
-    assert set(told) == {".elsewhere", "a.yaml", "b.yaml", "folder", "gone.yaml"}  # again.yaml is a.yaml
-    assert isinstance(told["folder"], Skipped)
-    assert isinstance(told["b.yaml"], Document)
-    assert told["gone.yaml"] == InputError(str(root / "gone.yaml"), "no such file or folder")
+    by_name = {os.path.basename(e.path): e for e in entries(root)}
+    assert set(by_name) == {".elsewhere", "a.yaml", "b.yaml", "folder", "gone.yaml"}  # again.yaml is a.yaml
+    assert isinstance(by_name["folder"], Skipped)
+    assert isinstance(by_name["b.yaml"], Document)
+    assert by_name["gone.yaml"] == InputError(str(root / "gone.yaml"), "no such file or folder")
 
 
 @pytest.mark.parametrize("target", ["loop", ".", "../up"])
 def test_a_folder_that_links_to_itself_is_one_error(tmp_path: Path, target: str) -> None:
     write(tmp_path, "up/a.yaml")
     (tmp_path / "up" / "loop").symlink_to(target)
-    told = entries(tmp_path / "up")
-    assert [type(e) for e in told] == [Document, InputError]
+    found = entries(tmp_path / "up")
+    assert [type(e) for e in found] == [Document, InputError]
     assert [type(e) for e in entries(tmp_path / "up" / "loop")] in ([InputError], [Document, InputError])
 
 
 def test_pipes_and_folders_with_a_suffix_do_not_stop_us(tmp_path: Path) -> None:
     write(tmp_path, "a.yaml", "b.yaml/c.yaml")
     os.mkfifo(tmp_path / "pipe.yaml")
-    told = entries(tmp_path)
-    assert [type(e) for e in told] == [Document, Document, InputError]
-    assert told[-1] == InputError(str(tmp_path / "pipe.yaml"), "not a regular file")
+    read_entries = entries(tmp_path)
+    assert [type(e) for e in read_entries] == [Document, Document, InputError]
+    assert read_entries[-1] == InputError(str(tmp_path / "pipe.yaml"), "not a regular file")
 
 
 def test_a_folder_that_may_not_be_listed_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,8 +114,8 @@ def test_a_folder_that_may_not_be_listed_is_one_error(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", ["\0", "x" * 5000, "", "a.yaml/b"])
 def test_paths_that_cannot_be_are_one_error(tmp_path: Path, name: str) -> None:
     write(tmp_path, "a.yaml")
-    (told,) = find_files([f"{tmp_path}/{name}" if name else ""])
-    assert isinstance(told, InputError)
+    (entry,) = find_files([f"{tmp_path}/{name}" if name else ""])
+    assert isinstance(entry, InputError)
 
 
 def test_standard_input_is_a_file_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,8 +129,8 @@ def test_standard_input_is_a_file_like_others(monkeypatch: pytest.MonkeyPatch) -
 
 def test_standard_input_may_not_be_endless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"#" * (LARGEST + 5))))
-    (told,) = find_files(["-"])
-    assert isinstance(told, InputError)
+    (entry,) = find_files(["-"])
+    assert isinstance(entry, InputError)
 
 
 def test_lines_for_frames_are_parted_as_the_reader_parts_them(tmp_path: Path) -> None:
@@ -142,16 +142,16 @@ def test_lines_for_frames_are_parted_as_the_reader_parts_them(tmp_path: Path) ->
 def test_a_patch_is_known_by_the_kustomization_above_even_when_named_alone(tmp_path: Path) -> None:
     write(tmp_path, "overlay/kustomization.yaml", text="patches:\n- path: patches/more.yaml\n")
     write(tmp_path, "overlay/patches/more.yaml")
-    (told,) = entries(tmp_path / "overlay/patches/more.yaml")
-    assert isinstance(told, Skipped)
-    assert "listed in" in told.reason
+    (entry,) = entries(tmp_path / "overlay/patches/more.yaml")
+    assert isinstance(entry, Skipped)
+    assert "listed in" in entry.reason
 
 
 def test_a_partial_object_is_a_patch_only_beside_a_kustomization_that_does_not_list_it(tmp_path: Path) -> None:
     write(tmp_path, "k/kustomization.yaml", text="resources: [part.yaml]\n")
     write(tmp_path, "k/part.yaml", "k/other.yaml", "plain/dispatch.yaml", "plain/memory-patch.yaml", text=PARTIAL)
-    told = {os.path.basename(e.path): type(e) for e in entries(tmp_path) if "kustom" not in e.path}
-    assert told == {
+    kinds_of = {os.path.basename(e.path): type(e) for e in entries(tmp_path) if "kustom" not in e.path}
+    assert kinds_of == {
         "part.yaml": Document,
         "other.yaml": Skipped,
         "dispatch.yaml": Document,
@@ -171,9 +171,9 @@ def test_helm_sources_are_one_line_a_file(tmp_path: Path) -> None:
     write(tmp_path, "a.yaml", text=source)
     write(tmp_path, "b.yaml", text=POD.replace("name: a", 'name: "{{ .Release.Name }}-a"'))
     write(tmp_path, "c.yaml", text="{{- if .Values.enabled }}\n" + POD + "{{- end }}\n")
-    told = entries(tmp_path)
-    assert [type(e) for e in told] == [Skipped, Skipped, Skipped]
-    assert all(isinstance(e, Skipped) and "helm template" in e.reason for e in told)
+    skips = entries(tmp_path)
+    assert [type(e) for e in skips] == [Skipped, Skipped, Skipped]
+    assert all(isinstance(e, Skipped) and "helm template" in e.reason for e in skips)
 
 
 def test_braces_in_valid_yaml_are_data(tmp_path: Path) -> None:
@@ -187,14 +187,14 @@ def test_braces_in_valid_yaml_are_data(tmp_path: Path) -> None:
 
 def test_a_mistake_in_a_file_with_quoted_braces_is_still_a_mistake() -> None:
     text = POD + "note: '{{ quoted }}'\nbroken: [\n"
-    (told,) = documents("m.yaml", text.encode(), is_read)
-    assert isinstance(told, InputError)
+    (document,) = documents("m.yaml", text.encode(), is_read)
+    assert isinstance(document, InputError)
 
 
 def test_text_behind_the_end_marker_is_told() -> None:
-    told = list(documents("m.yaml", (POD + "...\n" + POD).encode(), is_read))
-    assert [type(e) for e in told] == [Document, Skipped]
-    assert told[1].line == 6
+    document = list(documents("m.yaml", (POD + "...\n" + POD).encode(), is_read))
+    assert [type(e) for e in document] == [Document, Skipped]
+    assert document[1].line == 6
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_text_behind_the_end_marker_is_told() -> None:
     ],
 )  # fmt: skip
 def test_a_pod_template_in_an_unread_kind_is_noticed(text: str, kind: str, wraps: bool) -> None:
-    (told,) = documents("m.yaml", text.encode(), is_read)
-    assert (getattr(told, "kind", ""), getattr(told, "wraps_pod_template", None)) == (kind, wraps)
+    (document,) = documents("m.yaml", text.encode(), is_read)
+    assert (getattr(document, "kind", ""), getattr(document, "wraps_pod_template", None)) == (kind, wraps)
 
 
 @pytest.mark.parametrize(
@@ -230,8 +230,8 @@ def test_a_pod_template_in_an_unread_kind_is_noticed(text: str, kind: str, wraps
     ],
 )
 def test_of_documents_of_no_interest_no_values_are_made(text: str) -> None:
-    (told,) = documents("m.yaml", text.encode(), is_read)
-    assert getattr(told, "kind", "") == "ConfigMap"
+    (document,) = documents("m.yaml", text.encode(), is_read)
+    assert getattr(document, "kind", "") == "ConfigMap"
 
 
 @pytest.mark.parametrize(
@@ -244,12 +244,12 @@ def test_of_documents_of_no_interest_no_values_are_made(text: str) -> None:
     ],
 )
 def test_a_kind_in_doubt_is_parsed(text: str) -> None:
-    (told,) = documents("m.yaml", text.encode(), is_read)
-    assert isinstance(told, InputError)
+    (document,) = documents("m.yaml", text.encode(), is_read)
+    assert isinstance(document, InputError)
 
 
 def test_json_with_comments_is_nobodys_manifest_and_broken_json_an_error() -> None:
-    (told,) = documents("tsconfig.json", b'{\n  // a comment\n  "a": 1\n}', is_read)
-    assert getattr(told, "kind", None) == ""
-    (told,) = documents("m.json", b'{"apiVersion": "v1",\n "kind": Pod}', is_read)
-    assert told == InputError("m.json", "not JSON: Expecting value", 2, 10)
+    (document,) = documents("tsconfig.json", b'{\n  // a comment\n  "a": 1\n}', is_read)
+    assert getattr(document, "kind", None) == ""
+    (document,) = documents("m.json", b'{"apiVersion": "v1",\n "kind": Pod}', is_read)
+    assert document == InputError("m.json", "not JSON: Expecting value", 2, 10)

@@ -110,9 +110,9 @@ def test_a_named_chart_is_told_as_skipped_where_helm_is_not(charts: Path, monkey
     monkeypatch.setenv("PATH", str(charts / "nothing"))
     manifests = read_manifests([str(charts / "shop")], Options())
     assert not manifests.documents
-    (told,) = manifests.skipped
-    assert told.path.endswith("shop/templates")
-    assert "helm is not on PATH" in told.reason
+    (skip,) = manifests.skipped
+    assert skip.path.endswith("shop/templates")
+    assert "helm is not on PATH" in skip.reason
 
 
 def test_what_helm_refuses_is_one_error(charts: Path) -> None:

@@ -205,8 +205,8 @@ def test_a_manifest_that_the_kustomization_does_not_list_is_told_and_not_read(tm
     shop(tmp_path, "", base__old=BASE.replace("name: web}", "name: old}"))
     manifests = read_manifests([str(tmp_path / "base"), str(tmp_path / "prod")], Options())
     assert [w.name for w in manifests.inventory.workloads] == ["web", "web"]
-    (told,) = manifests.skipped
-    assert (os.path.basename(told.path), "does not list it" in told.reason) == ("old.yaml", True)
+    (left_out,) = manifests.skipped
+    assert (os.path.basename(left_out.path), "does not list it" in left_out.reason) == ("old.yaml", True)
 
 
 @has_kubectl
@@ -286,10 +286,10 @@ def test_nothing_is_fetched_from_the_network(
     manifests = read_manifests([str(tmp_path)], Options())
     assert not (tmp_path / "was-run").exists()
     assert [w.name for w in manifests.inventory.workloads] == ["web"]
-    (told,) = (skip for skip in manifests.skipped if "network" in skip.reason)
+    (left_out,) = (skip for skip in manifests.skipped if "network" in skip.reason)
     line = 2 if "components" in listed else 1
-    assert (os.path.relpath(told.path, tmp_path), told.line) == ("base/kustomization.yaml", line)
-    assert f"{entry} would have to be fetched" in told.reason
+    assert (os.path.relpath(left_out.path, tmp_path), left_out.line) == ("base/kustomization.yaml", line)
+    assert f"{entry} would have to be fetched" in left_out.reason
     assert not manifests.is_complete
 
 
@@ -309,8 +309,8 @@ def test_nor_what_stands_in_a_field_where_addresses_are_rare(
 def test_a_chart_in_a_kustomization_is_not_inflated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shop(tmp_path, "helmCharts: [{name: redis, repo: 'https://example.com'}]\n")
     stand_in(tmp_path, monkeypatch, f"touch {tmp_path}/was-run")
-    (told,) = read_manifests([str(tmp_path / "prod")], Options()).skipped
-    assert "it inflates a Helm chart" in told.reason
+    (left_out,) = read_manifests([str(tmp_path / "prod")], Options()).skipped
+    assert "it inflates a Helm chart" in left_out.reason
     assert not (tmp_path / "was-run").exists()
 
 
@@ -325,11 +325,11 @@ def test_a_plugin_is_not_run(tmp_path: Path) -> None:
     (tmp_path / "maker").chmod(0o755)
     manifests = read_manifests([str(tmp_path / "prod")], Options())
     assert not (tmp_path / "was-run").exists()
-    told = [
+    skips = [
         entry.reason if isinstance(entry, Skipped) else entry.message
         for entry in (*manifests.skipped, *manifests.errors)
     ]
-    assert any("plugin" in words for words in told)
+    assert any("plugin" in words for words in skips)
 
 
 @has_kubectl
@@ -370,8 +370,8 @@ def test_in_a_tree_an_overlay_without_its_base_is_told_as_skipped(
     stand_in(tmp_path, monkeypatch, 'cat "$2/../base/web.yaml"')
     manifests = read_manifests([str(tmp_path)], Options())
     assert not manifests.errors
-    (told,) = manifests.skipped
-    assert "not rendered because it lists ../{{ ring }}, and there is no such file or folder" in told.reason
+    (left_out,) = manifests.skipped
+    assert "not rendered because it lists ../{{ ring }}, and there is no such file or folder" in left_out.reason
     assert read_manifests([str(tmp_path / "templates" / "cluster")], Options()).errors
 
 

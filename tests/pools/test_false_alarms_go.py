@@ -124,14 +124,14 @@ objects:
     assert rack["topology-key-missing-on-nodes"].severity.word == "error"
 
 
-@pytest.mark.parametrize("told", ["", ", ephemeral-storage: 20Gi"], ids=["sketch", "as a snapshot has it"])
+@pytest.mark.parametrize("disk", ["", ", ephemeral-storage: 20Gi"], ids=["sketch", "as a snapshot has it"])
 def test_disks_that_no_shape_tells_are_in_nobodys_way(
-    findings_of: Findings, plan_of: Callable[[str, str], Plan], deployment: Writer, told: str
+    findings_of: Findings, plan_of: Callable[[str, str], Plan], deployment: Writer, disk: str
 ) -> None:
     manifests = deployment(replicas=4).replace('cpu: "1"', 'cpu: "1", ephemeral-storage: 2Gi')
     cluster = (
         "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
-        f"nodes: [{{name: now, zones: [a], allocatable: {{cpu: 1, memory: 4Gi{told}}}}}]\n"
+        f"nodes: [{{name: now, zones: [a], allocatable: {{cpu: 1, memory: 4Gi{disk}}}}}]\n"
         "pools: [{name: p, zones: [a], min: 1, labels: {pool: p}, shapes: [m6i.large]}]\n"
     )
     assert not findings_of(manifests, cluster)

@@ -190,7 +190,7 @@ def test_fixed_leaves_the_pools_out_and_elastic_distrusts_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         ("pools: [{name: p, zone: [a]}]", "pools[0].zone: unknown field: did you mean zones?"),
         ("pools: [{zones: [a]}]", "pools[0]: name is missing"),
@@ -209,15 +209,15 @@ def test_fixed_leaves_the_pools_out_and_elastic_distrusts_them() -> None:
         ("pool: []", "pool: unknown field: did you mean pools?"),
     ],
 )
-def test_a_mistake_in_a_pool_has_its_place_and_a_guess(written: str, told: str) -> None:
+def test_a_mistake_in_a_pool_has_its_place_and_a_guess(written: str, expected: str) -> None:
     with pytest.raises(ClusterError) as caught:
         read(f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n{written}\n")
-    assert told in caught.value.message
+    assert expected in caught.value.message
     assert caught.value.line == 3
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         ("groups: [{name: g}]", "max"),
         ("groups: [{name: g, max: 2, min: 3}]", "groups[0].min: expected 0 to 2, the most nodes it may have, found 3"),
@@ -225,10 +225,10 @@ def test_a_mistake_in_a_pool_has_its_place_and_a_guess(written: str, told: str) 
         ("group: []", "did you mean groups?"),
     ],
 )
-def test_a_mistake_in_a_node_group_has_its_place(written: str, told: str) -> None:
+def test_a_mistake_in_a_node_group_has_its_place(written: str, expected: str) -> None:
     with pytest.raises(ClusterError, match="3:") as caught:
         read(f"apiVersion: kubesched-lint/v1\nkind: NodeGroups\n{written}\n")
-    assert told in caught.value.message
+    assert expected in caught.value.message
 
 
 def test_a_wrong_operator_of_karpenter_is_one_located_error() -> None:

@@ -36,8 +36,8 @@ def outlook(manifests: str, cluster: str, *events: str) -> SimulationReport:
     return simulate(found, known, Options(), events)
 
 
-def verdicts(told: SimulationReport) -> dict[str, str]:
-    (row,) = told.rows
+def verdicts(report: SimulationReport) -> dict[str, str]:
+    (row,) = report.rows
     return {cell.event: cell.verdict for cell in row.cells}
 
 
@@ -51,17 +51,17 @@ def test_without_pools_the_second_pod_waits_and_with_them_it_does_not(deployment
 
 @pytest.mark.parametrize(("limit", "verdict"), [(5, "fine"), (1, "bad")])
 def test_a_lost_node_is_made_again_within_the_limits(deployment: Writer, limit: int, verdict: str) -> None:
-    told = outlook(deployment(replicas=2), NODES + POOL % limit, "deploy", "node-loss")
-    assert verdicts(told) == {"deploy": "fine", "node-loss": verdict}
-    assert not told.is_bad  # on nodes that come and go nothing is proven
+    report = outlook(deployment(replicas=2), NODES + POOL % limit, "deploy", "node-loss")
+    assert verdicts(report) == {"deploy": "fine", "node-loss": verdict}
+    assert not report.is_bad  # on nodes that come and go nothing is proven
 
 
 def test_a_picture_without_the_nodes_that_come_meanwhile_says_so(deployment: Writer) -> None:
     known = cluster_from([("cluster.yaml", dedent(NODES + POOL % 5).encode())], "cluster.yaml")
     found = manifest_set(documents("set.yaml", deployment(replicas=2).encode(), is_read), "default")
-    told = simulate(found, known, Options(), ("deploy", "node-loss"), pictured="node-loss")
-    assert verdicts(told) == {"deploy": "fine", "node-loss": "fine"}
-    assert "pods that wait after node-loss in the picture fit on nodes that pools add" in str(told.notes)
+    report = simulate(found, known, Options(), ("deploy", "node-loss"), pictured="node-loss")
+    assert verdicts(report) == {"deploy": "fine", "node-loss": "fine"}
+    assert "pods that wait after node-loss in the picture fit on nodes that pools add" in str(report.notes)
     assert "meanwhile" not in str(simulate(found, known, Options(), ("deploy",), pictured="deploy").notes)
 
 
@@ -73,8 +73,8 @@ def test_what_is_fine_on_the_planned_nodes_assumes_nothing_of_pools(deployment: 
 def test_what_nobody_follows_on_the_nodes_that_may_come_is_not_called_bad() -> None:
     bad = Cell("zone-loss", BAD, 2, Range(0, 0, "closed-form"), proven=True, why="no node that it may use")
     unknown = Cell("zone-loss", UNKNOWN, 2, Range(0, 2, "bound"), missing=("a proof",))
-    told = _helped(bad, unknown)
-    assert (told.verdict, told.bound, told.proven) == (UNKNOWN, Range(0, 2, "bound"), False)
+    report = _helped(bad, unknown)
+    assert (report.verdict, report.bound, report.proven) == (UNKNOWN, Range(0, 2, "bound"), False)
     assert _helped(bad, bad).verdict == BAD
 
 

@@ -145,8 +145,8 @@ def sketched(labels: str = "") -> Cluster:
 def test_the_zones_of_a_sketch_are_those_of_drivers() -> None:
     assert not loud(report(sketched(), CLASS.replace("ZONE", "eu-west-1a") + DB))
     assert loud(report(sketched(), CLASS.replace("ZONE", "eu-west-1c") + DB)) == ["allowed-topologies-conflict"]
-    told = sketched(", labels: {topology.ebs.csi.aws.com/zone: other}")
-    assert loud(report(told, CLASS.replace("ZONE", "eu-west-1a") + DB)) == ["allowed-topologies-conflict"]
+    cluster = sketched(", labels: {topology.ebs.csi.aws.com/zone: other}")
+    assert loud(report(cluster, CLASS.replace("ZONE", "eu-west-1a") + DB)) == ["allowed-topologies-conflict"]
 
 
 def test_real_nodes_have_the_keys_that_they_have() -> None:

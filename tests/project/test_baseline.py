@@ -160,7 +160,7 @@ def test_a_severity_nobody_knows_and_a_rule_that_is_gone() -> None:
     assert entries_in(with_(rule="a-rule-of-one-s-own"), "b.json", BOOK)[0].rule == "a-rule-of-one-s-own"
 
 
-def told(before: Report, after: Report) -> list[tuple[str, str, str]]:
+def changes_between(before: Report, after: Report) -> list[tuple[str, str, str]]:
     found = changes(entries_of(before), entries_of(after))
     return [(change.sign, change.entry.rule, change.why) for change in found]
 
@@ -169,22 +169,22 @@ def test_changes_say_why_an_entry_is_new() -> None:
     api = ObjectRef("Deployment", "shop", "api")
     before = Report((finding(), finding("drain-stuck", object=api)))
     after = Report((*before.findings, finding(), finding("drain-stuck"), finding("pvc-missing", object=api)))
-    assert told(before, after) == [
+    assert changes_between(before, after) == [
         ("+", "pvc-missing", "the rule had no entry"),
         ("+", "drain-stuck", ""),
         ("+", "spread-rollout-skew", ""),
     ]
-    assert told(Report(()), before)[0] == ("+", "drain-stuck", "the object had no entry")
-    assert told(before, Report(before.findings[1:])) == [("-", "spread-rollout-skew", "no longer found")]
-    assert told(before, before) == []
+    assert changes_between(Report(()), before)[0] == ("+", "drain-stuck", "the object had no entry")
+    assert changes_between(before, Report(before.findings[1:])) == [("-", "spread-rollout-skew", "no longer found")]
+    assert changes_between(before, before) == []
 
 
 def test_another_severity_is_one_change() -> None:
     mild, bad = finding(), finding(severity=Severity.ERROR)
-    assert told(Report((mild,)), Report((bad,))) == [("~", mild.rule, "more severe")]
-    assert told(Report((bad,)), Report((mild,))) == [("~", mild.rule, "less severe")]
-    assert told(Report((bad, mild)), Report((mild, mild))) == [("~", mild.rule, "less severe")]
-    assert told(Report((bad,)), Report((mild, mild))) == [
+    assert changes_between(Report((mild,)), Report((bad,))) == [("~", mild.rule, "more severe")]
+    assert changes_between(Report((bad,)), Report((mild,))) == [("~", mild.rule, "less severe")]
+    assert changes_between(Report((bad, mild)), Report((mild, mild))) == [("~", mild.rule, "less severe")]
+    assert changes_between(Report((bad,)), Report((mild, mild))) == [
         ("+", mild.rule, ""),
         ("~", mild.rule, "less severe"),
     ]

@@ -78,14 +78,14 @@ def test_a_changed_document_brings_its_findings_and_no_other(shop: Path) -> None
 
 def test_staged_and_new_files_are_changes(shop: Path) -> None:
     (shop / "copy.yaml").write_text((shop / "cache.yaml").read_text().replace("cache", "copy"))
-    told = findings(lint(shop, ".", "--changed", "--format", "json"))
-    assert told
-    assert {Path(path).name for _, path in told} == {"copy.yaml"}
+    changed_files = findings(lint(shop, ".", "--changed", "--format", "json"))
+    assert changed_files
+    assert {Path(path).name for _, path in changed_files} == {"copy.yaml"}
     git(shop, "add", "copy.yaml")
-    assert findings(lint(shop, ".", "--changed", "--format", "json")) == told
+    assert findings(lint(shop, ".", "--changed", "--format", "json")) == changed_files
     git(shop, "commit", "-q", "-m", "copy")
     assert findings(lint(shop, ".", "--changed", "--format", "json")) == []
-    assert findings(lint(shop, ".", "--changed=HEAD~1", "--format", "json")) == told
+    assert findings(lint(shop, ".", "--changed=HEAD~1", "--format", "json")) == changed_files
 
 
 def test_a_base_is_where_the_branch_left_it(shop: Path) -> None:
@@ -98,14 +98,14 @@ def test_a_base_is_where_the_branch_left_it(shop: Path) -> None:
     git(shop, "commit", "-q", "-am", "main goes on")
     git(shop, "checkout", "-q", "work")
     for args in (["--changed", "main"], ["--changed=main"]):
-        told = findings(lint(shop, ".", *args, "--format", "json"))
-        assert {Path(path).name for _, path in told} == {"new.yaml"}
+        changed_files = findings(lint(shop, ".", *args, "--format", "json"))
+        assert {Path(path).name for _, path in changed_files} == {"new.yaml"}
 
 
 def finding(place: Location, *related: Location, kind: str = "Deployment") -> Finding:
     ref = ObjectRef(kind, "default", "x")
-    told = tuple(Related(location, "") for location in related)
-    return Finding("r", Severity.WARNING, "m", "", pattern(), ref, place, told)
+    places = tuple(Related(location, "") for location in related)
+    return Finding("r", Severity.WARNING, "m", "", pattern(), ref, place, places)
 
 
 def at(path: str, first: int, last: int) -> Location:
@@ -122,15 +122,15 @@ def test_a_finding_counts_by_its_place_by_related_ones_and_by_its_object(tmp_pat
     own = finding(at(elsewhere, 1, 1))
     report = Report((*others, own, finding(at(elsewhere, 1, 1), kind="Job")))
 
-    def told(*changed: tuple[str, int, int]) -> tuple[Finding, ...]:
+    def findings_of(*changed: tuple[str, int, int]) -> tuple[Finding, ...]:
         lines = {path: ((first, last),) for path, first, last in changed}
         return only_changed(Changes("main", lines, (str(tmp_path),)), report, manifests, "default").findings
 
-    assert told((a, 6, 7)) == told((a, 1, 4)) == others
-    assert told((a, 1, 3), (a, 7, 9)) == ()
-    assert told((b, 22, 22)) == told((b, 20, 20)) == (own,)
-    assert told((b, 19, 19)) == told((b, 23, 30)) == ()
-    assert told((elsewhere, 1, 1)) == report.findings[1:]
+    assert findings_of((a, 6, 7)) == findings_of((a, 1, 4)) == others
+    assert findings_of((a, 1, 3), (a, 7, 9)) == ()
+    assert findings_of((b, 22, 22)) == findings_of((b, 20, 20)) == (own,)
+    assert findings_of((b, 19, 19)) == findings_of((b, 23, 30)) == ()
+    assert findings_of((elsewhere, 1, 1)) == report.findings[1:]
 
 
 def test_outside_of_git_it_says_so(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     (tmp_path / "policies").mkdir()
     config = read(tmp_path, EVERYTHING)
     assert {key.name for key in KEYS} == set(config.values), "this test leaves out a key"
-    told = {name: given.value for name, given in config.values.items()}
-    assert told == {
+    listed = {name: given.value for name, given in config.values.items()}
+    assert listed == {
         "cluster": "clusters/prod.yaml",
         "namespace": "shop",
         "profile": "strict",
@@ -85,7 +85,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "kubernetes-version": "1.34",
         "elastic": True,
         "node-groups": "complete",
-        "declared-groups": told["declared-groups"],
+        "declared-groups": listed["declared-groups"],
         "render": False,
         "partial": True,
         "fail-on": "warning",
@@ -270,9 +270,9 @@ def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tu
 def test_every_value_that_tomllib_reads_stands_where_we_say(written: str) -> None:
     found = places(written)
     lines = written.split("\n")
-    told = dict(leaves(tomllib.loads(written)))
-    assert set(found) == set(told)
-    for path, value in told.items():
+    listed = dict(leaves(tomllib.loads(written)))
+    assert set(found) == set(listed)
+    for path, value in listed.items():
         spot = found[path]
         rest = "\n".join([lines[spot.value_line - 1][spot.value_column - 1 :], *lines[spot.value_line :]])
         if isinstance(value, dict | list):

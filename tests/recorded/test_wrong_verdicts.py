@@ -62,8 +62,8 @@ class Row:
         files = [path] if path.is_file() else sorted(path.rglob("*.yaml"))
         texts = [(str(f.relative_to(FOLDER)), f.read_bytes()) for f in files] or [(self.manifests, self.text)]
         entries = [entry for name, text in texts for entry in documents(name, text, is_read)]
-        told = (FOLDER / self.cluster).read_bytes()
-        return manifest_set(entries, "default"), cluster_from([(self.cluster, told)], self.cluster)
+        data = (FOLDER / self.cluster).read_bytes()
+        return manifest_set(entries, "default"), cluster_from([(self.cluster, data)], self.cluster)
 
     @cached_property
     def report(self) -> Report:

@@ -171,9 +171,9 @@ def test_where_not_all_workloads_are_told_those_with_findings_are(
     panorama = run.panorama()
     assert panorama is not None
     assert panorama.outlook is not None
-    told = {panorama.outlook.workloads[row.number].name for row in panorama.outlook.rows}
-    assert len(told) == 10
-    assert "web" in told, "its findings bring it in"
+    drawn = {panorama.outlook.workloads[row.number].name for row in panorama.outlook.rows}
+    assert len(drawn) == 10
+    assert "web" in drawn, "its findings bring it in"
     assert any("10 of 12 workloads" in note for note in panorama.notes)
 
 

@@ -88,10 +88,10 @@ def test_json_says_all_that_the_finding_holds(reports: dict[str, Report], contex
 
 def test_json_tells_waived_from_known(reports: dict[str, Report], context: Context) -> None:
     document = parsed(as_json.render, reports["waived"], context)
-    told = {finding["rule"]: finding["suppressed"] for finding in document["findings"]}
-    assert told["anti-affinity-exceeds-domains"]["reason"] == "moved to another cluster next week"
-    assert told["anti-affinity-exceeds-domains"]["location"]["line"] == 15
-    assert told["daemonset-creation-order"] == {"reason": "", "known": True}
+    suppressions = {finding["rule"]: finding["suppressed"] for finding in document["findings"]}
+    assert suppressions["anti-affinity-exceeds-domains"]["reason"] == "moved to another cluster next week"
+    assert suppressions["anti-affinity-exceeds-domains"]["location"]["line"] == 15
+    assert suppressions["daemonset-creation-order"] == {"reason": "", "known": True}
     assert document["summary"]["suppressed"] == 1
     assert document["summary"]["known"] == 1
     assert document["summary"]["findings"] == {"error": 0, "warning": 1, "note": 0}
@@ -128,11 +128,11 @@ def test_sarif_places_relates_fixes_and_identifies(reports: dict[str, Report], c
 
 def test_sarif_says_who_suppressed_what(reports: dict[str, Report], context: Context) -> None:
     results = parsed(as_sarif.render, reports["waived"], context)["runs"][0]["results"]
-    told = {result["ruleId"]: result["suppressions"] for result in results}
-    assert told["anti-affinity-exceeds-domains"][0]["kind"] == "inSource"
-    assert told["anti-affinity-exceeds-domains"][0]["justification"] == "moved to another cluster next week"
-    assert told["daemonset-creation-order"] == [{"kind": "external", "status": "accepted"}]
-    assert told["topology-key-missing-on-nodes"] == []
+    suppressions = {result["ruleId"]: result["suppressions"] for result in results}
+    assert suppressions["anti-affinity-exceeds-domains"][0]["kind"] == "inSource"
+    assert suppressions["anti-affinity-exceeds-domains"][0]["justification"] == "moved to another cluster next week"
+    assert suppressions["daemonset-creation-order"] == [{"kind": "external", "status": "accepted"}]
+    assert suppressions["topology-key-missing-on-nodes"] == []
 
 
 def test_sarif_of_unreadable_input_is_an_unsuccessful_run(reports: dict[str, Report], context: Context) -> None:

@@ -296,9 +296,9 @@ def test_the_result_says_what_fixed_nodes_would_make_of_it(reports: dict[str, Re
     assert "; 2 would be errors" in result(lowered, lowered)
     assert "; 1 would be an error" in result(lowered, other)
     complete = replace(other, if_complete=Severity.ERROR)
-    told = "1 would be an error if the node groups were complete (--node-groups complete)"
-    assert result(complete) == f"1 warning; {told}"
+    hint = "1 would be an error if the node groups were complete (--node-groups complete)"
+    assert result(complete) == f"1 warning; {hint}"
     more = "; 1 more would be an error if no autoscaler made nodes (--fixed)"
-    assert result(lowered, complete) == f"2 warnings; {told}{more}"
+    assert result(lowered, complete) == f"2 warnings; {hint}{more}"
     assert "--fixed" not in result(other)
     assert "--fixed" not in result(other, replace(lowered, suppressed=Suppression("we know")))

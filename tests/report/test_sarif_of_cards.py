@@ -74,9 +74,9 @@ def test_the_most_severe_open_results_stay_and_the_run_counts_the_others(monkeyp
     run = log_of(Report(given))["runs"][0]
     assert sorted(r["message"]["text"] for r in run["results"]) == ["error", "note 0", "warning"]
     assert {r["baselineState"] for r in run["results"]} == {"new"}
-    (told,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert told["level"] == "warning"
-    assert told["message"]["text"].startswith("4 results are left off: ")
+    (notification,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert notification["level"] == "warning"
+    assert notification["message"]["text"].startswith("4 results are left off: ")
     assert run["invocations"][0]["executionSuccessful"] is True
 
 
@@ -92,8 +92,8 @@ def test_a_log_that_is_too_large_after_gzip_loses_results_until_it_fits(monkeypa
     noisy = tuple(replace(ONE, message=" ".join(str(hash((n, k))) for k in range(30))) for n in range(40))
     run = log_of(Report(noisy))["runs"][0]
     assert 0 < len(run["results"]) < 20
-    (told,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert told["message"]["text"].startswith(f"{40 - len(run['results'])} results are left off")
+    (notification,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert notification["message"]["text"].startswith(f"{40 - len(run['results'])} results are left off")
 
 
 def test_a_result_has_at_most_the_related_places_that_code_scanning_keeps() -> None:

@@ -16,7 +16,7 @@ def _object(kind: str, name: str, **selector: str) -> dict[str, object]:
     }
 
 
-def _told(*objects: dict[str, object]) -> list[tuple[str, str, int]]:
+def _messages(*objects: dict[str, object]) -> list[tuple[str, str, int]]:
     report = lint(objects=objects)
     found = [f for f in report.findings if f.rule == "daemonset-creation-order"]
     return [(f.message, f.evidence.text, len(f.related)) for f in found]
@@ -24,7 +24,7 @@ def _told(*objects: dict[str, object]) -> list[tuple[str, str, int]]:
 
 def test_several_daemonsets_are_one_finding_that_names_them():
     late = [_object("DaemonSet", f"agent-{n}", group="pair") for n in range(5)]
-    ((message, evidence, shown),) = _told(_object("Deployment", "web", group="pair"), *late)
+    ((message, evidence, shown),) = _messages(_object("Deployment", "web", group="pair"), *late)
     for n in range(5):
         assert f"DaemonSet shop/agent-{n}" in message
     assert "all go to the nodes with group=pair" in message
@@ -34,7 +34,7 @@ def test_several_daemonsets_are_one_finding_that_names_them():
 
 
 def test_one_is_told_as_one():
-    ((message, evidence, shown),) = _told(
+    ((message, evidence, shown),) = _messages(
         _object("DaemonSet", "early", group="pair"),
         _object("Deployment", "web", group="pair"),
         _object("DaemonSet", "late", group="pair"),
@@ -47,10 +47,10 @@ def test_one_is_told_as_one():
 
 
 def test_groups_of_which_one_lies_in_the_other_are_told_apart():
-    told = _told(
+    warnings = _messages(
         _object("Deployment", "web", group="pair", disk="ssd"),
         _object("DaemonSet", "wide", group="pair"),
         _object("DaemonSet", "narrow", group="pair", disk="ssd"),
     )
-    assert len(told) == 2
-    assert {"shop/wide" in message for message, _, _ in told} == {True, False}
+    assert len(warnings) == 2
+    assert {"shop/wide" in message for message, _, _ in warnings} == {True, False}

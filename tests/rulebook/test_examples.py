@@ -194,10 +194,10 @@ def test_a_message_must_hold_the_text_of_the_mark(complaints: Callable[..., list
 
 def test_another_rule_must_be_marked(complaints: Callable[..., list[str]]) -> None:
     surprise = finding("third-rule", 1, "hello")
-    (told,) = complaints(*AS_MARKED, surprise)
-    assert told.startswith("31: third-rule speaks here as well: hello")
-    (told,) = complaints(AS_MARKED[0])
-    assert told.startswith("34: no finding of other-rule here whose message holds `of all`")
+    (failure,) = complaints(*AS_MARKED, surprise)
+    assert failure.startswith("31: third-rule speaks here as well: hello")
+    (failure,) = complaints(AS_MARKED[0])
+    assert failure.startswith("34: no finding of other-rule here whose message holds `of all`")
 
 
 def test_a_finding_in_the_cluster_is_a_surprise_at_its_line_there(complaints: Callable[..., list[str]]) -> None:
@@ -243,8 +243,8 @@ def test_a_finding_that_cannot_be_worded_is_a_failure(card_text: CardText) -> No
         fill("{reserve}", {"replicas": 3})
         raise AssertionError("the line above raises")
 
-    (told,) = failures(examples(one)[0], Rulebook({"some-rule": to_rule(one)}), lint)
-    assert told.message == "a finding cannot be worded: the check gives no value for {reserve}; it gives replicas"
+    (failure,) = failures(examples(one)[0], Rulebook({"some-rule": to_rule(one)}), lint)
+    assert failure.message == "a finding cannot be worded: the check gives no value for {reserve}; it gives replicas"
 
 
 def test_an_example_runs_under_its_own_rule_and_all_of_the_profile(card_text: CardText) -> None:

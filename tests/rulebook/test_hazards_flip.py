@@ -232,8 +232,8 @@ FLIPPED = [example for example in FINDING if example.slug not in NOT_FLIPPED and
 @pytest.mark.parametrize("example", FLIPPED, ids=str)
 def test_without_its_cause_the_rule_is_silent_and_no_other_begins_to_speak(example: Example) -> None:
     surprises = [f for f in newly_speaking(example) if (example.slug, f.rule) not in AROUSED]
-    told = "\n".join(f"{finding.rule}: {finding.message}" for finding in surprises)
-    assert not surprises, f"{told}\nof\n{silenced(example).manifest}"
+    listing = "\n".join(f"{finding.rule}: {finding.message}" for finding in surprises)
+    assert not surprises, f"{listing}\nof\n{silenced(example).manifest}"
 
 
 def test_the_tables_of_what_is_not_flipped_are_exact() -> None:

@@ -166,7 +166,7 @@ def _must_fit(struct: str, shown: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("each", "text", "told"),
+    ("each", "text", "fits"),
     [
         ("workload", "workload.max_replicas == 9 && workload.autoscaled", True),
         ("workload", 'workload.budgets[0].min_available == "50%" && workload.budgets[0].max_unavailable == ""', True),
@@ -191,10 +191,10 @@ def _must_fit(struct: str, shown: dict[str, Any]) -> None:
         ("node", 'node.taints.exists(t, t.key == "gpu")', False),
     ],
 )
-def test_facts_tell_what_the_objects_say(each: str, text: str, told: bool, world: World) -> None:
+def test_facts_tell_what_the_objects_say(each: str, text: str, fits: bool, world: World) -> None:
     check = ExpressionRule(Texts(each, text))()
     hazards = list(check(world) if EACH[each].by_set else check(world.member(world.manifests.workloads[0])))
-    assert (not hazards) is told
+    assert (not hazards) is fits
 
 
 def test_a_key_that_is_not_there_says_what_to_do(world: World) -> None:

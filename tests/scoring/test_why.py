@@ -261,18 +261,18 @@ def test_names_cannot_drive_the_terminal():
 
 def test_json_tells_everything():
     found = explain(pod(), state_of([node("a"), node("b"), node("c", unschedulable=True)]), subject="Pod shop/web")
-    told = json.loads(as_json(found))
-    assert told["fits"] == ["a", "b"]
-    assert told["mayWin"] == ["a", "b"]
-    assert told["message"] is None
-    assert told["nodes"][2] == {
+    document = json.loads(as_json(found))
+    assert document["fits"] == ["a", "b"]
+    assert document["mayWin"] == ["a", "b"]
+    assert document["message"] is None
+    assert document["nodes"][2] == {
         "node": "c",
         "fits": False,
         "obstacles": [
             {"plugin": "NodeUnschedulable", "reason": "node(s) were unschedulable", "evictionMightHelp": False}
         ],
     }
-    assert told["nodes"][0]["total"] == sum(told["nodes"][0]["scores"].values())
+    assert document["nodes"][0]["total"] == sum(document["nodes"][0]["scores"].values())
 
 
 # --- names ----------------------------------------------------------------------------------------------------------

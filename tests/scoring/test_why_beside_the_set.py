@@ -18,7 +18,7 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.world.world import World
-from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
 
 
 def inventory(*objects: Value) -> Inventory:
@@ -43,7 +43,7 @@ def test_what_the_set_takes_first_is_gone() -> None:
         "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
     )
     assert any("2 pods of the other manifests were placed first, in kubectl order" in note for note in found.notes)
-    assert cell(told(SMALL, FILLER, WEB), "web", "deploy").verdict != FINE
+    assert cell(report_of(SMALL, FILLER, WEB), "web", "deploy").verdict != FINE
 
 
 def test_alone_leaves_the_set_out_and_says_so() -> None:
@@ -142,7 +142,7 @@ def test_why_and_a_trial_agree(seed: int) -> None:
 @pytest.mark.parametrize("name", ["filler", "web", "db", "cache"])
 def test_why_and_simulate_agree_where_simulate_is_sure(name: str) -> None:
     objects = [FILLER, WEB, workload("StatefulSet", "db", 3, apart("db")), workload("Deployment", "cache", 2)]
-    found = cell(told(SMALL, *objects), name, "deploy")
+    found = cell(report_of(SMALL, *objects), name, "deploy")
     fits = bool(why(SMALL, name, *objects, replica=found.wanted).fitting)
     assert found.verdict not in (FINE, BAD) or fits == (found.verdict == FINE)
     assert {"db": BAD, "cache": FINE}.get(name, found.verdict) == found.verdict

@@ -118,28 +118,28 @@ def why(tmp_path: Path):
     return run
 
 
-def told(result):
+def answer_of(result):
     return json.loads(result.stdout)
 
 
 def test_a_workload_that_fits_exits_with_0(why):
     result = why("shop/web", "-f", "json")
     assert result.exit_code == 0
-    assert told(result)["fits"] == ["node-a", "node-b", "node-c"]
+    assert answer_of(result)["fits"] == ["node-a", "node-b", "node-c"]
 
 
 def test_later_replicas_come_after_the_earlier_ones(why):
     result = why("shop/web", "--replica", "3", "-f", "json")
-    assert len(told(result)["fits"]) == 1
+    assert len(answer_of(result)["fits"]) == 1
     fourth = why("shop/web", "--replica", "4")
     assert fourth.exit_code == 1
     assert "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules." in fourth.stdout
     fifth = why("shop/web", "--replica", "5", "-f", "json")
-    assert "replica 4 already finds no node, so this explains replica 4" in told(fifth)["notes"]
+    assert "replica 4 already finds no node, so this explains replica 4" in answer_of(fifth)["notes"]
 
 
 def test_each_replica_of_a_statefulset_has_its_own_claim(why):
-    first, second = (told(why("db", "--replica", n, "-f", "json")) for n in ("1", "2"))
+    first, second = (answer_of(why("db", "--replica", n, "-f", "json")) for n in ("1", "2"))
     assert len(first["fits"]) == 3
     assert second["fits"] == ["node-b"]
     reason = "node(s) didn't match PersistentVolume's node affinity"
@@ -147,7 +147,7 @@ def test_each_replica_of_a_statefulset_has_its_own_claim(why):
 
 
 def test_a_daemonsets_pods_are_not_scored(why):
-    answer = told(why("agent", "-f", "json"))
+    answer = answer_of(why("agent", "-f", "json"))
     assert len(answer["fits"]) == 3
     assert not any("scores" in node for node in answer["nodes"])
 
@@ -155,8 +155,8 @@ def test_a_daemonsets_pods_are_not_scored(why):
 def test_a_pod_of_the_snapshot_may_be_asked_about_without_manifests(why):
     waiting = why("waits", "-f", "json", paths=False)
     assert waiting.exit_code == 1
-    assert told(waiting)["nodes"][0]["obstacles"][0]["detail"] == "asks for disk=ssd, the node has no such label"
-    running = told(why("pod/shop/runs", "-f", "json", paths=False))
+    assert answer_of(waiting)["nodes"][0]["obstacles"][0]["detail"] == "asks for disk=ssd, the node has no such label"
+    running = answer_of(why("pod/shop/runs", "-f", "json", paths=False))
     assert running["notes"] == ["it runs on node-a now; this explains where a new copy would go"]
     # It does not stand in its own way: 3 CPU of 4 fit where it runs.
     assert "node-a" in running["fits"]

@@ -59,13 +59,13 @@ def test_the_same_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_exit_codes_streams_and_files_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(tree(tmp_path / "a"), tree(tmp_path / "b", 1, "oh", '{"a": 2}')) == 1
-    told = capsys.readouterr().out
-    assert "== first: exit code  (and in 1 more)\n@@ -1 +1 @@\n-0\n+1\n" in told
-    assert "== first: file json\n" in told
-    assert '-{"a": 1}' not in told, "JSON is laid out before it is compared"
-    assert '- "a": 1\n+ "a": 2\n' in told
-    assert "== first: stderr  (and in 1 more)\n" in told
-    assert told.endswith("2 of 2 commands differ (lint 1, rules 1)\n")
+    output = capsys.readouterr().out
+    assert "== first: exit code  (and in 1 more)\n@@ -1 +1 @@\n-0\n+1\n" in output
+    assert "== first: file json\n" in output
+    assert '-{"a": 1}' not in output, "JSON is laid out before it is compared"
+    assert '- "a": 1\n+ "a": 2\n' in output
+    assert "== first: stderr  (and in 1 more)\n" in output
+    assert output.endswith("2 of 2 commands differ (lint 1, rules 1)\n")
 
 
 def test_only_some_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ def quota(**spec):
     return thing("v1", "ResourceQuota", spec=spec)
 
 
-def told(value):
+def errors_of(value):
     return [str(cause) for cause in validate(value).causes]
 
 
@@ -222,7 +222,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("value", "message"), REFUSED, ids=[text.partition(": ")[0] for _, text in REFUSED])
 def test_an_object_is_refused_with(value, message):
-    assert message in told(value)
+    assert message in errors_of(value)
 
 
 @pytest.mark.parametrize(
@@ -257,13 +257,13 @@ def test_an_object_is_refused_with(value, message):
     ],
 )
 def test_a_sound_object_is_accepted(value):
-    assert told(value) == []
+    assert errors_of(value) == []
 
 
 def test_both_versions_of_autoscalers_are_known():
     spec = {"maxReplicas": 2, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}
     first = thing("autoscaling/v1", "HorizontalPodAutoscaler", spec=spec | {"targetCPUUtilizationPercentage": 80})
-    assert told(first) == []
+    assert errors_of(first) == []
     second = first | {"apiVersion": "autoscaling/v2"}
     assert validate(second).causes[0].field == "spec.targetCPUUtilizationPercentage"
 

@@ -23,7 +23,7 @@ def deployment(meta=None, **spec):
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}
 
 
-def told(value):
+def errors_of(value):
     return [str(cause) for cause in validate(value).causes]
 
 
@@ -170,7 +170,7 @@ def told(value):
     ],
 )
 def test_a_pod_is_refused_with(value, message):
-    assert message in told(value)
+    assert message in errors_of(value)
 
 
 @pytest.mark.parametrize(
@@ -196,24 +196,24 @@ def test_a_pod_is_refused_with(value, message):
     ],
 )
 def test_a_sound_pod_is_accepted(value):
-    assert told(value) == []
+    assert errors_of(value) == []
 
 
 def test_a_pods_limit_stands_for_its_missing_request_but_a_templates_does_not():
     # SetDefaults_Pod (pkg/apis/core/v1/defaults.go): a request over the limit cannot come from defaulting.
     resources = {"requests": {"example.com/gpu": "1"}}
     wanted = "resources.limits: Required value: Limit must be set for non overcommitable resources"
-    assert any(wanted in text for text in told(with_container(resources=resources)))
+    assert any(wanted in text for text in errors_of(with_container(resources=resources)))
     alone = {"limits": {"hugepages-2Mi": "4Mi", "cpu": "1"}}
-    assert told(with_container(resources=alone)) == []
+    assert errors_of(with_container(resources=alone)) == []
 
 
 def test_a_host_network_template_keeps_its_host_ports_unset():
     ports = [{"containerPort": 80}]
     container = {"name": "c", "image": "i", "ports": ports}
-    assert told(deployment(hostNetwork=True, containers=[container])) == []
+    assert errors_of(deployment(hostNetwork=True, containers=[container])) == []
     container = container | {"ports": [{"containerPort": 80, "hostPort": 81}]}
-    refused = told(deployment(hostNetwork=True, containers=[container]))
+    refused = errors_of(deployment(hostNetwork=True, containers=[container]))
     assert refused == [
         "spec.template.spec.containers[0].ports[0].hostPort: Invalid value: 81: "
         "must match `containerPort` when `hostNetwork` is true"
@@ -231,7 +231,7 @@ def test_only_in_pods_are_match_label_keys_merged_into_the_selector():
     (cause,) = validate(pod({"labels": {"app": "a"}}, affinity=affinity)).causes
     assert str(cause) == f'{place}: Invalid value: "app": exists in both matchLabelKeys and labelSelector'
     assert cause.path[-2:] == ("matchLabelKeys", 0)
-    assert told(deployment(affinity=affinity)) == []
+    assert errors_of(deployment(affinity=affinity)) == []
 
 
 def test_template_labels_are_named_without_metadata_and_placed_with_it():
@@ -250,7 +250,7 @@ def test_a_mount_option_is_named_without_its_index_and_placed_with_it():
 
 def test_requests_and_limits_are_compared_exactly():
     resources = {"requests": {"memory": "1Gi"}, "limits": {"memory": "1G"}}
-    assert told(with_container(resources=resources)) == [
+    assert errors_of(with_container(resources=resources)) == [
         'spec.containers[0].resources.requests: Invalid value: "1Gi": must be less than or equal to memory limit of 1G'
     ]
 
@@ -258,7 +258,7 @@ def test_requests_and_limits_are_compared_exactly():
 def test_pod_resources_must_cover_those_of_the_containers():
     value = with_container(resources={"requests": {"cpu": "3"}})
     value["spec"]["resources"] = {"requests": {"cpu": "2"}}
-    assert told(value) == [
+    assert errors_of(value) == [
         'spec.resources.requests[cpu]: Invalid value: "2": '
         "must be greater than or equal to aggregate container requests of 3"
     ]
@@ -283,6 +283,6 @@ def test_admission_refuses_unknown_classes_first_and_overhead_last():
 def test_a_generated_name_is_made_before_it_is_judged():
     value = pod({"generateName": "web-"})
     del value["metadata"]["name"]
-    assert told(value) == []
+    assert errors_of(value) == []
     value["metadata"]["generateName"] = "Bad-"
     assert {cause.field for cause in validate(value).causes} == {"metadata.generateName", "metadata.name"}

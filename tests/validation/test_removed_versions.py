@@ -59,9 +59,9 @@ def test_what_is_served_is_not_told() -> None:
 
 def test_the_version_of_the_cluster_decides() -> None:
     flow = OBJECT.format(version="flowcontrol.apiserver.k8s.io/v1beta3", kind="FlowSchema")
-    for version, told in (("1.31", False), ("1.32", True)):
+    for version, noted in (("1.31", False), ("1.32", True)):
         notes = lint(text=flow, kubernetes_version=version).summary.notes
-        assert any("Kubernetes 1.32 removed" in note for note in notes) == told
+        assert any("Kubernetes 1.32 removed" in note for note in notes) == noted
 
 
 def test_the_table_has_each_kind_once_and_no_version_that_a_modelled_server_serves() -> None:

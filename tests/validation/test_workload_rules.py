@@ -31,7 +31,7 @@ def cron_job(schedule="*/5 * * * *", job_spec=None, **spec):
     return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "a"}, "spec": whole}
 
 
-def told(value):
+def errors_of(value):
     return [str(cause) for cause in validate(value).causes]
 
 
@@ -164,7 +164,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("value", "message"), REFUSED, ids=[text.partition(": ")[0] for _, text in REFUSED])
 def test_a_workload_is_refused_with(value, message):
-    assert message in told(value)
+    assert message in errors_of(value)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_workload_is_refused_with(value, message):
     ],
 )
 def test_a_sound_workload_is_accepted(value):
-    assert told(value) == []
+    assert errors_of(value) == []
 
 
 def test_claim_templates_are_volumes_of_the_pod():
@@ -193,8 +193,8 @@ def test_claim_templates_are_volumes_of_the_pod():
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     claims = [{"metadata": {"name": "data"}, "spec": spec}]
     inner = template({"containers": [container]})
-    assert told(workload("StatefulSet", template=inner, volumeClaimTemplates=claims)) == []
-    assert told(workload("StatefulSet", template=inner)) == [
+    assert errors_of(workload("StatefulSet", template=inner, volumeClaimTemplates=claims)) == []
+    assert errors_of(workload("StatefulSet", template=inner)) == [
         'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"'
     ]
 
@@ -221,13 +221,13 @@ def test_a_job_read_from_a_cluster_brings_the_labels_of_its_selector():
     value["metadata"]["uid"] = uid = "95052288-f609-11e8-aa53-42010a80021b"
     labels = {"controller-uid": uid, "job-name": "a"}
     value["spec"] |= {"template": template(NEVER, **labels), "selector": {"matchLabels": {"controller-uid": uid}}}
-    assert told(value) == []
+    assert errors_of(value) == []
 
 
 def test_a_cron_job_leaves_room_for_the_suffix_of_its_jobs():
     value = cron_job()
     value["metadata"]["name"] = "a" * 53
-    assert told(value) == [f'metadata.name: Invalid value: "{"a" * 53}": must be no more than 52 characters']
+    assert errors_of(value) == [f'metadata.name: Invalid value: "{"a" * 53}": must be no more than 52 characters']
 
 
 @pytest.mark.parametrize(("value", "number"), [(3, 3), ("25%", 25), ("3", 3), ("abc", 0), ("-5%", 0), ("-5", -5)])

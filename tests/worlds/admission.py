@@ -44,11 +44,11 @@ class Admission:
     limits: tuple[Value, ...] = ()
     enforced: Mapping[str, str] = field(default_factory=dict)
     """Namespace → Pod Security level."""
-    told: frozenset[str] | None = None
+    listed: frozenset[str] | None = None
     """Kinds of which the cluster tells all objects; None: every kind."""
 
     @staticmethod
-    def of(objects: list[Value], *, told: frozenset[str] | None) -> Admission:
+    def of(objects: list[Value], *, listed: frozenset[str] | None) -> Admission:
         def kind(name: str) -> list[Value]:
             return [v for v in objects if v["kind"] == name]
 
@@ -58,7 +58,7 @@ class Admission:
             frozenset(v["metadata"]["name"] for v in kind("RuntimeClass")),
             tuple(kind("LimitRange")),
             {v["metadata"]["name"]: (v["metadata"].get("labels") or {}).get(label, "") for v in kind("Namespace")},
-            told,
+            listed,
         )
 
     def stored(self, template: Value, namespace: str, labels: Mapping[str, str]) -> Pod:
@@ -71,7 +71,7 @@ class Admission:
         self._defaults(spec, namespace)
         self._priority(spec)
         if spec.get("runtimeClassName") and spec["runtimeClassName"] not in self.runtime_classes:
-            self._must_tell("RuntimeClass")
+            self._must_list("RuntimeClass")
             raise RefusedError(f'RuntimeClass "{spec["runtimeClassName"]}" not found')
         merge_label_keys(spec, own)
         self._check_limits(spec, namespace)
@@ -120,7 +120,7 @@ class Admission:
         name = spec.get("priorityClassName")
         if name:
             if name not in self.priorities:
-                self._must_tell("PriorityClass")
+                self._must_list("PriorityClass")
                 raise RefusedError(f"no PriorityClass with name {name} was found")
             found = self.priorities[name]
         else:
@@ -129,10 +129,10 @@ class Admission:
         spec["priority"] = found["value"]
         spec.setdefault("preemptionPolicy", found.get("preemptionPolicy", "PreemptLowerPriority"))
 
-    def _must_tell(self, kind: str) -> None:
+    def _must_list(self, kind: str) -> None:
         """A list of some kinds that has none of this one does not say that there is none, whatever manifests bring."""
-        if self.told is not None and kind not in self.told:
-            raise NotCoveredError(f"nothing tells of any {kind}")
+        if self.listed is not None and kind not in self.listed:
+            raise NotCoveredError(f"nothing lists any {kind}")
 
     # --- PodSecurity ------------------------------------------------------------------------------------------------
 

@@ -106,8 +106,8 @@ class Reading:
         return simulate(self.manifests, self.cluster, OPTIONS, events, effort)
 
     def cells(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> dict[tuple[str, str], Cell]:
-        told = self.outlook(events, effort)
-        return {(str(told.workloads[row.number]), cell.event): cell for row in told.rows for cell in row.cells}
+        answered = self.outlook(events, effort)
+        return {(str(answered.workloads[row.number]), cell.event): cell for row in answered.rows for cell in row.cells}
 
 
 class Claim(NamedTuple):
@@ -205,10 +205,10 @@ def _of_lint_and_cells(reading: Reading, cells: dict[tuple[str, str], Cell]) -> 
     for claim in reading.proven_errors():
         met = [cells.get((name, claim.event)) for name in claim.objects]
         if all(cell is not None and cell.verdict == FINE and cell.proven for cell in met):
-            told = "; ".join(f"{cell.text}, proven: {cell.why}" for cell in met if cell is not None)
+            answered = "; ".join(f"{cell.text}, proven: {cell.why}" for cell in met if cell is not None)
             twice = reading.manifests.inventory.has_namesakes
             what = "an object that is defined twice" if twice else claim.finding.rule
-            yield Contradiction(f"lint and simulate: {what}", f"lint: {claim}", f"simulate: {told}")
+            yield Contradiction(f"lint and simulate: {what}", f"lint: {claim}", f"simulate: {answered}")
 
 
 def of_error(claim: Claim, truth: Outcomes) -> Iterator[Contradiction]:
@@ -254,12 +254,12 @@ def _of_why(reading: Reading) -> Iterator[Contradiction]:
             continue
         kind, _, full_name = name.partition(" ")
         question = Question(f"{kind.lower()}/{full_name}", alone=True)
-        told = answer(question, reading.manifests.inventory, reading.cluster)
-        fitting = sorted(node.node for node in told.fitting)
+        explained = answer(question, reading.manifests.inventory, reading.cluster)
+        fitting = sorted(node.node for node in explained.fitting)
         if fitting != sorted(chosen[0]):
             yield Contradiction("why: nodes that fit", f"{name}: {fitting}", f"reference: {chosen[0]}")
-        elif (told.nominated or None) not in (chosen[1] or [None]):
-            yield Contradiction("why: preemption", f"{name}: {told.nominated!r}", f"reference: {chosen[1]}")
+        elif (explained.nominated or None) not in (chosen[1] or [None]):
+            yield Contradiction("why: preemption", f"{name}: {explained.nominated!r}", f"reference: {chosen[1]}")
 
 
 def of_cell(name: str, cell: Cell, ends: Ends) -> Iterator[Contradiction]:
@@ -336,13 +336,15 @@ def _of_reading(world: World) -> Iterator[Contradiction]:
     as_yaml = Reading(world, as_yaml=True)
     turned = World(world.manifests, world.cluster[::-1], world.snapshot)
     again = Reading(World(json.loads(json.dumps(world.manifests)), turned.cluster, world.snapshot))
-    told = _findings(first.report)
+    expected = _findings(first.report)
     for other, how in ((as_yaml, "as YAML"), (again, "with the cluster's objects in reverse")):
         beside = _findings(other.report)
-        if told != beside:
-            only = sorted(told ^ beside)
+        if expected != beside:
+            only = sorted(expected ^ beside)
             yield Contradiction(
-                f"read {how}: findings of {only[0][0]}", str(sorted(told - beside)[:2]), str(sorted(beside - told)[:2])
+                f"read {how}: findings of {only[0][0]}",
+                str(sorted(expected - beside)[:2]),
+                str(sorted(beside - expected)[:2]),
             )
         cells, others = first.cells(), other.cells()
         for key, cell in cells.items():

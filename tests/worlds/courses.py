@@ -62,7 +62,7 @@ class Courses(Wanted):
         chosen = [] if fitting else self.filters.evictions(made.number, beside, start.disks, codes)
         return fitting, [self.filters.nodes[position].name for position, _ in chosen]
 
-    def told(self, state: State) -> str:
+    def described(self, state: State) -> str:
         names = [*self.names(), "others"]
         where = [n.name for n in self.filters.nodes] + ["waits"]
         found = Counter(

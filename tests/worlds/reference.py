@@ -139,7 +139,7 @@ def course(world: World, reaches: object, most_states: int = MOST_STATES) -> Ite
             path = [state]
             while (earlier := before[path[-1]]) is not None:
                 path.append(earlier)
-            yield from (courses.told(one) for one in reversed(path))
+            yield from (courses.described(one) for one in reversed(path))
             return
         for other in after:
             if other not in before and len(before) < most_states:

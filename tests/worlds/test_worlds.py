@@ -55,8 +55,8 @@ def test_a_seed_makes_one_world_and_every_feature_comes_up() -> None:
 
 
 def test_the_reference_covers_most_worlds_and_both_answers() -> None:
-    told = [outcomes(seeded(seed)) for seed in range(150)]
-    covered = [found for found in told if found is not None]
+    answers = [outcomes(seeded(seed)) for seed in range(150)]
+    covered = [found for found in answers if found is not None]
     assert len(covered) > 100
     ends = [e for found in covered for e in found.of.values()]
     assert any(e.may_be_whole and not e.may_lack for e in ends)

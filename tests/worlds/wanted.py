@@ -41,8 +41,8 @@ class Wanted:
         everything = _over(world.cluster, self._applied)
         if any(v["kind"] == "NodePool" for v in everything):
             raise NotCoveredError("pools")
-        told = None if world.snapshot else frozenset(v["kind"] for v in world.cluster)
-        self._admission = Admission.of(everything, told=told)
+        listed = None if world.snapshot else frozenset(v["kind"] for v in world.cluster)
+        self._admission = Admission.of(everything, listed=listed)
         self._quotas = [v for v in everything if v["kind"] == "ResourceQuota"]
         self._workloads = [v for v in self._applied if v["kind"] in WORKLOADS]
         self._live = {identity(v): v for v in world.cluster if v["kind"] in WORKLOADS}

@@ -68,10 +68,10 @@ def surviving(
 def with_groups(world: World) -> World | None:
     """The world with the node groups that only nodes show as pools; None if there are none and may be others.
 
-    These are all node groups only if ``cluster.has_all_groups``.
+    These are all node groups only if ``world.node_groups.are_all``.
     """
     cluster = world.cluster
-    groups = () if cluster is None else cluster.groups_beside(world.manifests.node_pools)
+    groups = () if cluster is None else world.node_groups.inferred
     if cluster is None or cluster.grown or not (groups or cluster.node_groups == COMPLETE):
         return None
     return world.on(replace(cluster.with_pools(groups), grown=True, node_groups=""))
@@ -79,7 +79,7 @@ def with_groups(world: World) -> World | None:
 
 def with_known_growth(world: World) -> World:
     """``with_groups`` if there are no other node groups, else the same world."""
-    if world.cluster is None or not world.cluster.has_all_groups(world.manifests.node_pools):
+    if world.cluster is None or not world.node_groups.are_all:
         return world
     return with_groups(world) or world
 

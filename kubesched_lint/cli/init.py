@@ -107,9 +107,12 @@ def _asked(cluster: Cluster) -> str:
     """Return the answer of a person at a terminal; empty if nobody can answer, or the answer is known or no matter."""
     import sys
 
-    if cluster.node_groups or not cluster.is_elastic or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    from kubesched_lint.cluster.nodepools.known import KnownGroups
+
+    known = KnownGroups(cluster)
+    if cluster.node_groups or not known.is_elastic or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return ""
-    groups = ", ".join(group.name for group in cluster.groups_beside(())) or "none"
+    groups = ", ".join(group.name for group in known.inferred) or "none"
     tell(f"node groups that have a node: {groups}")
     has_others = typer.confirm("Can pods also land on a node group that has no node now?", default=False, err=True)
     chosen = NodeGroups.OPEN if has_others else NodeGroups.COMPLETE

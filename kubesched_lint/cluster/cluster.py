@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.elastic import OPEN, is_of_known, known_groups
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
@@ -117,42 +116,9 @@ class Cluster:
         return tuple(pod for pod in self.inventory.pods if pod.node and pod.node not in names)
 
     @property
-    def is_elastic(self) -> bool:
-        """Whether nodes may appear that are neither in the snapshot nor from a known pool."""
-        return self.is_elastic_beside(())
-
-    def is_elastic_beside(self, pools: Iterable[NodePool]) -> bool:
-        """Return the same with ``pools`` known too: a node of a known pool needs no guess."""
-        nodes = self.inventory.nodes
-        if self.elastic_because.startswith(ASKED) or self.node_groups == OPEN:
-            return any(node.elastic for node in nodes)
-        if self.grown:
-            return False
-        if self._uncounted:
-            return True
-        known = known_groups((*self.inventory.node_pools, *pools))
-        may_be_of_others = not self.pools_written or bool(self.node_groups)  # a node that shows no group
-        return any(node.elastic and (node.group or may_be_of_others) and not is_of_known(node, known) for node in nodes)
-
-    def decision_beside(self, pools: Sequence[NodePool]) -> str:
-        """Return what the user has to decide about the node groups, as a sentence; empty if nothing."""
-        if not self.is_undecided_beside(pools):
-            return ""
-        empty = self._empty_groups(pools)
-        if empty:
-            return (
-                f"cluster-autoscaler has {many(len(empty), 'node group')} without a node ({first_few(empty, 3)}): "
-                f"describe {plural(len(empty), 'it', 'them')} in `declared-groups` of kubesched.toml, or say "
-                '`node-groups = "open"`; until then every error about nodes is a warning'
-            )
-        names = [group.name for group in self.groups_beside(pools)]
-        count = f"{len(names)} " if len(names) > 1 else ""
-        seen = f"the {count}{plural(len(names), 'node group')} seen ({first_few(names, 5)})" if names else "these nodes"
-        are = "is" if len(names) == 1 else "are"
-        return (
-            f'{are} {seen} all there {are}? Add `node-groups = "complete"` to kubesched.toml, or "open" if pods may '
-            "land on other groups; until then every error about nodes is a warning"
-        )
+    def is_elastic_by_option(self) -> bool:
+        """Whether the user says that nodes come and go: then no list of node groups counts."""
+        return self.elastic_because.startswith(ASKED)
 
     # -- node groups -------------------------------------------------------------------------------------------------
 
@@ -176,54 +142,6 @@ class Cluster:
         """Return the cluster with further pools; a pool replaces one of the same name."""
         found = {pool.name: pool for pool in (*self.inventory.node_pools, *pools)}
         return replace(self, inventory=replace(self.inventory, node_pools=tuple(found.values())))
-
-    def groups_beside(self, pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
-        """Return the node groups that only nodes show, besides the known ``pools``; none under ``--elastic``."""
-        if self.elastic_because.startswith(ASKED) or self.grown:
-            return ()
-        from kubesched_lint.cluster.nodepools.groups import inferred_groups
-
-        return inferred_groups(self.inventory.nodes, (*self.inventory.node_pools, *pools))
-
-    def has_all_groups(self, pools: Iterable[NodePool]) -> bool:
-        """Return whether there is no node group besides ``pools`` and those that nodes show: stated or established."""
-        if self.node_groups or self.pools_written:
-            return self.node_groups != OPEN
-        if not self.group_sizes:
-            return False
-        # cluster-autoscaler names every group that it scales; what other autoscalers may make, nodes do not show.
-        is_named = all(group.maker == CLUSTER_AUTOSCALER for group in self.groups_beside(pools))
-        return is_named and self._all_grouped and not self._empty_groups(pools)
-
-    @property
-    def _all_grouped(self) -> bool:
-        """Whether labels show the group of every node that cluster-autoscaler's status counts, and of every other."""
-        others = any(node.elastic and not node.group for node in self.inventory.nodes)
-        made_on_demand = any("-nap-" in name for name in self.group_sizes)  # by GKE's node auto-provisioning
-        return not (self._uncounted or others or made_on_demand)
-
-    @property
-    def _uncounted(self) -> bool:
-        """Whether cluster-autoscaler's status counts more nodes than have the label of a node group."""
-        return sum(self.group_sizes.values()) > sum(1 for node in self.inventory.nodes if node.elastic and node.group)
-
-    def _empty_groups(self, pools: Iterable[NodePool]) -> Sequence[str]:
-        """Return the groups without a node that cluster-autoscaler's status names and nobody declares."""
-        if not self.group_sizes:
-            return ()
-        from kubesched_lint.cluster.nodepools.status import unseen_groups
-
-        return unseen_groups(self.group_sizes, [pool.name for pool in (*self.inventory.node_pools, *pools)])
-
-    def is_undecided_beside(self, pools: Sequence[NodePool]) -> bool:
-        """Return whether proofs about nodes wait for the user's word on whether all node groups are known."""
-        return (
-            not self.node_groups
-            and self.knows_nodes
-            and self.is_elastic_beside(pools)
-            and not self.elastic_because.startswith(ASKED)
-            and not self.has_all_groups(pools)
-        )
 
     @property
     def resources_known(self) -> bool:
@@ -261,14 +179,10 @@ class Cluster:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines for the footer: transient states, and why nodes count as elastic."""
-        return self.notes_beside(())
+        """Lines for the footer: what is not known, and transient states."""
+        return tuple(self._notes())
 
-    def notes_beside(self, pools: Iterable[NodePool]) -> tuple[str, ...]:
-        """Return the same with ``pools`` known too."""
-        return tuple(self._notes(pools))
-
-    def _notes(self, pools: Iterable[NodePool]) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         if not self.knows_nodes:
             yield "the snapshot holds no nodes (they were not captured): nothing is reported about where pods run"
         if self.stranded:
@@ -282,15 +196,6 @@ class Cluster:
                 f"{count} of {len(self.inventory.nodes)} nodes {plural(count, 'is', 'are')} in a transient state "
                 f"({_listed(map(str, self.transient_states))}): errors do not rest on it"
             )
-        if self.is_elastic_beside(pools):
-            groups = [group.name for group in self.groups_beside(pools)]
-            if groups and self.has_all_groups(pools):
-                yield (
-                    f"nodes may come from {many(len(groups), 'node group')} ({first_few(groups, 5)}): an error holds "
-                    "for any number of their nodes"
-                )
-            else:
-                yield f"nodes count as elastic: {self.elastic_because}; proofs about nodes are warnings (--fixed)"
 
     def describe(self, now: datetime) -> str:
         """Return one sentence for the footer: the source, its age at ``now`` (timezone-aware), and what is missing."""

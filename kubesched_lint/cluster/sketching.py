@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
 from kubesched_lint.cluster.nodepools.groups import AUTOPILOT_NAMES, is_autopilot
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.sketching import pool_lines
 from kubesched_lint.cluster.shapes import INSTANCE_TYPE
@@ -126,7 +127,7 @@ def _comments(cluster: Cluster, nodes: tuple[Node, ...], groups: Iterable[_Group
         yield "# Some are in a transient state; remove it here if it should not count:"
         yield f"#   {first_few(list(map(str, cluster.transient_states)), few, '; ')}"
     if style.exact:
-        if cluster.is_elastic:
+        if KnownGroups(cluster).is_elastic:
             yield f"# Nodes count as elastic: {cluster.elastic_because}."
         yield from ("#", *_EXPLAINED.splitlines())
 
@@ -136,7 +137,7 @@ def _decision(cluster: Cluster, style: Style) -> Iterator[str]:
     decided = style.node_groups or cluster.node_groups
     if decided:
         yield f"nodeGroups: {decided}"
-    elif cluster.is_elastic:
+    elif KnownGroups(cluster).is_elastic:
         yield _UNDECIDED
 
 

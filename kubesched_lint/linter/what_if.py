@@ -28,7 +28,6 @@ from kubesched_lint.record import replace
 from kubesched_lint.world.premises import groups_premise
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.workload import Workload
@@ -99,7 +98,7 @@ def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | Non
     """The error as it is with any number of further nodes of every group, if all groups are known; else a warning."""
     cluster = world.cluster
     assert cluster is not None
-    groups = cluster.groups_beside(world.manifests.node_pools)
+    groups = world.node_groups.inferred
     # Without groups besides the pools, the world has all known nodes that may come: the finding holds with them.
     are_known = not groups and bool(world.pools) and cluster.node_groups == OPEN
     grown = error if are_known else next(iter(again), None)
@@ -107,8 +106,8 @@ def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | Non
         lowered = assuming(error, cluster.elastic_premise)
         # With pools, --fixed alone would not make it an error.
         return replace(lowered, finding=replace(lowered.finding, if_fixed=None if world.pools else Severity.ERROR))
-    if cluster.has_all_groups(world.manifests.node_pools):
-        return _of_any_number(grown, [group.name for group in groups], _fargate(cluster))
+    if world.node_groups.are_all:
+        return _of_any_number(grown, [group.name for group in groups], _fargate(world))
     lowered = assuming(error, groups_premise(groups or world.pools))
     return replace(lowered, finding=replace(lowered.finding, if_complete=Severity.ERROR))
 
@@ -124,10 +123,9 @@ def _of_any_number(error: Judged, groups: Sequence[str], more: Sequence[str]) ->
     return replace(error, finding=replace(error.finding, evidence=replace(evidence, text=text)))
 
 
-def _fargate(cluster: Cluster) -> Sequence[str]:
+def _fargate(world: World) -> Sequence[str]:
     """The premise that EKS makes no node of their own for the pods, if it makes such nodes."""
-    has = any(node.labels.get("eks.amazonaws.com/compute-type") == "fargate" for node in cluster.inventory.nodes)
-    return ("no Fargate profile selects its pods",) if has else ()
+    return ("no Fargate profile selects its pods",) if world.node_groups.has_fargate else ()
 
 
 OF_ERRORS = (

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, TypeVar
 
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodeset import first, only
+from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.decode.objects import kinds_in
+from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.record import record, replace
 from kubesched_lint.world.order import CreationOrder
 from kubesched_lint.world.pod_labels import (
@@ -96,8 +99,7 @@ class World:
         """The same world with today's nodes only; itself if there are no pools."""
         if not self.pools or self.cluster is None:
             return self
-        objects = replace(self.cluster.inventory, node_pools=())
-        cluster = replace(self.cluster, inventory=objects)
+        cluster = replace(self.cluster, inventory=replace(self.cluster.inventory, node_pools=()))
         return World(replace(self.manifests, node_pools=()), cluster, self.premises)
 
     # -- objects -----------------------------------------------------------------------------------------------------
@@ -171,8 +173,6 @@ class World:
     @cached_property
     def device_resources(self) -> frozenset[str]:
         """Extended resources that a DeviceClass of the manifests or of the cluster offers."""
-        from kubesched_lint.model.resources import device_class_resources
-
         live = () if self.cluster is None else self.cluster.inventory.device_classes
         return device_class_resources((*live, *self.manifests.device_classes))
 
@@ -272,13 +272,18 @@ class World:
         found = {w.ref: w for w in self.objects.workloads if w.kind == "DaemonSet"}
         return {(w.namespace, w.name): self.member(w).pod for w in found.values()}
 
-    @property
+    @cached_property
+    def node_groups(self) -> KnownGroups:
+        """The node groups of the cluster, and whether there may be others."""
+        assert self.cluster is not None, "node groups are those of a cluster"
+        return KnownGroups(self.cluster, self.manifests.node_pools)
+
+    @cached_property
     def is_elastic(self) -> bool:
         """Whether nodes may appear from outside the cluster and its pools; then nothing about nodes is proven."""
         if self.cluster is None:
             return False
-        beside = self.cluster.is_elastic_beside(self.manifests.node_pools)
-        return beside or (bool(self.pools) and not self.potential.complete)
+        return self.node_groups.is_elastic or (bool(self.pools) and not self.potential.complete)
 
 
 class Member:
@@ -334,10 +339,7 @@ class Member:
     @property
     def most(self) -> int:
         """The largest number of pods at any time: at the maximum of its autoscaler, with surge."""
-        from kubesched_lint.controllers.bounds import rolling_bounds
-
-        scaler = self.autoscaler
-        wanted = max(self.replicas, scaler.max_replicas if scaler is not None else 0)
+        wanted = max(self.replicas, 0 if self.autoscaler is None else self.autoscaler.max_replicas)
         surge = rolling_bounds(self.workload.strategy, wanted)[0] if self.workload.kind == "Deployment" else 0
         return wanted + surge
 
@@ -367,8 +369,7 @@ class Member:
         from kubesched_lint.scheduler.framework import static_reach
 
         found = static_reach(self.pod, self.world.index)
-        if self.workload.kind == "DaemonSet":
-            # the room on future nodes is already reduced by its pods
+        if self.workload.kind == "DaemonSet":  # the room on future nodes is already reduced by its pods
             return found._replace(usable=found.usable & self.world.today)
         return found
 
@@ -388,8 +389,7 @@ class Member:
 
     def surely_selects(self, term: PodAffinityTerm, other: Workload) -> bool:
         """Return whether one of its terms selects the pods of another, as far as namespace labels are known."""
-        other_pod = self.world.member(other).pod
-        return self.world.namespaces.selects(term, self.workload.namespace, other_pod, unknown=False)
+        return self.world.namespaces.selects(term, self.workload.namespace, self.world.member(other).pod, unknown=False)
 
     def repels_itself(self, term: PodAffinityTerm) -> bool:
         """Return whether one of its terms certainly selects pods of the same revision."""

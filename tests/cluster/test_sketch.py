@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.read import cluster_from, read_cluster
 from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
 
@@ -114,14 +115,14 @@ def test_a_sketch_without_nodes_is_a_cluster_without_nodes() -> None:
 
 def test_nodes_are_fixed_unless_the_sketch_a_label_or_the_caller_says_otherwise() -> None:
     plain, labelled = "nodes: [{name: a}]", "nodes: [{name: a, labels: {karpenter.sh/nodepool: x}}]"
-    assert not sketch(plain).is_elastic
-    assert sketch(labelled).is_elastic
-    assert sketch(plain + "\nelastic: true").is_elastic
-    assert not sketch(labelled + "\nelastic: false").is_elastic
-    assert sketch("nodes: [{name: a, elastic: true}, {name: b}]").is_elastic
-    assert not sketch("elastic: true\nnodes: [{name: a, elastic: false}]").is_elastic
-    assert sketch(plain, elastic=True).is_elastic
-    assert not sketch(labelled, elastic=False).is_elastic
+    assert not KnownGroups(sketch(plain)).is_elastic
+    assert KnownGroups(sketch(labelled)).is_elastic
+    assert KnownGroups(sketch(plain + "\nelastic: true")).is_elastic
+    assert not KnownGroups(sketch(labelled + "\nelastic: false")).is_elastic
+    assert KnownGroups(sketch("nodes: [{name: a, elastic: true}, {name: b}]")).is_elastic
+    assert not KnownGroups(sketch("elastic: true\nnodes: [{name: a, elastic: false}]")).is_elastic
+    assert KnownGroups(sketch(plain, elastic=True)).is_elastic
+    assert not KnownGroups(sketch(labelled, elastic=False)).is_elastic
 
 
 def test_node_groups_are_complete_or_open_and_undecided_until_someone_says_so() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.transient import is_transient_taint
 from kubesched_lint.model.node import Taint
@@ -106,7 +107,7 @@ def test_karpenters_label_shows_an_autoscaler() -> None:
     labelled = {"metadata": {"labels": {"karpenter.sh/nodepool": "general"}}}
     cluster = nodes(labelled, {})
     assert [n.elastic for n in cluster.inventory.nodes] == [True, False]
-    assert cluster.is_elastic
+    assert KnownGroups(cluster).is_elastic
     assert cluster.elastic_because == "1 of 2 nodes carries the label karpenter.sh/nodepool: Karpenter"
     assert "--fixed" in cluster.elastic_premise
 
@@ -123,7 +124,7 @@ def test_karpenters_label_shows_an_autoscaler() -> None:
     ],
 )
 def test_managed_pools_may_scale(labels: dict[str, str]) -> None:
-    assert nodes({"metadata": {"labels": labels}}).is_elastic
+    assert KnownGroups(nodes({"metadata": {"labels": labels}})).is_elastic
 
 
 @pytest.mark.parametrize(
@@ -136,17 +137,19 @@ def test_managed_pools_may_scale(labels: dict[str, str]) -> None:
     ],
 )
 def test_machines_of_ones_own_are_fixed(labels: dict[str, str]) -> None:
-    assert not nodes({"metadata": {"labels": labels}}).is_elastic
+    assert not KnownGroups(nodes({"metadata": {"labels": labels}})).is_elastic
 
 
 def test_machine_sets_are_seen_from_annotations() -> None:
-    assert nodes({"metadata": {"annotations": {"machine.openshift.io/machine": "openshift-machine-api/a"}}}).is_elastic
+    assert KnownGroups(
+        nodes({"metadata": {"annotations": {"machine.openshift.io/machine": "openshift-machine-api/a"}}})
+    ).is_elastic
 
 
 def test_the_caller_has_the_last_word() -> None:
     labelled = {"metadata": {"labels": {"karpenter.sh/nodepool": "general"}}}
-    assert not nodes(labelled, elastic=False).is_elastic
-    assert nodes({}, elastic=True).is_elastic
+    assert not KnownGroups(nodes(labelled, elastic=False)).is_elastic
+    assert KnownGroups(nodes({}, elastic=True)).is_elastic
     assert nodes({}, elastic=True).elastic_because == "--elastic says so"
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.status import group_sizes, unseen_groups
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool
@@ -28,19 +29,19 @@ def test_a_group_at_zero_keeps_the_list_open_until_it_is_declared(status: Path) 
     assert known.group_sizes
     empty = unseen_groups(known.group_sizes, ())
     assert len(empty) == 1
-    assert not known.has_all_groups(())
-    assert "declared-groups" in known.decision_beside(())
-    assert empty[0] in known.decision_beside(())
+    assert not KnownGroups(known).are_all
+    assert "declared-groups" in KnownGroups(known).decision
+    assert empty[0] in KnownGroups(known).decision
     name = "gpu"
     declared = known.as_stated(Autoscaling(declared=(NodePool(name, CLUSTER_AUTOSCALER, labels={"pool": name}),)))
-    assert declared.has_all_groups(())
-    assert not declared.decision_beside(())
+    assert KnownGroups(declared).are_all
+    assert not KnownGroups(declared).decision
 
 
 @pytest.mark.parametrize("status", STATUSES, ids=lambda path: path.stem)
 def test_what_the_user_says_weighs_more_than_the_status(status: Path) -> None:
-    assert cluster(status).as_stated(Autoscaling(node_groups="complete")).has_all_groups(())
-    assert not cluster(status).as_stated(Autoscaling(node_groups="open")).has_all_groups(())
+    assert KnownGroups(cluster(status).as_stated(Autoscaling(node_groups="complete"))).are_all
+    assert not KnownGroups(cluster(status).as_stated(Autoscaling(node_groups="open"))).are_all
 
 
 def test_both_formats_say_the_same() -> None:
@@ -53,7 +54,7 @@ def test_both_formats_say_the_same() -> None:
 def test_a_status_says_nothing_of_what_karpenter_makes() -> None:
     status = (CLOUDS / "cluster-autoscaler" / "eks.yaml").read_bytes().replace(b"total: 0", b"total: 1")
     files = [("n.json", (CLOUDS / "karpenter" / "nodes.json").read_bytes()), ("s.yaml", status)]
-    assert not cluster_from(files, "c").has_all_groups(())
+    assert not KnownGroups(cluster_from(files, "c")).are_all
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.read import cluster_from, read_cluster
 from kubesched_lint.cluster.sketching import sketch_of
 
@@ -86,7 +87,7 @@ def test_known_pools_come_back_the_same(text: str) -> None:
 def test_a_group_that_only_labels_tell_of_is_left_to_them_and_a_group_at_zero_is_a_line_of_the_docs() -> None:
     text = sketch_of(read(nodegroup("a"), nodegroup("b", memory="7010Mi", zone="eu-west-1b")))
     assert not read(text).inventory.node_pools
-    assert read(text).is_elastic
+    assert KnownGroups(read(text)).is_elastic
     docs = (ROOT / "docs" / "sketch.md").read_text(encoding="utf-8")
     example = docs[docs.index("\npools:\n") :].partition("\n```")[0]
     assert "(docs/sketch.md)" in text
@@ -98,9 +99,9 @@ def test_beside_known_pools_the_others_stay_elastic_until_they_are_written() -> 
     text = sketch_of(read(NODE_POOL, nodegroup("a"), node("b", karpenter_sh__nodepool="spot")))
     assert "\nmorePools: true" in text
     assert [pool.name for pool in read(text).inventory.node_pools] == ["spot"]
-    assert read(text).is_elastic
+    assert KnownGroups(read(text)).is_elastic
     written = f"{text.replace('morePools: true', 'morePools: false')}- name: sys\n"
-    assert not read(written).is_elastic
+    assert not KnownGroups(read(written)).is_elastic
 
 
 def test_without_pools_nothing_is_said_of_them() -> None:

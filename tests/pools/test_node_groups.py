@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import dedent
 
 import pytest
@@ -11,13 +11,14 @@ from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.groups import inferred_groups
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
 from kubesched_lint.cluster.nodepools.templates import templates
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.node import AUTOPILOT, KARPENTER, NodePool
+from kubesched_lint.model.node import AUTOPILOT, KARPENTER, Node, NodePool
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.rulebook.library import Rulebook
 from tests.pools.conftest import read_set
@@ -218,6 +219,21 @@ def test_an_error_names_the_groups_that_do_not_help() -> None:
     assert "others come only from the node group general" in finding.evidence.assumes[0]
 
 
+def test_the_node_groups_are_inferred_once_for_all_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kubesched_lint.cluster.nodepools import groups
+
+    calls: list[int] = []
+
+    def counted(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
+        calls.append(len(nodes))
+        return inferred_groups(nodes, pools)
+
+    monkeypatch.setattr(groups, "inferred_groups", counted)
+    mistakes = "---\n".join(TYPO.replace("web", f"web-{i}") for i in range(4))
+    errors = [f for f in found(mistakes, cluster_of(eks(), said="complete")) if f.severity is Severity.ERROR]
+    assert (len(errors), len(calls)) == (4, 1)
+
+
 def test_a_group_at_zero_that_is_declared_makes_its_workload_fit() -> None:
     gpu = deployment("nodeSelector: {pool: gpu}\n      containers: [{name: c, image: i}]")
     rule = "nodeselector-matches-nothing"
@@ -247,10 +263,10 @@ def test_under_elastic_nothing_is_complete() -> None:
 
 def test_a_cluster_that_is_not_elastic_has_nothing_to_decide() -> None:
     fixed = cluster_of([node("a"), node("b")])
-    assert not fixed.decision_beside(())
-    assert cluster_of(eks()).decision_beside(()).startswith("is the node group seen (general) all there is?")
+    assert not KnownGroups(fixed).decision
+    assert KnownGroups(cluster_of(eks())).decision.startswith("is the node group seen (general) all there is?")
     for said in ("complete", "open"):
-        assert not cluster_of(eks(), said=said).decision_beside(())
+        assert not KnownGroups(cluster_of(eks(), said=said)).decision
 
 
 def test_the_maximum_of_an_autoscaler_is_judged_with_further_nodes() -> None:
@@ -314,7 +330,7 @@ def test_the_node_groups_of_today_still_grow_beside_a_group_at_zero(more: tuple[
 
 def test_pools_that_name_the_groups_of_the_nodes_are_all_that_grows() -> None:
     pools = "pools: [{name: general, zones: [eu-1a], labels: {pool: general}, limits: {nodes: 5}}]"
-    assert not sketched(pools).is_elastic
+    assert not KnownGroups(sketched(pools)).is_elastic
     assert [f.rule for f in found(PER_HOST, sketched(pools))] == ["pool-limit-reached"]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from kubesched_lint.analysis.plan import LIMITED, Plan
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
 from kubesched_lint.cluster.nodepools.templates import NodeTemplate, fits_limits, is_open, region_of, shapes, templates
 from kubesched_lint.cluster.read import cluster_from
@@ -185,8 +186,8 @@ def test_fixed_leaves_the_pools_out_and_elastic_distrusts_them() -> None:
     text = ISSUE.replace("nodes: []", "nodes: [{name: node}]").encode()
     fixed = cluster_from([("c.yaml", text)], "c.yaml", elastic=False)
     assert not fixed.inventory.node_pools
-    assert cluster_from([("c.yaml", text)], "c.yaml", elastic=True).is_elastic
-    assert not read(text.decode()).is_elastic
+    assert KnownGroups(cluster_from([("c.yaml", text)], "c.yaml", elastic=True)).is_elastic
+    assert not KnownGroups(read(text.decode())).is_elastic
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.commands.lint.remarks import with_fixable, with_unused_baseline
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip, Summary
 from kubesched_lint.linter.lint import lint
@@ -229,9 +230,9 @@ def report_on(
     rules = rulebook.select(options.profile, options.select, options.ignore)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
-    pools = manifests.inventory.node_pools
-    of_cluster = cluster.notes_beside(pools) if cluster else ()
-    undecided = cluster.decision_beside(pools) if cluster and manifests.inventory.workloads else ""
+    groups = KnownGroups(cluster, manifests.inventory.node_pools) if cluster else None
+    of_cluster = (*cluster.notes, *groups.notes) if cluster and groups else ()
+    undecided = groups.decision if groups and manifests.inventory.workloads else ""
     notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)

@@ -311,6 +311,7 @@ def _pictures(simulation: Matrix, event: str) -> tuple[Picture | None, Picture |
 
 def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
     yield from cluster.notes
+    yield from world.node_groups.notes
     left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]
     if left_out:
         yield f"not simulated (schedule unknown): {_first(left_out)}"

@@ -85,8 +85,7 @@ def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -
     assert cluster is not None
     grown = next(iter(again), None)
     if grown is not None and grown.proven and grown.text == cell.text:
-        groups = cluster.groups_beside(world.manifests.node_pools)
-        return _assuming(cell, groups_premise(groups))
+        return _assuming(cell, groups_premise(world.node_groups.inferred))
     return _doubted(_assuming(cell, cluster.elastic_premise))
 
 

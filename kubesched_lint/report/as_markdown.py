@@ -6,17 +6,17 @@ manifests, so nothing in them becomes markup, a mention or a link.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
-from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
+from kubesched_lint.findings import Finding, Fix, InputError, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
 from kubesched_lint.report.causes import FindingGroup, causes, ordered
-from kubesched_lint.report.cell_details import event_title, needs_a_word, verdict_words
+from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import footer, open_findings
+from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
 from kubesched_lint.report.words import annotated, explanation, relative
 from kubesched_lint.text import many, plural
 
@@ -28,7 +28,7 @@ _MATRIX = 20_000
 _MOST_ROWS = 60
 _MOST_LISTED = 20
 _SIGNS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
-_VERDICTS = {"fine": "✅", "bad": "❌", "depends": "⚠️", "by-scores": "☑️", "unknown": "❔", "none": ""}
+_VERDICTS = {"fine": "✅", "bad": "❌", BAD_HERE: "⚠️", "depends": "⚠️", "by-scores": "☑️", "unknown": "❔", "none": ""}
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
@@ -37,7 +37,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     seen = context.panorama()
     matrix = ""
     if seen is not None:
-        blocks = list(_matrix(seen.outlook, context, seen.notes)) if seen.outlook else []
+        blocks = list(_matrix(seen.outlook, context, seen.notes, objects_with_errors(report))) if seen.outlook else []
         matrix = "".join(_within(blocks, _MATRIX, _workloads_left_out))
         matrix = matrix or "".join(f"\n_{_plain(note)}_\n" for note in seen.notes)
     room = LIMIT - _size(head) - _size(matrix) - _size(tail)
@@ -180,7 +180,9 @@ def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
 # --- the matrix -------------------------------------------------------------------------------------------------------
 
 
-def _matrix(outlook: SimulationReport, context: RenderContext, notes: Sequence[str]) -> Iterator[_Block]:
+def _matrix(
+    outlook: SimulationReport, context: RenderContext, notes: Sequence[str], errors: Collection[ObjectRef]
+) -> Iterator[_Block]:
     """Yield the rows with a cell that is not fine, then the reasons of each row."""
     rows = [row for row in outlook.rows if any(map(needs_a_word, row.cells))]
     fine = len(outlook.rows) - len(rows)
@@ -188,7 +190,8 @@ def _matrix(outlook: SimulationReport, context: RenderContext, notes: Sequence[s
     if rows:
         text += f"| | {' | '.join(map(event_title, outlook.events))} |\n|---|{'---|' * len(outlook.events)}\n"
     for row in rows[:_MOST_ROWS]:
-        cells = (f"{_VERDICTS[c.verdict]} {_plain(c.text)}".strip() for c in row.cells)
+        is_error = outlook.workloads[row.number].ref in errors
+        cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {_plain(c.text)}".strip() for c in row.cells)
         text += f"| {_plain(str(outlook.workloads[row.number]))} | {' | '.join(cells)} |\n"
     below = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with problems"] if rows[_MOST_ROWS:] else []
     below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []

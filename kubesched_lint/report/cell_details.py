@@ -16,12 +16,13 @@ from kubesched_lint.report.palette import Palette
 
 _WORDS = {
     FINE: "fine",
-    BAD: "always bad",
     DEPENDS: "depends on the order of events",
     BY_SCORES: "depends on the scheduler's scores",
     UNKNOWN: "not established",
     NONE: "does not affect it",
 }
+BAD_HERE = "bad-here"
+"""The shade of a cell that ends badly with these manifests and nodes, but is not proven or is no error of ``lint``."""
 _WELL = "one way it ends well"
 
 
@@ -31,8 +32,17 @@ def event_title(event: str) -> str:
 
 
 def verdict_words(cell: Cell) -> str:
-    proven = ", proven for any scheduler" if cell.proven and cell.verdict == BAD else ""
-    return f"{_WORDS[cell.verdict]}{proven}"
+    if cell.verdict == BAD:
+        return "always bad, proven for any scheduler" if cell.proven else "bad, not proven"
+    return _WORDS[cell.verdict]
+
+
+def shade(cell: Cell, *, is_error: bool = True) -> str:
+    """Return the verdict that gives the cell its colour. ``is_error``: whether lint reports an error of the workload.
+
+    ``BAD`` has the colour of errors, so a cell beside a warning does not have it.
+    """
+    return BAD_HERE if cell.verdict == BAD and not (cell.proven and is_error) else cell.verdict
 
 
 def needs_a_word(cell: Cell) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubesched_lint.findings import Finding, Report, Severity, Summary
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary
 from kubesched_lint.text import first_few, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -22,6 +22,10 @@ FAIL_ON: dict[str, Severity | None] = {
 def open_findings(report: Report) -> Iterator[Finding]:
     """Findings that count: neither waived nor known from a baseline."""
     return (finding for finding in report.findings if finding.suppressed is None)
+
+
+def objects_with_errors(report: Report) -> frozenset[ObjectRef]:
+    return frozenset(finding.object for finding in open_findings(report) if finding.severity is Severity.ERROR)
 
 
 def counts(findings: Iterable[Finding]) -> Mapping[Severity, int]:

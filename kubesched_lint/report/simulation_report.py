@@ -9,8 +9,8 @@ from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, Cell
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import json_text, visible
+from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade
 from kubesched_lint.report.cell_details import details as behind
-from kubesched_lint.report.cell_details import event_title, needs_a_word
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
@@ -81,12 +81,12 @@ def _padded(text: str, size: int) -> str:
 def _painted(text: str, cell: Cell, palette: Palette) -> str:
     from kubesched_lint.findings import Severity
 
-    match cell.verdict:
+    match shade(cell):
         case "fine":
             return palette.good(text)
         case "bad":
             return palette.severity(Severity.ERROR, text)
-        case "depends":
+        case "depends" | "bad-here":
             return palette.severity(Severity.WARNING, text)
         case "unknown" | "by-scores":
             return palette.severity(Severity.NOTE, text)
@@ -142,6 +142,9 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     for text, meaning in _WORDS:
         if text in shown:
             yield text, meaning
+    if any(shade(c) == BAD_HERE for c in cells):
+        meaning = "ends badly with these manifests and nodes, but that is no proof; the exit code counts proofs only"
+        yield "not proven", meaning
     why = " ".join(f"{c.why} {' '.join(c.missing)}" for c in cells if needs_a_word(c))
     if "counting" in why:
         yield (
@@ -197,7 +200,8 @@ def _premises(outlook: SimulationReport, room: int) -> Iterator[str]:
 
 
 def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
-    yield f"{visible(str(workload))}: pods per {visible(skew.topology_key)} after {skew.event}, {skew.runs} random runs"
+    pods = f"{visible(str(workload))}: pods per {visible(skew.topology_key)}"
+    yield f"{pods} after {event_title(skew.event)}, {skew.runs} random runs"
     yield f"  {'/'.join(map(visible, skew.domains))}"
     for counts, times in skew.ends:
         apart = "/".join(map(str, skew_of(counts)))
@@ -211,9 +215,9 @@ def _pictures(outlook: SimulationReport, palette: Palette, room: int) -> Iterato
     assert outlook.before is not None
     assert outlook.after is not None
     yield from wrapped(legend(outlook.workloads, (outlook.before, outlook.after)), room, 2)
-    yield f"before {outlook.pictured}:"
+    yield f"before {event_title(outlook.pictured)}:"
     yield from drawn(outlook.before, palette, room)
-    yield f"after {outlook.pictured}:"
+    yield f"after {event_title(outlook.pictured)}:"
     yield from drawn(outlook.after, palette, room)
 
 

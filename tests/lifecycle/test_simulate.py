@@ -207,7 +207,7 @@ def test_the_text_shows_matrix_reasons_and_picture(shop):
     text = as_text(shop)
     assert "shop/cache  Deployment   3/6 −3  stuck" in text
     assert "cache.yaml:18:15" in text
-    assert "before zone-loss:" in text
+    assert "before zone loss:" in text
     assert "waiting: " in text
     assert as_text(shop, color=True) != text
 

@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell
-from kubesched_lint.report.cell_details import behind, event_title, needs_a_word, verdict_words
+from kubesched_lint.report.cell_details import BAD_HERE, behind, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.words import esc, shortened
 
-_SIGNS = {FINE: "✓", BAD: "✕", DEPENDS: "~", BY_SCORES: "≈", UNKNOWN: "?", NONE: ""}
+_SIGNS = {FINE: "✓", BAD: "✕", BAD_HERE: "✕", DEPENDS: "~", BY_SCORES: "≈", UNKNOWN: "?", NONE: ""}
 _KEY = (
     (FINE, "fine in every order of events"),
     (BAD, "always ends badly"),
+    (BAD_HERE, "ends badly with these manifests and nodes; not proven beyond them"),
     (DEPENDS, "depends on the order of events"),
     (BY_SCORES, "depends on the scheduler's scores: fine in every simulated trace with the default ones"),
     (UNKNOWN, "not established"),
 )
 
 
-def table(outlook: SimulationReport) -> Iterator[str]:
-    """Yield the table: rows that need an explanation first; a hidden row below each has the details of its cells."""
+def table(outlook: SimulationReport, errors: Collection[ObjectRef]) -> Iterator[str]:
+    """Yield the table: rows that need an explanation first; a hidden row below each has the details of its cells.
+
+    ``errors`` are the objects with errors: only their cells have the colour of errors.
+    """
     rows = sorted(outlook.rows, key=lambda row: not any(map(needs_a_word, row.cells)))
     common = _common(rows)
     heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in outlook.events)
@@ -29,9 +34,9 @@ def table(outlook: SimulationReport) -> Iterator[str]:
     yield f'<div class="scroll"><table class="matrix">{head}<tbody>\n'
     names = [str(outlook.workloads[row.number]) for row in rows]
     for row, name in zip(rows, names, strict=True):
-        yield from _row(outlook, row, common, several=names.count(name) > 1)
+        yield from _row(outlook, row, common, errors, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
-    found = {cell.verdict for row in rows for cell in row.cells}
+    found = {each for row in rows for each in _shades(outlook, row, errors)}
     key = "".join(f'<li class="{v}"><b>{_SIGNS[v]}</b> {words}</li>' for v, words in _KEY if v in found)
     yield f'<ul class="key">{key}</ul>\n'
     if common:
@@ -46,10 +51,18 @@ def _common(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(premise for premise in cells[0].assumes if all(premise in cell.assumes for cell in cells))
 
 
-def _row(outlook: SimulationReport, row: Row, common: Collection[str], *, several: bool) -> Iterator[str]:
+def _shades(outlook: SimulationReport, row: Row, errors: Collection[ObjectRef]) -> list[str]:
+    is_error = outlook.workloads[row.number].ref in errors
+    return [shade(cell, is_error=is_error) for cell in row.cells]
+
+
+def _row(
+    outlook: SimulationReport, row: Row, common: Collection[str], errors: Collection[ObjectRef], *, several: bool
+) -> Iterator[str]:
     """With its file where ``several`` workloads have one name."""
     workload = outlook.workloads[row.number]
-    shown = "".join(_cell(cell, f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
+    shades = _shades(outlook, row, errors)
+    shown = "".join(_cell(cell, shades[i], f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
     name = f'<span class="name">{esc(workload.namespace)}/{esc(workload.name)}</span>'
     file = workload.source.path if workload.source is not None else ""
     kind = " · ".join((workload.kind, shortened(file, 40))) if several and file else workload.kind
@@ -59,17 +72,17 @@ def _row(outlook: SimulationReport, row: Row, common: Collection[str], *, severa
             title = f"{esc(str(workload))}, {esc(event_title(event))}: {esc(cell.text)}"
             lines = "".join(_lines(outlook, cell, common))
             yield (
-                f'<tr class="behind {cell.verdict}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'
+                f'<tr class="behind {shades[i]}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'
                 f"<h4>{title} <small>{esc(verdict_words(cell))}</small></h4><dl>{lines}</dl></td></tr>\n"
             )
 
 
-def _cell(cell: Cell, target: str) -> str:
+def _cell(cell: Cell, its_shade: str, target: str) -> str:
     if cell.verdict == NONE:
         return f'<td class="none">{esc(cell.text)}</td>'
     return (
-        f'<td class="{cell.verdict}"><button type="button" aria-expanded="false" aria-controls="{target}">'
-        f"<b>{_SIGNS[cell.verdict]}</b> {esc(cell.text)}</button></td>"
+        f'<td class="{its_shade}"><button type="button" aria-expanded="false" aria-controls="{target}">'
+        f"<b>{_SIGNS[its_shade]}</b> {esc(cell.text)}</button></td>"
     )
 
 

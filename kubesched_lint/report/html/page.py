@@ -10,7 +10,7 @@ from kubesched_lint.findings import Report, Severity
 from kubesched_lint.printing import safe_json
 from kubesched_lint.record import replace
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import counts, footer, open_findings, verdict
+from kubesched_lint.report.footer import counts, footer, objects_with_errors, open_findings, verdict
 from kubesched_lint.report.footer import suppressed as suppressed_counts
 from kubesched_lint.report.html.findings import NumberedCauses, errors, numbered, sections, suppressed
 from kubesched_lint.report.html.matrix import table
@@ -43,7 +43,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         items = sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message))
         yield from _section("errors", "Could not be read", errors(items, context))
     if seen is not None:
-        yield from _section("matrix", "What happens when", _matrix(seen))
+        yield from _section("matrix", "What happens when", _matrix(seen, report))
     drawn = seen is not None and bool(seen.scene.groups)
     yield f'<div class="{"split" if drawn else "whole"}">\n'
     if seen is not None and drawn:
@@ -111,9 +111,9 @@ def _section(name: str, title: str, content: Iterable[str], tag: str = "section"
     yield f"</{tag}>\n"
 
 
-def _matrix(seen: ReportExtras) -> Iterator[str]:
+def _matrix(seen: ReportExtras, report: Report) -> Iterator[str]:
     if seen.outlook is not None and seen.outlook.rows:
-        yield from table(seen.outlook)
+        yield from table(seen.outlook, objects_with_errors(report))
     yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.notes)
     if seen.outlook is not None:
         yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.outlook.notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.commands.lint.cluster_diagram import (
@@ -16,7 +16,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.record import record
-from kubesched_lint.report.words import esc, shortened
+from kubesched_lint.report.words import esc, shared_start, shortened, told_apart
 from kubesched_lint.text import and_more, many, plural
 
 _WIDTH = 460
@@ -90,6 +90,11 @@ def _zones(scene: ClusterDiagram) -> list[_Zone]:
     return [_Zone(name, tuple(groups)) for name, groups in found.items()]
 
 
+def _room(wide: int) -> int:
+    """Return the number of characters in a box of this width."""
+    return int((wide - 14) / 6.5)
+
+
 def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene: ClusterDiagram) -> Iterator[str]:
     name = zone.name or "no zone"
     yield f'<g class="zone" data-zone="{esc(zone.name)}"><rect class="frame" x="{x + 0.5}" y="{y + 0.5}" '
@@ -97,20 +102,23 @@ def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene
     yield f'<text class="zname" x="{x + 10}" y="{y + 18}">{esc(shortened(name, (across - 52) // 7))}</text>'
     yield f'<text class="zcount" x="{x + across - 10}" y="{y + 18}" text-anchor="end">{zone.nodes:,}</text>'
     wide = (across - _PAD * (boxes + 1)) // boxes
+    labels = told_apart([group.names[0] for group in scene.groups if group.count == 1], _room(wide))
     for i, (place, group) in enumerate(zone.groups):
         left = x + _PAD + (i % boxes) * (wide + _PAD)
         top = y + _HEAD + _PAD // 2 + (i // boxes) * (_BOX + _PAD)
-        yield from _node(group, place, left, top, wide, scene)
+        yield from _node(group, place, left, top, wide, scene, labels)
     yield "</g>\n"
 
 
-def _node(group: NodeGroup, place: int, x: int, y: int, wide: int, scene: ClusterDiagram) -> Iterator[str]:
-    room = int((wide - 14) / 6.5)
-    label = group.names[0] if group.count == 1 else f"{group.count:,} × {_stem(group)}"
+def _node(
+    group: NodeGroup, place: int, x: int, y: int, wide: int, scene: ClusterDiagram, labels: Mapping[str, str]
+) -> Iterator[str]:
+    room = _room(wide)
+    label = labels[group.names[0]] if group.count == 1 else shortened(f"{group.count:,} × {_stem(group)}", room)
     kind = "node transient" if group.mark else "node"
     yield f'<g class="{kind}" data-g="{place}"><title>{esc(_tooltip(group, scene))}</title>'
     yield f'<rect class="box" x="{x + 0.5}" y="{y + 0.5}" width="{wide - 1}" height="{_BOX - 1}" rx="6"/>'
-    yield f'<text class="nname" x="{x + 8}" y="{y + 16}">{esc(shortened(label, room))}</text>'
+    yield f'<text class="nname" x="{x + 8}" y="{y + 16}">{esc(label)}</text>'
     below = " · ".join(filter(None, (group.mark, group.capacity)))
     yield f'<text class="ncap" x="{x + 8}" y="{y + 29}">{esc(shortened(below, int(room * 1.15)))}</text>'
     yield from _pods(group, x + 8, y + 41, wide - 16)
@@ -137,8 +145,7 @@ def _pods(group: NodeGroup, x: int, y: int, wide: int) -> Iterator[str]:
 
 def _stem(group: NodeGroup) -> str:
     """Return the common start of the nodes' names, without the zone, which the drawing has above them."""
-    low, high = min(group.names), max(group.names)
-    same = low[: next((i for i, sign in enumerate(low) if high[i : i + 1] != sign), len(low))]
+    same = shared_start(group.names)
     if group.zone and group.zone in same:
         same = same.partition(group.zone)[0].rstrip("-._")
     return same if len(same) >= 2 else f"{group.names[0]} …"

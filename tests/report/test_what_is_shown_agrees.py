@@ -1,0 +1,95 @@
+"""Colours, words and exit codes of one run agree, and names that differ look different."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.report.cell_details import event_title
+from kubesched_lint.report.html.matrix import table
+from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.words import told_apart
+
+SKETCH = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: [{name: w, count: 2, zones: [a], allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}]
+"""
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: x, resources: {requests: {cpu: 1500m}}}]}
+"""
+WEB_REF = ObjectRef("Deployment", "shop", "web")
+
+
+def cluster(elastic: bool) -> Cluster:
+    return cluster_from([("c.yaml", SKETCH.encode())], "c.yaml", elastic=elastic)
+
+
+def simulated(elastic: bool) -> SimulationReport:
+    manifests = manifest_set(documents("web.yaml", WEB.encode(), is_read), "default")
+    return simulate(manifests, cluster(elastic), Options(), ("deploy", "hpa-max"))
+
+
+@pytest.mark.parametrize("elastic", [True, False])
+def test_always_bad_is_said_exactly_where_the_exit_code_is_one(elastic: bool) -> None:
+    outlook = simulated(elastic)
+    text = as_text(outlook)
+    assert "deploy 2/3 −1: " in text
+    assert outlook.is_bad is not elastic
+    assert ("always bad" in text) is outlook.is_bad
+    assert ("bad, not proven" in text) is not outlook.is_bad
+    assert ("the exit code counts proofs only" in text) is not outlook.is_bad
+
+
+@pytest.mark.parametrize(("elastic", "errors", "color"), [
+    (False, {WEB_REF}, "bad"), (False, set(), "bad-here"), (True, {WEB_REF}, "bad-here"),
+])  # fmt: skip
+def test_only_a_proven_cell_of_a_workload_with_an_error_is_red(
+    elastic: bool, errors: set[ObjectRef], color: str
+) -> None:
+    page = "".join(table(simulated(elastic), errors))
+    cells = re.findall(r'<td class="([a-z-]+)"><button', page)
+    assert cells == [color]
+    assert ("always ends badly" in page) is (color == "bad")
+    assert ("ends badly with these manifests and nodes" in page) is (color == "bad-here")
+
+
+def test_an_autoscaler_is_spelt_alike_in_text_and_page() -> None:
+    assert event_title("hpa-max") == "HPA max"
+    assert "HPA max" in as_text(simulated(False))
+    assert "HPA max" in "".join(table(simulated(False), ()))
+
+
+@pytest.mark.parametrize("names", [
+    ["ip-10-0-1-17.eu-west-1.compute.internal", "ip-10-0-1-203.eu-west-1.compute.internal"],
+    ["gke-prod-default-pool-a1b2c3d4-x7kq", "gke-prod-default-pool-a1b2c3d4-y7kq"],
+    ["a-long-start-of-a-node-1-and-a-long-end-of-it", "a-long-start-of-a-node-2-and-a-long-end-of-it"],
+    ["worker-1", "worker-11"],
+])  # fmt: skip
+def test_names_that_are_cut_stay_different(names: list[str]) -> None:
+    cut = told_apart(names, 17)
+    assert len(set(cut.values())) == len(names)
+    assert all(len(text) <= 17 for text in cut.values())
+
+
+def test_the_domain_that_all_nodes_share_goes_first() -> None:
+    names = ["ip-10-0-1-17.eu-west-1.compute.internal", "ip-10-0-1-203.eu-west-1.compute.internal"]
+    assert list(told_apart(names, 17).values()) == ["ip-10-0-1-17", "ip-10-0-1-203"]
+    assert told_apart(["alone.example.com"], 40) == {"alone.example.com": "alone.example.com"}

@@ -31,7 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
             together=(it.workload.ref, other.ref),
             severity=None if _asks_for_places(it) and _asks_for_places(it.world.member(other)) else Severity.WARNING,
             evidence=proof(
-                f"{wanted} + {count} pods > {supply} nodes, each of which gives {mine.protocol} {mine.port} once",
+                f"{wanted} + {count} pods > {supply} nodes with one host port {mine.protocol} {mine.port} each",
                 demand=wanted + count,
                 supply=supply,
                 assumes=(*node_premises(it), "both are deployed together"),

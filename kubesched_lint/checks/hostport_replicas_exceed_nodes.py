@@ -20,7 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=port.path,
         evidence=proof(
-            f"{replicas} replicas > {usable} usable nodes, each of which gives {port.protocol} {port.port} once",
+            f"{replicas} replicas > {usable} usable nodes with one host port {port.protocol} {port.port} each",
             demand=replicas,
             supply=usable,
             assumes=node_premises(it),

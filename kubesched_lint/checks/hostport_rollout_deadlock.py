@@ -27,7 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=port.path,
         evidence=proof(
-            f"{replicas} old pods + 1 surge pod > {free} nodes, each of which gives {port.protocol} {port.port} once, "
+            f"{replicas} old pods + 1 surge pod > {free} nodes with one host port {port.protocol} {port.port} each, "
             f"and maxUnavailable resolves to 0: {REASON}",
             demand=replicas + 1,
             supply=free,

@@ -82,7 +82,7 @@ def lint(
         bool,
         typer.Option(
             "--require-node-groups",
-            help="Exit with 2 as long as nobody has decided whether the node groups are complete (for hooks and CI).",
+            help="Exit with 2 while it is undecided whether the node groups are complete (for hooks and CI).",
         ),
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,

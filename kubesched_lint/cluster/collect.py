@@ -75,7 +75,7 @@ class Collector:
     def node(self, node: Node, because: str) -> None:
         """Add a node, with the evidence that it is elastic ("" for none)."""
         if self._elastic is not None:
-            because = "--elastic says so" if self._elastic else ""
+            because = "set by --elastic" if self._elastic else ""
         if len(self._nodes) >= _MOST_NODES:
             raise ClusterError(self._path, 0, 0, f"holds more than {_MOST_NODES:,} nodes")
         self._nodes[node.name] = replace(node, elastic=bool(because)) if node.elastic != bool(because) else node

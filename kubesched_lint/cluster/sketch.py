@@ -139,7 +139,7 @@ def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, 
             labels = shared if HOSTNAME in written else {**shared, HOSTNAME: name}  # nothing follows from it
             maker = maker_of(labels, {})
             if elastic is not None:
-                maker = Maker("the sketch says so", maker.group if maker else f"sketch={base}") if elastic else None
+                maker = Maker("set in the sketch", maker.group if maker else f"sketch={base}") if elastic else None
             because, group = (maker.because, maker.group) if maker else ("", "")
             yield (
                 Node(
@@ -190,7 +190,7 @@ def _counts(entry: Value, here: Path) -> dict[str | None, int]:
     found = entry.get("zones")
     if isinstance(found, dict):
         if entry.get("count") is not None:
-            raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: zones says already how many")
+            raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: zones already gives the counts")
         return {_zone(zone, (*here, "zones", zone)): _count(found, zone, (*here, "zones")) for zone in found}
     count = 1 if entry.get("count") is None else _count(entry, "count", here)
     return dict.fromkeys(_zones(found, (*here, "zones")), count)

@@ -49,7 +49,10 @@ def count(setting: Setting, event: str, number: int) -> EventBounds:
     work.spend(_STEPS + len(setting.workloads) // 4)
     bounds = _despite_deletions(setting, event, number)
     if _waits_in_turn(setting, number):
-        bounds.least, bounds.never_stuck = Counted(0, "a pod of the old revision waits, and nobody replaces it"), False
+        bounds.least, bounds.never_stuck = (
+            Counted(0, "a pod of the old revision waits, and no controller replaces it"),
+            False,
+        )
     if number in quota_short(setting):
         bounds = _granted(setting, event, number, bounds)
     if number not in setting.never_ready:
@@ -78,7 +81,7 @@ def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds
     return bounds
 
 
-_MADE_ROOM = "pods of others may have to go"
+_MADE_ROOM = "other pods may be deleted"
 
 
 def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds:
@@ -159,19 +162,19 @@ def _count(setting: Setting, event: str, number: int) -> EventBounds:
     if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
         lost = _zones(setting) if event == "zone-loss" else [0]
         if not finds_room(setting, number, lost, int(event != "zone-loss")):
-            bounds.least = Counted(0, "a pod that waits may overlook that another one made way")
+            bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
     if not setting.running.get(number) or stands_well(setting, number):
         return bounds
     # Running pods may no longer pass the filters on their nodes: they stay anyway.
     bounds.always_stuck = event in ("deploy", "rollout") and bounds.most.pods < bounds.wanted
-    bounds.most = Counted(bounds.wanted, "some pods stand where no other would be let in")
+    bounds.most = Counted(bounds.wanted, "some pods run on nodes that would not pass the filters now")
     return bounds
 
 
 def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds if all running pods still pass the filters on their nodes."""
     if setting.workloads[number].kind == "Pod" and event in LOSSES:
-        return EventBounds(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
+        return EventBounds(1, Counted(0, "no controller recreates a bare pod"), most_placed(setting, number, 1))
     if setting.running.get(number) and event == "deploy":
         return _applied_again(setting, number)
     return _from_nothing(setting, event, number)
@@ -225,7 +228,7 @@ def _rollout(setting: Setting, number: int) -> EventBounds:
     if _surges_in_vain(setting, number):
         bounds.never_stuck, bounds.always_stuck = False, True
         bounds.most = Counted(
-            wanted, "a surging pod needs room beside the old pod, and some node has not enough for two"
+            wanted, "a surging pod needs room next to the old pod, and some node has no room for both"
         )
         return bounds
     # With maxUnavailable, old pods are deleted while any runs: it suffices that fewer than wanted leave room for one
@@ -296,7 +299,7 @@ def _kept(setting: Setting, number: int) -> EventBounds:
     return EventBounds(wanted, least, Counted(wanted, _STAYS))
 
 
-_STAYS = "what runs stays where it is"
+_STAYS = "running pods stay where they are"
 
 
 def stands_well(setting: Setting, number: int) -> bool:

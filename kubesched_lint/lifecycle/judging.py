@@ -89,7 +89,7 @@ def explained(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: 
         return _blamed(cell, blame)
     if workload.kind == "Pod":
         message = f"{UNMANAGED}: {workload.namespace}/{workload.name}" if cell.event == "drain" else ""
-        cell = replace(cell, why=f"{cell.why}; nobody makes a bare pod again", message=message, says=DRAIN_SAYS)
+        cell = replace(cell, why=f"{cell.why}; no controller recreates a bare pod", message=message, says=DRAIN_SAYS)
         return replace(cell, blamed=workload, at=workload.pod.path)
     return replace(cell, blamed=workload, at=workload.strategy.path) if cell.stuck else cell
 

@@ -270,7 +270,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches(pod) and is_blind(terms, setting.cluster):
-        return Counted(0, "a pod that waits may overlook that one of another namespace has come")
+        return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
     if not matches(pod) and not any(
         _is_sure(ask, i, without, gone=gone)
         for i in made_again(setting, number, terms)

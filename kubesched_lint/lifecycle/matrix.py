@@ -131,15 +131,15 @@ class Matrix:
             return ""
         workload, lost = setting.workloads[number], ""
         if workload.kind == "Pod":
-            lost = "a pod that is driven out is not made again"
+            lost = "a preempted pod is not recreated"
         elif workload.claim_templates:
-            lost = "a pod that is driven out has to go back to where its volume is"
+            lost = "a preempted pod can only return to where its volume is"
         elif may_miss([setting.pods[number]], setting.cluster):
-            lost = "a pod that is made for one that is driven out may overlook that it has gone"
+            lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
         if lost and self._is_pressed(event, members, number):
             return lost
         if guests_of(setting).weaker_kinds and any(i != number for i in self._crowding(event, members)):
-            return "pods of others that are driven out may come again here"
+            return "preempted pods of others may be recreated on these nodes"
         return ""
 
     def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
@@ -320,7 +320,7 @@ class Matrix:
                 text = words(event, bounds.wanted, bound, stuck=False, always_stuck=False) + " ?"
                 missing = ("a proof; too many steps to follow a trace",)
             if any(number in group for group in self._cut_short):
-                missing = (*missing, f"a search of more than {self.effort.states:,} states: --states lets it go on")
+                missing = (*missing, f"a search of more than {self.effort.states:,} states: --states raises the limit")
             if not self._is_made(self._everybody, number):
                 missing = (
                     f"a proof: no trace is followed if a quota prevents the creation of pods ({self._quota(number)})",

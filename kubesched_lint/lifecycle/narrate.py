@@ -119,7 +119,7 @@ def _driven_out(scene: Scene, step: Step, newest: Newest, before: State, after: 
         if left.get(slot, 0) < count
     ]
     return (
-        f"{pod_name(scene.oracle.pod_types, step.slot, newest)} drives out {' and '.join(gone)} on",
+        f"{pod_name(scene.oracle.pod_types, step.slot, newest)} preempts {' and '.join(gone)} on",
         scene.oracle.index.names[step.position],
     )
 

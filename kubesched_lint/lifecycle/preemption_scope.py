@@ -82,7 +82,11 @@ def _blind(setting: Setting, members: Sequence[int]) -> str:
     """Return why pods may miss the arrival of pods that they must be near; empty if they cannot."""
     found = (setting.workloads[i] for i in members if is_blind(setting.pods[i].required_affinity, setting.cluster))
     waiting = next(found, None)
-    return "" if waiting is None else f"pods of {waiting} may overlook that one of a labelled namespace has come"
+    return (
+        ""
+        if waiting is None
+        else f"pods of {waiting} may not be requeued when a pod of a labelled namespace is created"
+    )
 
 
 def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]]:

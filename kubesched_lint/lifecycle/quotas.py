@@ -45,12 +45,12 @@ class Cap(NamedTuple):
 
     @property
     def why(self) -> str:
-        beside = f", of which others use {_amount(self.resource, self.used)}" if self.used else ""
+        beside = f"; others use {_amount(self.resource, self.used)}" if self.used else ""
         limit, each = _amount(self.resource, self.limit), _amount(self.resource, self.each)
         quota = f"ResourceQuota {self.quota.namespace}/{self.quota.name}"
         if self.resource in PODS:
-            return f"{quota} lets {limit} pods exist{beside}"
-        return f"{quota} lets pods ask for {self.resource} {limit}{beside}; each asks for {each}"
+            return f"{quota} allows {limit} pods{beside}"
+        return f"{quota} allows {self.resource} {limit}{beside}; each pod requests {each}"
 
     @property
     def message(self) -> str:

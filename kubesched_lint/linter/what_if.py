@@ -191,9 +191,9 @@ class OfSet:
     def rows(self) -> Sequence[WhatIf[Judged]]:
         """The rows that the set needs."""
         once = WhatIf("each object were defined once", _reads_one, self._of_definitions, self._with_one)
-        itself = _row("nobody resumed it", _is_held, _if_resumed)
-        others = _row("nobody resumed the others", _is_not_held, self._if_others_are, _without_suspended)
-        refused = _row("nobody mended what is refused", self._leans, self._if_mended, self._without_refused)
+        itself = _row("it stayed suspended", _is_held, _if_resumed)
+        others = _row("the others stayed suspended", _is_not_held, self._if_others_are, _without_suspended)
+        refused = _row("the refused objects were not fixed", self._leans, self._if_mended, self._without_refused)
         table = ((once, self.has_duplicates), (itself, self._held), (others, self._held), (refused, self._refused))
         return [row for row, is_needed in table if is_needed]
 

@@ -30,7 +30,7 @@ from kubesched_lint.record import record
 
 _MOST_FOLDERS = 2000
 _MOST_BYTES = 256 * 1024 * 1024
-AS_IT_STANDS = "the files are read as they stand"
+AS_IT_STANDS = "the files are read without rendering"
 _FETCHED = (
     f"would have to be fetched from the network, which is never done: {AS_IT_STANDS}; to lint what is applied, render "
     "it yourself and pipe the result (kubectl kustomize FOLDER | kubesched-lint lint -)"

@@ -123,7 +123,7 @@ def skip_counts(report: Report) -> Iterator[str]:
     if lacking:
         needs = [(n, f"{plural(n, 'needs', 'need')} {_gist(_needed(reason))}") for reason, n in lacking]
         needed = f" {needs[0][1]}" if len(needs) == 1 else ": " + ", ".join(f"{n} {words}" for n, words in needs)
-        yield f"{many(sum(n for _, n in lacking), 'rule')}{needed} (--verbose says more)"
+        yield f"{many(sum(n for _, n in lacking), 'rule')}{needed} (--verbose lists them)"
     for reason, named in _reasons(report):
         if not named:
             yield reason

@@ -134,7 +134,7 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     shown = {_bare(c.text).partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
         further = any("--states" in m for c in cells for m in c.missing)
-        more = "; a larger --states lets the search go further, and takes longer" if further else ""
+        more = "; a larger --states extends the search and takes longer" if further else ""
         yield "?", f"not established: the missing facts are listed below{more}"
     hanging = next((c.text for c in cells if c.verdict == BY_SCORES), None)
     if hanging is not None:

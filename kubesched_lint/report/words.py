@@ -21,7 +21,7 @@ def annotated(location: Location) -> Location:
 def explanation(finding: Finding) -> Iterator[str]:
     evidence, where = finding.evidence, finding.location
     if where.path.endswith(RENDERED):
-        yield f"in what is rendered: {where.path}:{where.span.line}:{where.span.column}"
+        yield f"in the rendered text: {where.path}:{where.span.line}:{where.span.column}"
     if evidence.text:
         yield f"{evidence.kind}: {evidence.text}"
     yield from (f"{number}. {event}" for number, event in enumerate(evidence.trace, 1))

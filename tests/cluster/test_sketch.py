@@ -227,7 +227,7 @@ def test_zones_may_have_different_numbers_of_nodes() -> None:
     cluster = sketch("nodes: [{name: w, zones: {a: 2, b: 1, c: 0}}]")
     assert [node.name for node in cluster.inventory.nodes] == ["w-a-1", "w-a-2", "w-b"]
     error = refusal("nodes: [{name: w, count: 2, zones: {a: 2}}]")
-    assert error.message == "nodes[0].count: the number 2 will not do; zones says already how many"
+    assert error.message == "nodes[0].count: the number 2 will not do; zones already gives the counts"
 
 
 def test_labels_of_a_zone_are_on_all_its_nodes_unless_an_entry_says_otherwise() -> None:

@@ -150,7 +150,7 @@ def test_the_caller_has_the_last_word() -> None:
     labelled = {"metadata": {"labels": {"karpenter.sh/nodepool": "general"}}}
     assert not KnownGroups(nodes(labelled, elastic=False)).is_elastic
     assert KnownGroups(nodes({}, elastic=True)).is_elastic
-    assert nodes({}, elastic=True).elastic_because == "--elastic says so"
+    assert nodes({}, elastic=True).elastic_because == "set by --elastic"
 
 
 def test_running_pods_on_nodes_that_are_not_there_are_said() -> None:

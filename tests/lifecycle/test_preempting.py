@@ -44,7 +44,7 @@ def test_the_stronger_takes_the_room_and_the_weaker_keeps_what_is_left():
     low = cell(outlook, "low", "deploy")
     assert (low.text, low.verdict) == ("2/4 −2", BAD)
     assert cell(outlook, "high", "rollout").text == "4/4 ok", "its surge pod drives out another"
-    assert "high drives out 1 × low on w-" in as_text(outlook)
+    assert "high preempts 1 × low on w-" in as_text(outlook)
 
 
 def test_no_verdict_about_other_schedulers_rests_on_preemption():
@@ -228,7 +228,7 @@ def test_nobody_makes_a_bare_pod_again(event):
     assert cell(outlook, "alone", "deploy").text == "1/1 ok"
     here = cell(outlook, "alone", event)
     assert (here.verdict, here.bound.least, here.bound.most) == (DEPENDS, 0, 1)
-    assert "nobody makes a bare pod again" in here.why
+    assert "no controller recreates a bare pod" in here.why
     assert outlook.place(here) is not None
     assert here.message.startswith("cannot delete Pods that declare no controller") == (event == "drain")
 

@@ -27,9 +27,9 @@ def quota(name="compute", **hard):
 @pytest.mark.parametrize(
     ("hard", "text", "why"),
     [
-        ({"pods": "3"}, "3/5 −2", "ResourceQuota default/compute lets 3 pods exist"),
-        ({"requests_cpu": "1500m"}, "3/5 −2", "lets pods ask for requests.cpu 1500m; each asks for 500m"),
-        ({"cpu": "2"}, "4/5 −1", "lets pods ask for cpu 2; each asks for 500m"),
+        ({"pods": "3"}, "3/5 −2", "ResourceQuota default/compute allows 3 pods"),
+        ({"requests_cpu": "1500m"}, "3/5 −2", "allows requests.cpu 1500m; each pod requests 500m"),
+        ({"cpu": "2"}, "4/5 −1", "allows cpu 2; each pod requests 500m"),
         ({"pods": "4", "requests_cpu": "1"}, "2/5 −3", "requests.cpu 1;"),
         ({"pods": "9"}, "5/5 ok", ""),
         ({"requests_ephemeral-storage": "1Mi"}, "5/5 ok", ""),  # it asks for none, and need not
@@ -234,7 +234,7 @@ def test_pods_of_others_use_the_quota_up():
     outlook = report_of(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
     here = cell(outlook, "web", "deploy")
     assert here.text == "2/3 −1"
-    assert "of which others use 1" in here.why
+    assert "others use 1" in here.why
 
 
 def test_a_quota_of_another_namespace_or_of_other_pods_is_none_of_its_business():

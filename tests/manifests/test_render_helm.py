@@ -56,7 +56,7 @@ def test_reports_that_annotate_files_point_to_the_template(charts: Path) -> None
     piped = RECORDED.read_bytes()
     github = lint(charts, "-", "--format", "github", piped=piped).stdout.decode()
     assert "::error file=shop/templates/web.yaml,line=17," in github
-    assert "in what is rendered: shop/templates/web.yaml (rendered):29:15" in github
+    assert "in the rendered text: shop/templates/web.yaml (rendered):29:15" in github
     sarif = json.loads(lint(charts, "-", "--format", "sarif", piped=piped).stdout)
     place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "shop/templates/web.yaml"
@@ -72,7 +72,7 @@ def test_templates_that_are_elsewhere_are_named_all_the_same(tmp_path: Path) -> 
     assert "= from:" not in shown
     github = lint(tmp_path, "-", "--format", "github", piped=RECORDED.read_bytes()).stdout.decode()
     assert "::error file=shop/templates/web.yaml,line=1," in github
-    assert "in what is rendered: shop/templates/web.yaml (rendered):29:15" in github
+    assert "in the rendered text: shop/templates/web.yaml (rendered):29:15" in github
 
 
 def test_inside_the_chart_the_template_is_found_as_well(charts: Path) -> None:

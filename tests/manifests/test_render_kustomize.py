@@ -170,7 +170,7 @@ def test_services_that_annotate_files_are_pointed_to_files(tmp_path: Path) -> No
             check=False,
         ).stdout
         assert "base/web.yaml" in shown
-        assert "in what is rendered" in shown or name == "gitlab"
+        assert "in the rendered text" in shown or name == "gitlab"
         assert "file=prod (rendered)" not in shown
         assert "prod%20%28rendered%29" not in shown
 

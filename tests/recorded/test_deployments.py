@@ -52,7 +52,7 @@ def test_every_question_is_asked_often() -> None:
     assert asked["deploy inside"] > 200
     assert asked["event inside"] > 100
     assert asked["proven cell holds"] > 300
-    assert asked["trouble said"] > 300
+    assert asked["trouble reported"] > 300
     assert asked["failure message"] == 15
 
 

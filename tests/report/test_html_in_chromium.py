@@ -133,7 +133,7 @@ def test_the_picture_lights_the_domains_of_the_finding_in_focus(opened: Browser)
     assert opened.run(NOW) == "f1"
     assert opened.run(nodes) == {"u": 0, "f": 0, "t": 1, "x": 4}
     assert opened.run(LIT) == []
-    assert "1 has a taint that it does not tolerate" in opened.run("document.querySelector('#said').textContent")
+    assert "1 has a taint that it does not tolerate" in opened.run("document.querySelector('#status').textContent")
     opened.press("j")
     assert opened.run(nodes) == {"u": 4, "f": 0, "t": 1, "x": 0}
     assert opened.run(LIT) == ["zone-a", "zone-b"]

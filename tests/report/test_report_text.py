@@ -262,9 +262,9 @@ def test_skipped_rules_are_counted_and_when_verbose_named(
     reports: dict[str, Report], context: Callable[..., RenderContext]
 ) -> None:
     brief = "".join(render(reports["troubled"], context(0)))
-    assert "13 rules: 12 need a cluster, 1 needs running pods (--verbose says more)" in brief
+    assert "13 rules: 12 need a cluster, 1 needs running pods (--verbose lists them)" in brief
     one = Report(skipped=(Skip("a", "needs a cluster (--cluster)"), Skip("b", "needs a cluster (--cluster)")))
-    assert "2 rules need a cluster (--verbose says more)" in "".join(render(one, context(0)))
+    assert "2 rules need a cluster (--verbose lists them)" in "".join(render(one, context(0)))
     verbose = "".join(render(reports["troubled"], replace(context(0), verbose=True)))
     assert "12 rules need a cluster (--cluster): rule-01, rule-02" in verbose
     assert all(skip.rule in verbose for skip in reports["troubled"].skipped)

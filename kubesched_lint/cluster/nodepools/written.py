@@ -158,7 +158,7 @@ def _together(before: int, minimum: int, here: Path) -> int:
     """Return the total of the minimums so far, with this pool's. Raises DecodeError if it is too large."""
     if before + minimum > MOST_NODES:
         at = (*here, "min")
-        raise DecodeError(at, f"{words(at)}: with it more than {MOST_NODES:,} nodes would stand at the least")
+        raise DecodeError(at, f"{words(at)}: the minimums add up to more than {MOST_NODES:,} nodes")
     return before + minimum
 
 

@@ -210,7 +210,7 @@ def _trouble(forecast: Forecast, ref: ObjectRef, seen: Seen, phase: RecordedPhas
     cell = forecast.cells.get((ref, phase.event))
     about = [finding for finding in forecast.warnings if _is_about(finding, ref)]
     predicted = bool(about) or (cell is not None and cell.verdict not in (FINE, NONE))
-    yield Answer("trouble said", predicted, str(seen), cell.text if cell is not None else "nothing")
+    yield Answer("trouble reported", predicted, str(seen), cell.text if cell is not None else "nothing")
     if seen.failure and phase.event == "deploy":
         words = _PREFIX.sub("", seen.failure)
         texts = [cell.message, cell.why] if cell is not None else []

@@ -14,7 +14,7 @@ from kubesched_lint.report.words import esc, shortened
 _SIGNS = {FINE: "✓", BAD: "✕", BAD_HERE: "✕", DEPENDS: "~", BY_SCORES: "≈", UNKNOWN: "?", NONE: ""}
 _KEY = (
     (FINE, "fine in every order of events"),
-    (BAD, "always ends badly"),
+    (BAD, "always bad"),
     (BAD_HERE, "ends badly with these manifests and nodes; not proven beyond them"),
     (DEPENDS, "depends on the order of events"),
     (BY_SCORES, "depends on the scheduler's scores: fine in every simulated trace with the default ones"),

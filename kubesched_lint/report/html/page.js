@@ -55,7 +55,7 @@
     for (const pod of all("circle.pod", svg)) pod.classList.toggle("mine", focus !== null && pod.dataset.w === String(focus.w));
     for (const zone of all(".zone", svg)) zone.classList.toggle("lit", Boolean(focus && focus.zones && focus.zones.includes(zone.dataset.zone)));
     for (const item of all(".legend li, .waiting")) item.classList.toggle("now", focus !== null && item.dataset.w === String(focus.w));
-    one("#said").textContent = focus ? view.say[focus.w] : "This finding is about no workload's nodes.";
+    one("#status").textContent = focus ? view.say[focus.w] : "This finding is about no workload's nodes.";
     const chips = [];
     const chip = (text, kind) => { const item = document.createElement("li"); item.textContent = text; item.className = kind; chips.push(item); };
     if (focus && focus.key) {

@@ -47,7 +47,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     drawn = seen is not None and bool(seen.scene.groups)
     yield f'<div class="{"split" if drawn else "whole"}">\n'
     if seen is not None and drawn:
-        status = '<p id="said" aria-live="polite"></p><ul id="chips"></ul>'
+        status = '<p id="status" aria-live="polite"></p><ul id="chips"></ul>'
         yield from _section("cluster", "The cluster", (f"{status}\n", *picture(seen.scene)), tag="aside")
     nothing = '<p class="calm">No findings: nothing that was checked keeps a pod from a node.</p>'
     yield from _section("findings", "Findings", sections(this, context) if this.causes else [nothing])

@@ -171,11 +171,11 @@ WORKLOAD_STRUCTS = (
     ),
     Struct(
         "Pod",
-        "What the pods of a workload ask for.",
+        "The scheduling fields of a workload's pods.",
         'pod.requests.get("nvidia.com/gpu", 0) > 0 && pod.priority_class != ""',
         (
             Field("labels", LABELS, "labels of the template", lambda w, _: w.pod.labels),
-            Field("node_name", STRING, "`spec.nodeName`; empty where none is written", lambda w, _: w.pod.node_name),
+            Field("node_name", STRING, "`spec.nodeName`; empty if absent", lambda w, _: w.pod.node_name),
             Field("node_selector", LABELS, "`spec.nodeSelector`", lambda w, _: w.pod.node_selector),
             Field(
                 "node_affinity",
@@ -208,26 +208,24 @@ WORKLOAD_STRUCTS = (
             Field("host_network", BOOL, "`spec.hostNetwork`", lambda w, _: w.pod.host_network),
             Field("volumes", "list(Volume)", "volumes that scheduling looks at", lambda w, _: w.pod.volumes),
             Field("scheduling_gates", STRINGS, "names of scheduling gates", lambda w, _: w.pod.scheduling_gates),
-            Field(
-                "scheduler_name", STRING, "`default-scheduler` where none is written", lambda w, _: w.pod.scheduler_name
-            ),
+            Field("scheduler_name", STRING, "`default-scheduler` if absent", lambda w, _: w.pod.scheduler_name),
             Field(
                 "priority_class",
                 STRING,
-                "`priorityClassName`; empty where none is written",
+                "`priorityClassName`; empty if absent",
                 lambda w, _: w.pod.priority_class,
             ),
             Field(
                 "priority",
                 INT,
-                "its number; the default class's if none is written; else 0",
+                "its number; the default class's if absent; else 0",
                 lambda w, v: v.world.member(w).pod.priority or 0,
                 needs="set",
             ),
             Field(
                 "runtime_class",
                 STRING,
-                "`runtimeClassName`; empty where none is written",
+                "`runtimeClassName`; empty if absent",
                 lambda w, _: w.pod.runtime_class,
             ),
         ),
@@ -272,7 +270,7 @@ WORKLOAD_STRUCTS = (
             Field("topology_key", STRING, "`topologyKey`", lambda s, _: s.topology_key),
             Field("max_skew", INT, "`maxSkew`", lambda s, _: s.max_skew),
             Field("hard", BOOL, "`whenUnsatisfiable: DoNotSchedule`", lambda s, _: s.is_hard),
-            Field("min_domains", INT, "`minDomains`; 1 where none is written", lambda s, _: s.min_domains or 1),
+            Field("min_domains", INT, "`minDomains`; 1 if absent", lambda s, _: s.min_domains or 1),
             Field(
                 "selector",
                 "list(Requirement)",
@@ -366,7 +364,7 @@ WORKLOAD_STRUCTS = (
         (
             Field("port", INT, "`hostPort`", lambda p, _: p.port),
             Field("protocol", STRING, "`TCP`, `UDP` or `SCTP`", lambda p, _: p.protocol),
-            Field("host_ip", STRING, "`0.0.0.0` where none is written", lambda p, _: p.host_ip),
+            Field("host_ip", STRING, "`0.0.0.0` if absent", lambda p, _: p.host_ip),
         ),
     ),
     Struct(

@@ -71,7 +71,7 @@ _STRUCTS = (
             Field("name", STRING, "its name", lambda a, _: a.name),
             Field("target_kind", STRING, "kind of what it scales", lambda a, _: a.target.kind),
             Field("target_name", STRING, "name of what it scales", lambda a, _: a.target.name),
-            Field("min_replicas", INT, "`minReplicas`; 1 where none is written", lambda a, _: a.min_replicas),
+            Field("min_replicas", INT, "`minReplicas`; 1 if absent", lambda a, _: a.min_replicas),
             Field("max_replicas", INT, "`maxReplicas`", lambda a, _: a.max_replicas),
         ),
     ),

@@ -90,12 +90,12 @@ def init(
 
 
 def _left_out(cluster: Cluster) -> str:
-    """Return what the cluster holds besides nodes and pools, as ``3 Pod, 1 PersistentVolume``."""
-    counts: dict[str, int] = {}
-    for name, objects in cluster.inventory.lists():
-        if objects and name not in ("nodes", "node_pools", "node_overlays"):
-            counts[name.replace("_", " ")] = len(objects)
-    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    """Return the objects that a sketch does not hold, with their number: ``volumes (1), pods (3)``."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} ({len(objects):,})"
+        for name, objects in cluster.inventory.lists()
+        if objects and name not in ("nodes", "node_pools", "node_overlays")
+    )
 
 
 def _entries(sketch: str) -> int:

@@ -175,6 +175,19 @@ def test_it_reads_standard_input_and_writes_a_file_once(tmp_path: Path) -> None:
     assert "exists; --force overwrites it" in again.stderr
 
 
+def test_it_counts_the_objects_that_it_leaves_out() -> None:
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {}}
+    classes = [
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1}
+        for name in "ab"
+    ]
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1"}}}
+    data = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, volume, *classes]})
+    done = CliRunner().invoke(app, ["-"], input=data)
+    assert done.exit_code == 0
+    assert "left out: volumes (1), priority classes (2); `kubesched-lint snapshot` keeps them" in done.stderr
+
+
 def test_a_folder_of_manifests_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: web}\n")
     done = CliRunner().invoke(app, [str(tmp_path)])

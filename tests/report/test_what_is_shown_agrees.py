@@ -67,7 +67,7 @@ def test_only_a_proven_cell_of_a_workload_with_an_error_is_red(
     page = "".join(table(simulated(elastic), errors))
     cells = re.findall(r'<td class="([a-z-]+)"><button', page)
     assert cells == [color]
-    assert ("always ends badly" in page) is (color == "bad")
+    assert ("</b> always bad</li>" in page) is (color == "bad")
     assert ("ends badly with these manifests and nodes" in page) is (color == "bad-here")
 
 

@@ -6,14 +6,13 @@ A label stays where a workload may well ask for it. A label that is left out and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fnmatch import fnmatchcase
 
 from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.sketch import filled
 from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.node import ARCH, HOSTNAME, KEPT_LIKE, OS, REGION, ZONE, Node
+from kubesched_lint.model.node import ARCH, HOSTNAME, KEPT_LIKE, OS, REGION, ZONE, Node, names_place
 
 _PLATFORMS = (
     *("alpha.eksctl.io", "eks.amazonaws.com", "k8s.io", "karpenter.k8s.aws", "karpenter.sh", "topology.k8s.aws"),
@@ -38,7 +37,6 @@ _ASKED_FOR = (
     *("nvidia.com/gpu.family", "nvidia.com/mig*", "nvidia.com/gpu.deploy.*"),
 )
 """Labels of these domains that workloads select on."""
-_PLACE = re.compile(r"topology|zone|region|rack|datacenter|failure-domain")
 _STABLE = (OS, ARCH, REGION)
 _FEW = 3
 
@@ -108,7 +106,7 @@ def _named_like_the_node(nodes: Iterable[Node]) -> Set[str]:
 
 def _of_zones(nodes: Sequence[Node], left_out: Set[str]) -> Mapping[str, Labels]:
     found: dict[str, dict[str, str]] = {}
-    for key in sorted({key for node in nodes for key in node.labels if _PLACE.search(key)} - left_out):
+    for key in sorted({key for node in nodes for key in node.labels if names_place(key)} - left_out):
         values = _by_zone(nodes, key)
         if len(set(values.values())) > 1 and not all(following(_without(n, key)).get(key) for n in nodes):
             for zone, value in values.items():

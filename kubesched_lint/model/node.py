@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -33,6 +34,15 @@ PLACE_LIKE = {
 
 SET_LIKE = {**PLACE_LIKE, "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"}
 """Other names of labels that a cloud sets on its nodes → the stable names."""
+
+_PLACES = frozenset(["zone", "region", "rack", "row", "room", "host", "datacenter", "topology", "id"])
+"""Words in keys of labels that say where a node is, or which one it is."""
+
+
+def names_place(key: str) -> bool:
+    """Return whether a label says where a node is, as far as its key tells: a node like it may be elsewhere."""
+    domain, _, name = key.rpartition("/")
+    return domain.startswith(("topology.", "failure-domain.")) or not _PLACES.isdisjoint(re.split("[-._]", name))
 
 
 def stable_key(key: str) -> str:

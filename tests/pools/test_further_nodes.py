@@ -103,8 +103,9 @@ ZONE_ID = "topology.k8s.aws/zone-id"
             labelled({TYPE: "m6i.xlarge", "rack": "r1"}, {TYPE: "m5.xlarge", "rack": "r2"}),
         ),
         (ALONE.replace("KEY", ZONE_ID), 3, labelled({ZONE_ID: "z1"}, {ZONE_ID: "z2"}, groups="ab")),
+        (ALONE.replace("KEY", "dc/rack_name"), 3, labelled({"dc/rack_name": "r1"}, {"dc/rack_name": "r1"})),
     ],
-    ids=["rack-of-one-machine-each", "zone-id-of-one-node"],
+    ids=["rack-of-one-machine-each", "zone-id-of-one-node", "rack-of-all-nodes"],
 )
 def test_a_place_of_one_node_is_not_the_place_of_its_group(
     spec: str, replicas: int, nodes: list[dict[str, object]]

@@ -28,6 +28,7 @@ from kubesched_lint.model.node import (
     NodePool,
     Shape,
     Taint,
+    names_place,
     zone_of,
 )
 from kubesched_lint.model.pod import Resources
@@ -35,8 +36,6 @@ from kubesched_lint.model.pod import Resources
 _BY_MACHINE = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type", ARCH)
 """Labels that tell machine types of one group apart."""
 _PLACES = (HOSTNAME, ZONE, *PLACE_LIKE, *KEPT_LIKE)
-_PLACE_WORDS = ("zone", "region", "rack", "row", "room", "host", "datacenter", "id")
-"""Last words of keys of labels that say where a node is, or which one it is."""
 AUTOPILOT_NAMES = "gk3-"
 """The first letters of the name of a GKE Autopilot node."""
 _MEMORY_SLACK = 100
@@ -133,9 +132,8 @@ def _open(nodes: Sequence[Node], shared: Labels) -> Iterator[Requirement]:
 
 
 def _is_of_place(key: str) -> bool:
-    """Return whether a label names the place of a node, as far as its key tells: another node may be elsewhere."""
-    domain, _, name = key.rpartition("/")
-    return key != REGION and (domain.startswith("topology.") or name.rpartition("-")[2] in _PLACE_WORDS)
+    """Return whether a label names the place of a node; all nodes of a cluster are in one region."""
+    return key != REGION and names_place(key)
 
 
 def _of_machine(nodes: Sequence[Node]) -> Labels:

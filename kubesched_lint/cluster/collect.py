@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
-from kubesched_lint.cluster.nodepools.status import group_sizes, is_status
+from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, is_status
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
@@ -175,12 +175,14 @@ class Collector:
             from kubesched_lint.cluster.nodepools.minimum import standing
 
             nodes += tuple(standing(pools, nodes))
+        sizes = {} if self._elastic is False else self._sizes
+        nodes = grouped_by_likeness(nodes, sizes)
         return Cluster(
             inventory=replace(inventory, nodes=nodes, pods=tuple(_by_name(self._pods)), node_pools=pools),
             pools_written=bool(self._pools) and not self._more_pools,
             node_groups=self._node_groups(),
             other_labels=frozenset[str]().union(*(header.other_labels for header in headers)),
-            group_sizes={} if self._elastic is False else self._sizes,
+            group_sizes=sizes,
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),

@@ -62,6 +62,7 @@ _ANNOTATIONS = {
     "cluster.x-k8s.io/machine": "a Cluster API machine",
     "machine.openshift.io/machine": "an OpenShift machine",
 }
+_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 _OWNER = "cluster.x-k8s.io/owner-name"
 """The annotation of a Cluster API node with the name of its MachineSet."""
 
@@ -78,18 +79,23 @@ class Maker:
     group: str = ""
 
 
+def is_never_added(labels: Mapping[str, str]) -> bool:
+    """Return whether no autoscaler adds such a node: of the control plane, or one of the customer's own machines."""
+    return labels.get(_COMPUTE_TYPE) == "hybrid" or any(key in labels for key in CONTROL_PLANE)
+
+
 def maker_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Maker | None:
     """Return the maker of a node; None if nothing shows one."""
-    kind = labels.get("eks.amazonaws.com/compute-type", "")
-    if kind == "hybrid" or any(key in labels for key in CONTROL_PLANE):  # hybrid nodes are the customer's own machines
+    if is_never_added(labels):
         return None
+    kind = labels.get(_COMPUTE_TYPE, "")
     if kind == "fargate":  # Fargate creates a node for one pod
-        return Maker(f"label eks.amazonaws.com/compute-type={kind}")
+        return Maker(f"label {_COMPUTE_TYPE}={kind}")
     for key, maker in _LABELS.items():
         if key in labels:
             return Maker(f"label {key}: {maker}", f"{key}={labels[key]}")
     if kind == "auto":  # Auto Mode uses Karpenter
-        return Maker(f"label eks.amazonaws.com/compute-type={kind}")
+        return Maker(f"label {_COMPUTE_TYPE}={kind}")
     for key, maker in _ANNOTATIONS.items():
         if key in annotations:
             return Maker(f"annotation {key}: {maker}", f"{key}={_machine_set(annotations, key)}")

@@ -11,7 +11,9 @@ from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.status import group_sizes, unseen_groups
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.findings import Severity
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool
+from tests.pools.test_node_groups import HUGE, PER_HOST, TYPO, cluster_of, found, node
 
 CLOUDS = Path(__file__).parents[2] / "fixtures" / "clouds"
 STATUSES = sorted((CLOUDS / "cluster-autoscaler").glob("*.yaml"))
@@ -55,6 +57,47 @@ def test_a_status_says_nothing_of_what_karpenter_makes() -> None:
     status = (CLOUDS / "cluster-autoscaler" / "eks.yaml").read_bytes().replace(b"total: 0", b"total: 1")
     files = [("n.json", (CLOUDS / "karpenter" / "nodes.json").read_bytes()), ("s.yaml", status)]
     assert not KnownGroups(cluster_from(files, "c")).are_all
+
+
+def status_of(**sizes: int) -> dict[str, object]:
+    counts = {name: f"health: {{nodeCounts: {{registered: {{total: {size}}}}}}}" for name, size in sizes.items()}
+    groups = "".join(f"- {{name: {name}, {health}}}\n" for name, health in counts.items())
+    meta = {"name": "cluster-autoscaler-status", "namespace": "kube-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"status": f"nodeGroups:\n{groups}"}}
+
+
+PLAIN = [node(f"w{i}", f"eu-1{'abc'[i]}", {"disk": "ssd" if i else "hdd"}) for i in range(3)]
+HEAD = node("head", "eu-1a", {"node-role.kubernetes.io/control-plane": ""})
+
+
+def errors(manifests: str, *others: object, said: str = "complete", declared: tuple[NodePool, ...] = ()) -> list[str]:
+    known = cluster_of([*PLAIN, HEAD], *others, said=said, declared=declared)
+    return [f.rule for f in found(manifests, known) if f.severity is Severity.ERROR]
+
+
+def test_nodes_without_labels_that_the_status_counts_are_of_the_group_of_their_like() -> None:
+    known = cluster_of([*PLAIN, HEAD], status_of(workers=3))
+    assert [(g.name, g.labels) for g in KnownGroups(known).inferred] == [
+        ("like w0", {"disk": "hdd"}),
+        ("like w1", {"disk": "ssd"}),
+    ]
+    assert not KnownGroups(cluster_of([*PLAIN, HEAD], status_of(workers=0))).inferred
+
+
+def test_what_more_nodes_without_labels_cure_is_no_error() -> None:
+    assert errors(PER_HOST)
+    assert not errors(PER_HOST, status_of(workers=3))
+    for mistake in (TYPO, HUGE):
+        assert errors(mistake, status_of(workers=3))
+        assert not errors(mistake, status_of(workers=3), said="")
+
+
+def test_a_group_at_zero_beside_nodes_without_labels_keeps_errors_back_until_it_is_declared() -> None:
+    gpu = (NodePool("gpu", CLUSTER_AUTOSCALER, labels={"pool": "gpu"}, zones=("eu-1a",)),)
+    assert errors(TYPO, said="")
+    assert not errors(TYPO, status_of(gpu=0), said="")
+    assert not errors(TYPO, status_of(gpu=0), said="open")
+    assert errors(TYPO, status_of(gpu=0), said="", declared=gpu)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import OPEN, is_of_known, known_groups
+from kubesched_lint.cluster.nodepools.status import showing_group, unseen_groups
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 from kubesched_lint.text import first_few, many, plural
 
@@ -26,10 +27,10 @@ class KnownGroups:
         """Whether nodes may appear that are neither in the snapshot nor from a known pool."""
         cluster = self._cluster
         if cluster.is_elastic_by_option or cluster.node_groups == OPEN:
-            return any(node.elastic for node in cluster.inventory.nodes)
+            return bool(cluster.group_sizes) or any(node.elastic for node in cluster.inventory.nodes)
         if cluster.grown:
             return False
-        return self._are_uncounted or any(map(self._may_come_again, cluster.inventory.nodes))
+        return (self._has_unseen and not cluster.node_groups) or any(map(self._comes_again, cluster.inventory.nodes))
 
     @cached_property
     def inferred(self) -> tuple[NodePool, ...]:
@@ -46,7 +47,7 @@ class KnownGroups:
         cluster = self._cluster
         if cluster.node_groups or cluster.pools_written:
             return cluster.node_groups != OPEN
-        if not cluster.group_sizes or self._are_uncounted or self._empty:
+        if not cluster.group_sizes or self._has_unseen:
             return False
         others = any(node.elastic and not node.group for node in cluster.inventory.nodes)
         made_on_demand = any("-nap-" in name for name in cluster.group_sizes)  # by GKE's node auto-provisioning
@@ -104,7 +105,7 @@ class KnownGroups:
             because = self._cluster.elastic_because
             yield f"nodes count as elastic: {because}; proofs about nodes are warnings (--fixed)"
 
-    def _may_come_again(self, node: Node) -> bool:
+    def _comes_again(self, node: Node) -> bool:
         """Return whether a node like this one may come from a group that is no known pool."""
         has_maker = bool(node.group) or not self._cluster.pools_written or bool(self._cluster.node_groups)
         return node.elastic and has_maker and not is_of_known(node, self._known)
@@ -114,16 +115,14 @@ class KnownGroups:
         return frozenset(known_groups(self._pools))
 
     @cached_property
-    def _are_uncounted(self) -> bool:
-        """Whether cluster-autoscaler's status counts more nodes than have the label of a node group."""
-        seen = sum(1 for node in self._cluster.inventory.nodes if node.elastic and node.group)
-        return sum(self._cluster.group_sizes.values()) > seen
+    def _has_unseen(self) -> bool:
+        """Whether cluster-autoscaler's status counts more nodes, or names more groups, than nodes and pools show."""
+        cluster = self._cluster
+        return sum(cluster.group_sizes.values()) > showing_group(cluster.inventory.nodes) or bool(self._empty)
 
     @cached_property
     def _empty(self) -> Sequence[str]:
         """The groups without a node that cluster-autoscaler's status names and nobody declares."""
         if not self._cluster.group_sizes:
             return ()
-        from kubesched_lint.cluster.nodepools.status import unseen_groups
-
         return unseen_groups(self._cluster.group_sizes, [pool.name for pool in self._pools])

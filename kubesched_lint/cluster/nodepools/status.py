@@ -7,11 +7,17 @@ lines of text before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
+from kubesched_lint.cluster.elastic import NODE_POOL, is_never_added
+from kubesched_lint.cluster.transient import without_transient_state
 from kubesched_lint.model.decode.fields import Value
+from kubesched_lint.model.node import HOSTNAME, Node, names_place
+from kubesched_lint.record import replace
 
 NAMESPACE, NAME = "kube-system", "cluster-autoscaler-status"
+_LIKENESS = "likeness"
+"""The key of a group that no label names."""
 _LARGEST = 1 << 20
 """Most bytes of a ConfigMap."""
 _IN_TEXT = re.compile(r"^ *Name: +(\S+)\n *Health:.*?\bregistered=(\d+)", re.MULTILINE)
@@ -71,6 +77,32 @@ def unseen_groups(sizes: Mapping[str, int], declared: Iterable[str]) -> tuple[st
         own = next((_base(group) for group in empty if word.search(_base(group))), None)
         empty = [group for group in empty if _base(group) != own]
     return tuple(sorted(empty))
+
+
+def showing_group(nodes: Iterable[Node]) -> int:
+    """Return how many nodes show a group that cluster-autoscaler may count: it counts none of Karpenter's."""
+    hidden = (f"{NODE_POOL}=", f"{_LIKENESS}=")
+    return sum(1 for node in nodes if node.group and not node.group.startswith(hidden))
+
+
+def grouped_by_likeness(nodes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[Node, ...]:
+    """Return the nodes; if the status counts more than show a group, each of the others is of the group of its like."""
+    if sum(sizes.values()) <= showing_group(nodes):
+        return nodes
+    first: dict[Hashable, str] = {}
+    return tuple(
+        node
+        if node.elastic or is_never_added(node.labels)
+        else replace(node, elastic=True, group=f"{_LIKENESS}=like {first.setdefault(_looks(node), node.name)}")
+        for node in nodes
+    )
+
+
+def _looks(node: Node) -> Hashable:
+    """Return what a further node has as well: labels that name neither the node nor its place, and lasting taints."""
+    own = {node.name, node.name.partition(".")[0], node.labels.get(HOSTNAME)}
+    labels = {(key, value) for key, value in node.labels.items() if value not in own and not names_place(key)}
+    return frozenset(labels), frozenset(without_transient_state(node).taints)
 
 
 def _base(name: str) -> str:

@@ -25,8 +25,6 @@ WELL_KNOWN = (
 _RENAMED = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "failure-domain.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.kubernetes.io/region": "topology.kubernetes.io/region",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/os": "kubernetes.io/os",
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
@@ -113,11 +111,9 @@ def correction_of(key: str) -> Correction | None:
     if key in WELL_KNOWN:
         return None
     if key in _RENAMED:
-        return Correction(_RENAMED[key], f"{key} was renamed to {_RENAMED[key]}", deprecated=True)
+        return Correction(_RENAMED[key], f"{_RENAMED[key]} replaces {key}", deprecated=True)
     prefix, _, name = key.rpartition("/")
-    if not prefix and name in _BARE:
+    if name in _BARE and (not prefix or prefix.endswith(_DOMAINS)):
         return Correction(_BARE[name], f"the well-known label is {_BARE[name]}")
-    if prefix.endswith(_DOMAINS) and name in _BARE:
-        return Correction(_BARE[name], f"{key} is no label that Kubernetes sets")
     close = closest(key, WELL_KNOWN, 0.88)
     return Correction(close, f"it reads like {close}") if close else None

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.scheduler.tolerance import dedicated_to
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """A toleration opens a pool; only a selector sends pods there."""
+    """A toleration opens a pool; only a selector sends pods there. The control plane is no pool to send pods to."""
     if it.workload.kind == "DaemonSet":
         return
     reach = it.reach
     pod = it.workload.pod
     for toleration in pod.tolerations:
-        if not toleration.key or toleration.effect == "PreferNoSchedule":
+        if not toleration.key or toleration.key in CONTROL_PLANE or toleration.effect == "PreferNoSchedule":
             continue
         pool = dedicated_to(it.world.index, toleration)
         outside = reach.usable & ~pool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, miss_of
+from kubesched_lint.analysis.nearest import FIXED, hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import unstated_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
@@ -36,8 +36,9 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=miss.at,
         evidence=pattern(f"0 of {nodes} nodes match {miss.wanted}"),
-        # The nodes may come later; but if a node has almost the same label, that label was meant.
-        severity=None if miss.nearest else Severity.NOTE,
+        # The nodes may come later; but if a node has almost the same label, that label was meant. Another operating
+        # system or architecture is meant as it is: the same files serve clusters with and without such nodes.
+        severity=None if miss.nearest and miss.key not in FIXED else Severity.NOTE,
         values={"nodes": nodes, "wanted": miss.wanted, "nearest": hint(miss.nearest)},
     )
 

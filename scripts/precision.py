@@ -58,7 +58,7 @@ def lines(repository: str, profile: str, found: dict[str, Any], lowest: str) -> 
                 "profile": profile,
                 "rule": finding["rule"],
                 "severity": finding["severity"],
-                "file": place.get("file"),
+                "file": place.get("path"),
                 "line": place.get("line"),
                 "object": finding.get("object"),
                 "message": finding["message"],

@@ -22,13 +22,14 @@ WELL_KNOWN = (
     "topology.kubernetes.io/region",
     "node.kubernetes.io/instance-type",
 )
-_RENAMED = {
+RENAMED = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/os": "kubernetes.io/os",
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
 }
+"""Deprecated label → the label with the same meaning that replaces it."""
 _BARE = {key.rpartition("/")[2]: key for key in WELL_KNOWN if key.endswith(("hostname", "zone", "region"))}
 _SYSTEMS = ("karpenter.", "eks.amazonaws.com", "cloud.google.com", "kubernetes.azure.com", "topology.")
 _DOMAINS = ("kubernetes.io", "k8s.io", "beta.kubernetes.io")
@@ -110,8 +111,8 @@ def correction_of(key: str) -> Correction | None:
     """Return the well-known key that ``key`` stands for, and why; None if it is one itself, or clearly custom."""
     if key in WELL_KNOWN:
         return None
-    if key in _RENAMED:
-        return Correction(_RENAMED[key], f"{_RENAMED[key]} replaces {key}", deprecated=True)
+    if key in RENAMED:
+        return Correction(RENAMED[key], f"{RENAMED[key]} replaces {key}", deprecated=True)
     prefix, _, name = key.rpartition("/")
     if name in _BARE and (not prefix or prefix.endswith(_DOMAINS)):
         return Correction(_BARE[name], f"the well-known label is {_BARE[name]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.well_known import RENAMED
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Append, Remove
@@ -14,8 +15,8 @@ _ROLE = "node-role.kubernetes.io/"
 
 
 def _meaning(key: str) -> str:
-    """The key, with all role labels as one: control-plane or master, infra or worker are alternatives."""
-    return _ROLE if key.startswith(_ROLE) else key
+    """The key, with labels that are alternatives as one: infra or worker, the beta or the stable label of a zone."""
+    return _ROLE if key.startswith(_ROLE) else RENAMED.get(key, key)
 
 
 def check(it: Member) -> Iterator[Hazard]:

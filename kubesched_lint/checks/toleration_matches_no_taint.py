@@ -16,8 +16,11 @@ _OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloud
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    tolerated = {toleration.key for toleration in it.workload.pod.tolerations}
     for toleration in it.workload.pod.tolerations:
         corrected = corrected_taint(toleration.key)
+        if corrected in tolerated:
+            continue  # both spellings: nothing is missing, and distributions that name the taint differently are served
         if corrected and not any(t.key == toleration.key for t in it.world.index.taints):
             yield Hazard(
                 at=(*toleration.path, "key"),

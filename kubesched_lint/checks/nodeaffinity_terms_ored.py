@@ -12,11 +12,14 @@ from kubesched_lint.manifests.changes import Append, Remove
 from kubesched_lint.world.world import Member
 
 _ROLE = "node-role.kubernetes.io/"
+_DETECTED = "feature.node.kubernetes.io/"
 
 
 def _meaning(key: str) -> str:
-    """The key, with labels that are alternatives as one: infra or worker, the beta or the stable label of a zone."""
-    return _ROLE if key.startswith(_ROLE) else RENAMED.get(key, key)
+    """The key, with labels that are alternatives as one: roles, old and new names, what detectors of hardware set."""
+    if key.startswith(_ROLE):
+        return _ROLE
+    return _DETECTED if _DETECTED in key or key.endswith(".present") else RENAMED.get(key, key)
 
 
 def check(it: Member) -> Iterator[Hazard]:

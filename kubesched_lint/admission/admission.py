@@ -305,7 +305,7 @@ class Admission:
         """Return the quotas that count the pods of a workload, by name; ``pod`` is the stored one."""
         here = self._quotas.get(workload.namespace, ())
         work.spend(len(here) // 2)
-        found = [q for q in here if is_in_reach(q.source, workload.source)]
+        found = [q for q in here if is_in_reach(q.source, workload.source, around=False)]
         if not any(q.scopes for q in found):
             return tuple(found)
         from kubesched_lint.admission.quotas import counts
@@ -374,17 +374,18 @@ def _stands(by: LimitRange | Namespace | ResourceQuota) -> tuple[str, ...]:
 # --- Which objects of a manifest set apply to which workloads: two sample folders are two worlds ----------------------
 
 
-def is_in_reach(policy: Source | None, workload: Source | None, namespace: str = "") -> bool:
+def is_in_reach(policy: Source | None, workload: Source | None, namespace: str = "", *, around: bool = True) -> bool:
     """Return whether a user who applies the workload also applies the policy; both are of one namespace.
 
     Objects of the cluster always apply. Manifests belong together if one is in a folder around the other, or if both
     set the name of their namespace: folders side by side without it are samples, each to try separately. ``namespace``:
-    the policy is the Namespace of this name.
+    the policy is the Namespace of this name. Without ``around``, only the same folder or the same written namespace
+    counts.
     """
     if not (isinstance(policy, Document) and isinstance(workload, Document)) or policy.path == workload.path:
         return True
     ours, theirs = _folder(workload.path), _folder(policy.path)
-    if ours.startswith(theirs) or theirs.startswith(ours):
+    if ours == theirs or (around and (ours.startswith(theirs) or theirs.startswith(ours))):
         return True
     namespace = namespace or _written_namespace(policy)
     return bool(namespace) and namespace == _written_namespace(workload)

@@ -296,6 +296,21 @@ def test_two_sample_folders_are_two_worlds() -> None:
     assert "admission-refuses-pods" in rules(named)
 
 
+def test_a_quota_without_a_namespace_counts_the_pods_of_its_folder() -> None:
+    """A sample inside a folder of samples has a namespace of its own; a quota that names the namespace counts all."""
+    import yaml
+
+    def finds(quota: str, web: str, **metadata: str) -> bool:
+        hard = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"} | metadata}
+        plain = {**GREEDY, "metadata": {"name": "web"} | metadata}
+        texts = {quota: yaml.safe_dump(hard | {"spec": {"hard": {"pods": "0"}}}), web: yaml.safe_dump(plain)}
+        return "quota-refuses-pods" in {f.rule for f in lint(text=texts, cluster=load_cluster(objects=NODES)).findings}
+
+    assert finds("samples/web/q.yaml", "samples/web/web.yaml")
+    assert not finds("samples/q.yaml", "samples/web/web.yaml")
+    assert finds("samples/q.yaml", "samples/web/web.yaml", namespace="lab")
+
+
 def test_what_is_said_by_number_follows_the_workloads_that_are_left() -> None:
     """The first is refused, so that the second is the first of those that are created."""
     web = workload(resources={"requests": {"cpu": "1"}})

@@ -378,9 +378,8 @@ def is_in_reach(policy: Source | None, workload: Source | None, namespace: str =
     """Return whether a user who applies the workload also applies the policy; both are of one namespace.
 
     Objects of the cluster always apply. Manifests belong together if one is in a folder around the other, or if both
-    set the name of their namespace: folders side by side without it are samples, each to try separately. ``namespace``:
-    the policy is the Namespace of this name. Without ``around``, only the same folder or the same written namespace
-    counts.
+    set the name of their namespace: folders side by side without it are samples, each to try separately. Without
+    ``around``, so are folders inside each other. ``namespace``: the policy is the Namespace of this name.
     """
     if not (isinstance(policy, Document) and isinstance(workload, Document)) or policy.path == workload.path:
         return True

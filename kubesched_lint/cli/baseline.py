@@ -193,7 +193,7 @@ def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding,
 def _write(file: str, entries: tuple[KnownFinding, ...]) -> None:
     from kubesched_lint.printing import OutputError
     from kubesched_lint.project.baseline import text_of
-    from kubesched_lint.report.writers import write_file
+    from kubesched_lint.report.formats import write_file
 
     try:
         write_file(file, [text_of(entries)])

@@ -115,8 +115,8 @@ def _show(outcomes: tuple[FleetOutcome, ...], format_: str, output: str | None, 
     from kubesched_lint.printing import write_stream
     from kubesched_lint.report.context import RenderContext
     from kubesched_lint.report.fleet import render_json, render_text
+    from kubesched_lint.report.formats import write_file
     from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.report.writers import write_file
 
     render = render_json if format_ == "json" else render_text
     if output is not None:

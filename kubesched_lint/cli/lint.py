@@ -122,8 +122,7 @@ def lint(
     from kubesched_lint.linter.options import BaselineError, ChangedError
     from kubesched_lint.printing import OutputError
     from kubesched_lint.report.footer import FAIL_ON, exit_code
-    from kubesched_lint.report.formats import FormatError
-    from kubesched_lint.report.writers import targets
+    from kubesched_lint.report.formats import FormatError, targets
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     mending = None

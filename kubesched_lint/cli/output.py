@@ -12,8 +12,8 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.record import replace
 from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.formats import ReportTarget, write
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.writers import ReportTarget, write
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 if TYPE_CHECKING:

@@ -30,9 +30,8 @@ from kubesched_lint.findings import (
 from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import FAIL_ON, exit_code
-from kubesched_lint.report.formats import FormatError
+from kubesched_lint.report.formats import FormatError, ReportTarget, targets, write, write_file
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.writers import ReportTarget, targets, write, write_file
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -203,7 +202,7 @@ def test_rendering_text_loads_neither_json_nor_rich() -> None:
     """Start-up counts: formats come only when asked for, and text needs nothing heavy."""
     program = textwrap.dedent("""
         import sys
-        from kubesched_lint.report.writers import targets
+        from kubesched_lint.report.formats import targets
         targets(["text"])
         heavy = {"rich", "json", "jsonschema", "textwrap", "difflib", "tempfile", "shutil", "re"}
         print(*heavy & set(sys.modules))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint.commands.verify.admission import predict, recorded_fields, verify_admission
 from kubesched_lint.commands.verify.agreement import Agreement
-from kubesched_lint.commands.verify.decisions import verify_admission
-from kubesched_lint.validation.conformance import predict, recorded_fields
 from kubesched_lint.validation.validate import validate
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "conformance"

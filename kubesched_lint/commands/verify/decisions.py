@@ -1,4 +1,4 @@
-"""Compare our predictions with recorded decisions and admissions: one answer per question that a record answers.
+"""Compare our predictions with recorded decisions: one answer per question that a record answers.
 
 ``scheduler.replay`` makes the predictions before this module reads the recorded answers.
 """
@@ -43,27 +43,6 @@ def _refusal(pod: Mapping[str, Any]) -> str:
     from kubesched_lint.validation.validate import validate
 
     return validate({"apiVersion": "v1", "kind": "Pod", **pod}).message
-
-
-def verify_admission(
-    case: Mapping[str, Any], account: Agreement, version: str | None = None
-) -> Iterator[dict[str, object]]:
-    """Yield the API server's predicted answer to one manifest; decoding (400) and validation refuse differently."""
-    from kubesched_lint.validation.conformance import predict, recorded_fields, unordered
-
-    predicted = predict({**case, "kubernetes": version} if version else case)
-    yield predicted
-    if "accepted" not in case:
-        return
-    name = str(case["id"])
-    account.note(Answer("accepted", case["accepted"] == predicted["accepted"], case["accepted"]), name, "")
-    if not case["accepted"] and not predicted["accepted"]:
-        theirs, ours = recorded_fields(case), frozenset(cause["field"] for cause in predicted["causes"])
-        question = f"fields of a {case['code']}"
-        account.note(Answer(question, theirs == ours, sorted(theirs), sorted(ours), case["message"]), name, "")
-        recorded, ours = case["message"], predicted["message"]
-        same = unordered(recorded) == unordered(ours)
-        account.note(Answer(f"message of a {case['code']}", same, recorded, ours), name, "")
 
 
 def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:

@@ -28,7 +28,7 @@ def judge_of(kind: str) -> Judge:
 
             return verify_lifecycle_both
         case "admission":
-            from kubesched_lint.commands.verify.decisions import verify_admission
+            from kubesched_lint.commands.verify.admission import verify_admission
 
             return verify_admission
     from kubesched_lint.commands.verify.decisions import verify_decisions

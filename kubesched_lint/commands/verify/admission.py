@@ -1,4 +1,4 @@
-"""Compare our verdicts with recorded answers of a real API server."""
+"""Compare our answers to manifests with recorded answers of a real API server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,32 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.validation.class_plugins import Classes
 from kubesched_lint.validation.validate import validate
 
 _NAMED = re.compile(r'unknown field "([^"]+)"|Go struct field [^. ]+\.(\S+) of type')
 _NO_CLASSES = Classes()
 """The recorded clusters have the two built-in PriorityClasses and no RuntimeClass."""
+
+
+def verify_admission(
+    case: Mapping[str, Any], account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Yield the API server's predicted answer to one manifest; decoding (400) and validation refuse differently."""
+    predicted = predict({**case, "kubernetes": version} if version else case)
+    yield predicted
+    if "accepted" not in case:
+        return
+    name = str(case["id"])
+    account.note(Answer("accepted", case["accepted"] == predicted["accepted"], case["accepted"]), name, "")
+    if not case["accepted"] and not predicted["accepted"]:
+        theirs, ours = recorded_fields(case), frozenset(cause["field"] for cause in predicted["causes"])
+        question = f"fields of a {case['code']}"
+        account.note(Answer(question, theirs == ours, sorted(theirs), sorted(ours), case["message"]), name, "")
+        recorded, ours = case["message"], predicted["message"]
+        same = _unordered(recorded) == _unordered(ours)
+        account.note(Answer(f"message of a {case['code']}", same, recorded, ours), name, "")
 
 
 def predict(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,6 +55,6 @@ def recorded_fields(record: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(unknown or wrong_type for unknown, wrong_type in found)
 
 
-def unordered(message: str) -> tuple[str, ...]:
+def _unordered(message: str) -> tuple[str, ...]:
     """Return the parts of a message in alphabetical order, because upstream walks Go maps in random order."""
     return tuple(sorted(re.split(r"[,\[\]] ?", message)))

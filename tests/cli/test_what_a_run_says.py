@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.commands.lint.remarks import BASELINE
+from kubesched_lint.commands.fix.search import Fixable
+from kubesched_lint.commands.lint.remarks import BASELINE, is_long, with_fixable
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
+from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, pattern
 from kubesched_lint.linter.options import Options
 from kubesched_lint.project.baseline import entries_of, text_of
 from kubesched_lint.report import as_json, as_text
@@ -16,6 +18,7 @@ from kubesched_lint.report.context import RenderContext
 from kubesched_lint.rulebook.library import Rulebook
 
 BOOK = Rulebook.shipped()
+REF = ObjectRef("Deployment", "shop", "web")
 POD = """\
 apiVersion: v1
 kind: Pod
@@ -71,6 +74,33 @@ def test_an_unused_baseline_is_named_with_the_number_of_its_findings(folder: Pat
 def test_a_file_that_would_hide_nothing_is_not_named(folder: Path, content: str) -> None:
     (folder / BASELINE).write_text(content)
     assert BASELINE not in text(run())
+
+
+def test_a_note_promises_only_fixes_that_help(folder: Path) -> None:
+    nodes = "nodes: [{name: w, count: 2, labels: {disktype: ssd}}]\n"
+    (folder / "cluster.yaml").write_text(f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n{nodes}")
+    pod = POD.replace("priority: PRIORITY", "nodeSelector: {SELECTOR}").replace("99999", "9999")
+    (folder / "pod.yaml").write_text(pod.replace("SELECTOR", "disktype: SSD"))
+    assert "1 fixable with --fix --unsafe-fixes; --diff shows how" in text(run(cluster="cluster.yaml"))
+    (folder / "pod.yaml").write_text(pod.replace("SELECTOR", "made.up/key: none"))
+    done = run(cluster="cluster.yaml")
+    assert any(BOOK.rules[finding.rule].fix for finding in done.report.findings)
+    assert "fixable" not in text(done)
+
+
+def test_a_note_on_a_large_set_gives_an_upper_bound() -> None:
+    finding = Finding(
+        "affinity-deadlock-cycle", Severity.ERROR, "m", "h", pattern(), REF, Location("a.yaml", Span(1, 1, 1, 2))
+    )
+    report = Report((finding, finding))
+    assert is_long(60)
+    assert is_long(10, 1_000)
+    assert not is_long(10, 100)
+    (note,) = with_fixable(report, BOOK, {"a.yaml"}, lambda: None).summary.notes
+    assert note == "up to 2 fixable with --fix --unsafe-fixes; --diff shows how"
+    (note,) = with_fixable(report, BOOK, {"a.yaml"}, lambda: Fixable(1, 3, counted=False)).summary.notes
+    assert note == "at least 1 fixable with --fix, 3 more with --unsafe-fixes; --diff shows how"
+    assert with_fixable(report, BOOK, {"a.yaml"}, lambda: Fixable(0, 0)).summary.notes == ()
 
 
 def test_a_wrong_type_is_named_like_what_else_the_api_server_refuses(folder: Path) -> None:

@@ -224,17 +224,19 @@ def test_a_waiver_keeps_its_line_from_being_mended(tmp_path: Path) -> None:
     assert (tmp_path / "web.yaml").read_text() == waived
 
 
-def test_a_report_says_how_many_of_its_findings_may_be_mended(tmp_path: Path) -> None:
+def test_a_report_says_how_many_of_its_findings_a_fix_mends(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(WEB)
     assert "1 fixable with --fix; --diff shows how" in run("web.yaml", cwd=tmp_path).stdout
 
 
-def test_fixing_stays_out_of_the_way_of_an_ordinary_run(tmp_path: Path) -> None:
-    (tmp_path / "web.yaml").write_text(WEB)
+@pytest.mark.parametrize(("text", "unwanted"), [(WEB_FIXED, "kubesched"), (WEB, "ruamel")])
+def test_fixing_stays_out_of_the_way_of_an_ordinary_run(tmp_path: Path, text: str, unwanted: str) -> None:
+    """Without findings nothing of it is loaded; to count what it would do, no second parser is."""
+    (tmp_path / "web.yaml").write_text(text)
     code = (
         "import sys\nfrom kubesched_lint.cli.app import app\n"
         "try:\n    app(['lint', '--no-config', 'web.yaml'])\nexcept SystemExit:\n    pass\n"
-        "print([m for m in sys.modules if 'fix' in m or 'edit' in m or 'workspace' in m and 'kubesched' in m])"
+        "print([m for m in sys.modules if 'fix' in m or 'edit' in m or 'ruamel' in m or 'workspace' in m])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -244,7 +246,7 @@ def test_fixing_stays_out_of_the_way_of_an_ordinary_run(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         check=True,
     )
-    loaded = [name for name in done.stdout.splitlines()[-1].strip("[]").split(", ") if "kubesched" in name]
+    loaded = [name for name in done.stdout.splitlines()[-1].strip("[]").split(", ") if unwanted in name]
     assert loaded == []
 
 

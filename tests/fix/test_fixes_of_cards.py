@@ -10,8 +10,8 @@ import pytest
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.fix.proposals import subject_of
-from kubesched_lint.commands.fix.search import Mended, mend
-from kubesched_lint.findings import Finding
+from kubesched_lint.commands.fix.search import Fixable, Mended, fixable, mend
+from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
@@ -144,6 +144,11 @@ class Workspace:
         report = suppress(report, manifests, BOOK, self.rules, self.options)
         return mend(manifests, self.cluster, self.options, BOOK, report, unsafe=unsafe)
 
+    def promised(self) -> Fixable:
+        manifests = manifest_set(documents(str(self.file), self.file.read_bytes(), is_read), self.options.namespace)
+        report = Report(tuple(self.findings(self.file.read_bytes())))
+        return fixable(manifests, self.cluster, self.options, BOOK, report)
+
 
 @pytest.mark.parametrize("slug", [rule.slug for rule in FIXABLE])
 def test_the_hazard_is_gone_and_none_has_come(slug: str, tmp_path: Path) -> None:
@@ -151,14 +156,18 @@ def test_the_hazard_is_gone_and_none_has_come(slug: str, tmp_path: Path) -> None
     for example in cases(slug):
         desk = Workspace(example, tmp_path)
         before = Counter(map(subject_of, desk.findings(example.manifest.encode())))
+        fixed = {}
         for unsafe in (False, True):
             mended = desk.mended(unsafe=unsafe)
+            fixed[unsafe] = mended.fixed
             after = Counter(subject_of(finding) for sheet in mended.sheets for finding in desk.findings(sheet.data))
             if mended.sheets:
                 assert after < before, "less of what there was, and nothing else"
                 assert sum(before.values()) - sum(after.values()) == mended.fixed
                 gone[unsafe] += sum(n for (rule, _), n in (before - after).items() if rule == slug)
             assert not [words for words in mended.refused if "failed" in words]
+        promised = desk.promised()
+        assert (promised.safe, promised.safe + promised.unsafe) == (fixed[False], fixed[True]), str(example)
     assert gone[True], "no example shows a fix"
     if BOOK.get(slug).fix == "safe":
         assert gone[False], "the card promises a safe fix, and no example shows one"

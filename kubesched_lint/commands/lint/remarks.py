@@ -1,32 +1,53 @@
-"""Notes for the footer on what a user may do next: fixes, and a baseline that lies unused."""
+"""Notes for the footer: what a set leaves out, and what a user may do next, such as fixes or a baseline."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Report
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import many
+from kubesched_lint.text import first_few, many
+from kubesched_lint.validation.schema import RECORDED
 
+if TYPE_CHECKING:
+    from kubesched_lint.commands.fix.search import Fixable
+
+_MOST_TO_TRY = 5_000
+"""Documents times nodes."""
+_MOST_NAMED = 3
 BASELINE = "kubesched-baseline.json"
 """The file that ``baseline write`` writes unless the user names another one."""
 
 
-def with_fixable(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
+def is_long(documents: int, nodes: int = 0) -> bool:
+    """Return whether it takes too long to lint a set again and again to count what fixes do."""
+    return documents * (nodes + 100) > _MOST_TO_TRY
+
+
+def with_fixable(
+    report: Report, rulebook: Rulebook, written: Container[str], tried: Callable[[], Fixable | None]
+) -> Report:
     """Return the report with a note on findings that rules can fix in files that somebody has ``written``.
 
-    Other files are rendered. Whether a fix helps here, only ``commands.fix`` finds out.
+    Other files are rendered. ``tried`` returns what fixes do here; None if the set is too large to try them.
     """
     open_there = (f for f in report.findings if f.suppressed is None and f.location.path in written)
     known = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
-    safe, unsafe = known.count("safe"), known.count("unsafe")
+    if not any(known):
+        return report
+    found = tried()
+    bound = "up to " if found is None else "" if found.counted else "at least "
+    safe, unsafe = (known.count("safe"), known.count("unsafe")) if found is None else (found.safe, found.unsafe)
     if not safe + unsafe:
         return report
     flags = "--fix" if safe else "--fix --unsafe-fixes"
     more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
-    return _noting(report, f"{safe or unsafe} fixable with {flags}{more}; --diff shows how")
+    return _noting(report, f"{bound}{safe or unsafe} fixable with {flags}{more}; --diff shows how")
 
 
 def with_unused_baseline(report: Report, rulebook: Rulebook) -> Report:
@@ -49,3 +70,33 @@ def with_unused_baseline(report: Report, rulebook: Rulebook) -> Report:
 
 def _noting(report: Report, note: str) -> Report:
     return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, note)))
+
+
+def version_notes(options: Options) -> Iterator[str]:
+    if options.kubernetes_version != RECORDED:
+        yield (
+            f"for Kubernetes {options.kubernetes_version}, objects are checked against the published schema only: "
+            "unknown fields and wrong types, but not the API server's other validation"
+        )
+
+
+def set_notes(manifests: ManifestSet) -> Iterator[str]:
+    wrapping: dict[str, int] = {}
+    for unread in manifests.unread:
+        if unread.wraps_pod_template:
+            wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
+    overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
+    if overlays:
+        from shutil import which
+
+        where = overlays[0].rpartition("/")[0] or "."
+        why = "" if which("kubectl") or which("kustomize") else " (neither kubectl nor kustomize is on PATH)"
+        yield (
+            f"{len(overlays)} Kustomization: read without rendering{why}; to lint the applied objects: "
+            f"kubectl kustomize {where} | kubesched-lint lint -"
+        )
+    rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
+    if rendered:
+        yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
+    for kind, count in wrapping.items():
+        yield f"{count} {kind}: has a pod template that is not checked; render it to a workload to check it"

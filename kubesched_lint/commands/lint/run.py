@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.commands.lint.remarks import with_fixable, with_unused_baseline
+from kubesched_lint.commands.lint.remarks import is_long, set_notes, version_notes, with_fixable, with_unused_baseline
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -21,12 +21,11 @@ from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import first_few
-from kubesched_lint.validation.schema import RECORDED
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubesched_lint.commands.fix.search import Fixable
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
     from kubesched_lint.project.baseline import KnownFinding
@@ -161,7 +160,11 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         report, gone = _known(report, entries, material, rulebook)
     judged = report
     report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
-    report = report if request.mending else with_fixable(report, rulebook, written)
+    report = (
+        report
+        if request.mending
+        else with_fixable(report, rulebook, written, lambda: _tried(report, material, rulebook))
+    )
     report = report if request.baseline else with_unused_baseline(report, rulebook)
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, gone)
@@ -174,6 +177,18 @@ def _absent(cluster: str) -> Report | None:
     if not is_absent(cluster):
         return None
     return Report(errors=(InputError(cluster, ABSENT),), summary=Summary(unreadable_cluster=cluster))
+
+
+def _tried(report: Report, material: Inputs, rulebook: Rulebook) -> Fixable | None:
+    """What fixes would do; None for a set that takes long to lint again."""
+    if is_long(report.summary.documents):
+        return None
+    from kubesched_lint.commands.fix.search import fixable
+
+    manifests, cluster = material.manifests, material.opened[0]
+    if cluster and is_long(report.summary.documents, len(cluster.inventory.nodes)):
+        return None
+    return fixable(manifests, cluster, material.options, rulebook, report)
 
 
 def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | None, request: Request) -> Report:
@@ -233,7 +248,7 @@ def report_on(
     groups = KnownGroups(cluster, manifests.inventory.node_pools) if cluster else None
     of_cluster = (*cluster.notes, *groups.notes) if cluster and groups else ()
     undecided = groups.decision if groups and manifests.inventory.workloads else ""
-    notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
+    notes = (*set_notes(manifests), *version_notes(options), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
     summary = replace(summary, undecided=undecided)
@@ -360,38 +375,8 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _version_notes(options: Options) -> Iterator[str]:
-    if options.kubernetes_version != RECORDED:
-        yield (
-            f"for Kubernetes {options.kubernetes_version}, objects are checked against the published schema only: "
-            "unknown fields and wrong types, but not the API server's other validation"
-        )
-
-
 def _skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:
     """A skip for each document that was read but not checked."""
     for skipped in manifests.skipped:
         place = "".join(f":{number}" for number in (skipped.line, skipped.column) if number)
         yield Skip("", f"{skipped.path}{place}: {skipped.reason}")
-
-
-def _set_notes(manifests: ManifestSet) -> Iterator[str]:
-    wrapping: dict[str, int] = {}
-    for unread in manifests.unread:
-        if unread.wraps_pod_template:
-            wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
-    overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
-    if overlays:
-        from shutil import which
-
-        where = overlays[0].rpartition("/")[0] or "."
-        why = "" if which("kubectl") or which("kustomize") else " (neither kubectl nor kustomize is on PATH)"
-        yield (
-            f"{len(overlays)} Kustomization: read without rendering{why}; to lint the applied objects: "
-            f"kubectl kustomize {where} | kubesched-lint lint -"
-        )
-    rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
-    if rendered:
-        yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
-    for kind, count in wrapping.items():
-        yield f"{count} {kind}: has a pod template that is not checked; render it to a workload to check it"

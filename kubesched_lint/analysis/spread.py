@@ -43,6 +43,11 @@ class SpreadRoom:
     def total(self) -> int:
         return sum(self.placeable.values())
 
+    @property
+    def terms(self) -> str:
+        """Return ``total`` as a sum: ``2 in eu-west-1a + 1 in eu-west-1b``."""
+        return " + ".join(f"{pods} in {domain}" for domain, pods in self.placeable.items())
+
 
 @once_per_world
 def _rooms(world: World) -> dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]]:

@@ -1,8 +1,9 @@
-"""How many pods a workload wants, and which nodes a DaemonSet uses."""
+"""How many pods a workload wants, where it says so, and which nodes a DaemonSet uses."""
 
 from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.findings import Place
 from kubesched_lint.world.world import Member, World
 
 
@@ -18,6 +19,11 @@ def pods_wanted(it: Member) -> int:
     if it.workload.kind != "DaemonSet":
         return it.replicas
     return 0 if it.world.cluster is None else daemon_nodes(it).bit_count()
+
+
+def replicas_wanted_here(it: Member) -> Place:
+    """Return the line that sets the replicas, with its label."""
+    return Place(it.workload.replicas_path, f"{it.replicas} replicas wanted here")
 
 
 def lasting_pods_wanted(it: Member) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.company import PREMISE, Company, company
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import PodAffinityTerm
@@ -52,7 +53,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
                 "key": term.topology_key,
                 "domains": room.domains,
             },
-            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(replicas_wanted_here(it),),
             variant="reserve" if lost else "",
         )
 
@@ -83,7 +84,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Company) -> Hazard:
         },
         related=(
             Place(it.pod.required_affinity[0].path, "which must be near these pods"),
-            Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),
+            replicas_wanted_here(it),
         ),
         variant="near",
     )

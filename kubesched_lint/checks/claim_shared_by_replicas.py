@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import use_recreate
-from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
+from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.claims import claim_named
@@ -29,7 +30,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at = (*volume.path, "claimName")
         modes = set(claim.access_modes)
         values = {"claim": claim.name, "replicas": replicas, "surge": surge}
-        related = (Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),)
+        related = (replicas_wanted_here(it),)
         if modes == {"ReadWriteOncePod"} and it.workload.stays:
             if replicas > 1:
                 yield Hazard(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
@@ -32,5 +33,5 @@ def check(it: Member) -> Iterator[Hazard]:
             "port": port.port,
         },
         variant="host_network" if port.path[-1] == "containerPort" else "default",
-        related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
+        related=(replicas_wanted_here(it),),
     )

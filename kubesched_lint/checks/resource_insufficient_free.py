@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.world.premises import node_premises, running_premises
@@ -45,5 +46,5 @@ def check(it: Member) -> Iterator[Hazard]:
             "usable": usable.bit_count(),
         },
         variant="bare" if bare else "default",
-        related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
+        related=(replicas_wanted_here(it),),
     )

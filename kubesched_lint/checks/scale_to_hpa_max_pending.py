@@ -92,9 +92,8 @@ def _by_spread(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
     for constraint in it.pod.spread:
         spread = spread_room(it, constraint, most) if constraint.is_hard else None
         if spread is not None and spread.total < most:
-            text = " + ".join(f"{n} in {d}" for d, n in spread.placeable.items())
             values = {"key": constraint.topology_key, "skew": constraint.max_skew, "domains": spread.placeable}
-            yield _hazard(it, scaler, spread.total, text, constraint.path, values, "spread")
+            yield _hazard(it, scaler, spread.total, spread.terms, constraint.path, values, "spread")
 
 
 def _hazard(

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
+from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
@@ -45,7 +46,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "pools": pools,
                 "total": total,
             },
-            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(replicas_wanted_here(it),),
             variant="default" if existing else "none",
         )
 

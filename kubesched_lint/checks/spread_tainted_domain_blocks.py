@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import schedule_anyway
-from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.world import Member
@@ -25,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=constraint.path,
             evidence=proof(
-                f"{replicas} replicas > {room.total} = " + " + ".join(f"{n} in {d}" for d, n in room.placeable.items()),
+                f"{replicas} replicas > {room.total} = {room.terms}",
                 demand=replicas,
                 supply=room.total,
                 assumes=running_premises(it),
@@ -38,7 +39,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "skew": constraint.max_skew,
                 "blocked": room.blocked,
             },
-            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(replicas_wanted_here(it),),
             variant="tainted" if len(tainted) == len(room.blocked) else "default",
         )
 

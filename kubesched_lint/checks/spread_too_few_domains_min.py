@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.world import Member
@@ -39,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "minimum": constraint.min_domains,
                 "domains": tuple(room.capacity),
             },
-            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(replicas_wanted_here(it),),
         )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import schedule_anyway
-from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member
@@ -25,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=constraint.path,
             evidence=proof(
-                f"{replicas} replicas > {room.total} = " + " + ".join(f"{n} in {d}" for d, n in room.placeable.items()),
+                f"{replicas} replicas > {room.total} = {room.terms}",
                 demand=replicas,
                 supply=room.total,
                 assumes=running_premises(it),
@@ -40,7 +41,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "tight": tight,
                 "room": room.capacity[tight],
             },
-            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(replicas_wanted_here(it),),
         )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kubesched_lint.cluster.elastic import COMPLETE
 from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
@@ -66,15 +65,14 @@ def surviving(
 
 @once_per_world
 def with_groups(world: World) -> World | None:
-    """The world with the node groups that only nodes show as pools; None if there are none and may be others.
+    """The world with the node groups that only nodes show as pools; None if no node comes, or if any may (--elastic).
 
     These are all node groups only if ``world.node_groups.are_all``.
     """
     cluster = world.cluster
-    groups = () if cluster is None else world.node_groups.inferred
-    if cluster is None or cluster.grown or not (groups or cluster.node_groups == COMPLETE):
+    if cluster is None or cluster.grown or cluster.is_elastic_by_option or not world.is_elastic:
         return None
-    return world.on(replace(cluster.with_pools(groups), grown=True, node_groups=""))
+    return world.on(replace(cluster.with_pools(world.node_groups.inferred), grown=True, node_groups=""))
 
 
 def with_known_growth(world: World) -> World:

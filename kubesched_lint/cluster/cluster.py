@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod
 
-ASKED = "--elastic"
-
 # Kinds whose absence changes a verdict, in the order of the footer.
 _WANTED = (
     "Node",
@@ -78,6 +76,8 @@ class Cluster:
     """What could not be captured, as sentences: ``pods: forbidden (403)``."""
     elastic_because: str = ""
     """The evidence that an autoscaler creates and removes nodes: a label, a field of the sketch, or --elastic."""
+    is_elastic_by_option: bool = False
+    """The user says that nodes come and go: then no list of node groups counts."""
     unread_kinds: Mapping[str, int] = field(default_factory=dict)
     pools_written: bool = False
     """There are no pools besides those of the inventory and those that nodes show: a user listed them."""
@@ -114,11 +114,6 @@ class Cluster:
             return ()
         names = {node.name for node in self.inventory.nodes}
         return tuple(pod for pod in self.inventory.pods if pod.node and pod.node not in names)
-
-    @property
-    def is_elastic_by_option(self) -> bool:
-        """Whether the user says that nodes come and go: then no list of node groups counts."""
-        return self.elastic_because.startswith(ASKED)
 
     # -- node groups -------------------------------------------------------------------------------------------------
 

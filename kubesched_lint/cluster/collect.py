@@ -190,6 +190,7 @@ class Collector:
             version=next((h.version for h in headers if h.version), ""),
             gaps=tuple(dict.fromkeys(gap for header in headers for gap in header.gaps)),
             elastic_because=self._why_elastic(),
+            is_elastic_by_option=bool(self._elastic),
             unread_kinds=self._unread,
             source=next((h.source for h in headers if h.source is not None), None),
         )

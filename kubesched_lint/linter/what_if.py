@@ -18,7 +18,6 @@ from kubesched_lint.analysis.worlds import (
     without_suspended,
     without_workloads,
 )
-from kubesched_lint.cluster.elastic import OPEN
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
@@ -99,9 +98,7 @@ def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | Non
     cluster = world.cluster
     assert cluster is not None
     groups = world.node_groups.inferred
-    # Without groups besides the pools, the world has all known nodes that may come: the finding holds with them.
-    are_known = not groups and bool(world.pools) and cluster.node_groups == OPEN
-    grown = error if are_known else next(iter(again), None)
+    grown = next(iter(again), None)
     if grown is None or grown.finding.severity is not Severity.ERROR:
         lowered = assuming(error, cluster.elastic_premise)
         # With pools, --fixed alone would not make it an error.

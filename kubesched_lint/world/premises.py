@@ -30,7 +30,8 @@ def proves_absence(world: World) -> bool:
 def groups_premise(groups: Sequence[NodePool]) -> str:
     """Return the assumption of a proof that holds for any number of nodes of these node groups."""
     seen = _named([group.name for group in groups], "node group")
-    return f'there are no others than the {seen} (node-groups = "complete" states that)'
+    these = f"the {seen}" if seen else "these nodes"
+    return f'there are no others than {these} (node-groups = "complete" states that)'
 
 
 @once_per_world

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.model.node import NodePool
 from tests.pools.test_node_groups import ALONE, GROUP, cluster_of, deployment, found, node
 
 ERROR = Severity.ERROR
@@ -176,9 +177,25 @@ def test_a_fargate_node_leaves_the_answer_to_the_user_and_the_premise_in_the_pro
     assert not errors(web(replicas=1, cpu="8"), [*THREE, fargate], said="")
 
 
-def test_a_group_may_get_a_node_in_a_zone_that_only_a_pool_serves() -> None:
-    from kubesched_lint.model.node import NodePool
+@pytest.mark.parametrize(
+    ("nodes", "declared", "seen"),
+    [
+        ([node("f", labels={"eks.amazonaws.com/compute-type": "fargate"})], False, "these nodes"),
+        (THREE, True, "the node group g"),
+    ],
+    ids=["fargate-alone", "open-list-and-pools-alone"],
+)
+def test_what_the_known_nodes_do_not_cure_would_be_an_error_if_they_were_all(
+    nodes: Sequence[object], declared: bool, seen: str
+) -> None:
+    pools = (NodePool("g", "cluster-autoscaler", labels={GROUP: "g"}, zones=("eu-1a",)),) if declared else ()
+    cluster = cluster_of(nodes, said="open" if declared else "", declared=pools)
+    findings = [f for f in found(web("nodeSelector: {pool: genral}"), cluster) if f.severity > Severity.NOTE]
+    assert [(f.severity, f.if_complete) for f in findings] == [(Severity.WARNING, ERROR)]
+    assert findings[0].evidence.assumes[-1].startswith(f"there are no others than {seen} (")
 
+
+def test_a_group_may_get_a_node_in_a_zone_that_only_a_pool_serves() -> None:
     nodes = [node(f"n{i}", f"eu-1{'ab'[i]}", {GROUP: "g"}) for i in range(2)]
     declared = (NodePool("gpu", "cluster-autoscaler", labels={"pool": "gpu"}, zones=("eu-1c",)),)
     per_zone = deployment(ALONE.replace("KEY", "topology.kubernetes.io/zone"), 3)

@@ -9,7 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put, Rename
-from kubesched_lint.manifests.classify import placeholder_of, rendered_text, value_at
+from kubesched_lint.manifests.classify import placeholder_of, rendered_text, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.refusals import Refusals, refusals
@@ -22,6 +22,11 @@ _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
 _MISMATCH = "`selector` does not match template `labels`"
 _NAMED_ANEW = (("metadata", "name"), ("metadata", "namespace"))
+_POD_SPECS: tuple[Path, ...] = (
+    ("spec",),
+    ("spec", "template", "spec"),
+    ("spec", "jobTemplate", "spec", "template", "spec"),
+)
 _GONE = 404
 _UNDECODED = 400
 
@@ -37,7 +42,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
     if document.meta.get("resourceVersion"):
         return  # a server has stored it, so it was accepted
     seen: set[Path] = set()
-    left = ""
+    left = open_word = ""
     for cause, verdict in refusals_of(world, document):
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
@@ -45,14 +50,21 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
         # One finding per place: further causes there repeat the first.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
-        if placeholder_of(document.value, cause.path) is None:
-            seen.add(cause.path)
-            yield _hazard(cause, verdict, _gate(document, cause))
+        if placeholder_of(document.value, cause.path) is not None:
+            continue
+        word = None if _CHOICE.search(cause.message) else word_to_replace(document.value, cause.path)
+        if word:
+            open_word = open_word or word
+            continue
+        seen.add(cause.path)
+        yield _hazard(document, cause, verdict)
     if left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change ({left}); "
             "lint the overlay"
         )
+    if open_word:
+        raise UncheckedError(f"{document.path}:{document.line}: {open_word} is a placeholder, fill it in first")
 
 
 def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
@@ -102,7 +114,22 @@ def _gate(document: Document, cause: Cause) -> str:
     return "HPAScaleToZero" if spec.get("minReplicas") == 0 and beyond else ""
 
 
-def _hazard(cause: Cause, verdict: ApiServerAnswer, gate: str) -> Hazard:
+def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
+    """Whether the object is only a part, and what is missing comes from an operator or from the object that exists.
+
+    Such a part is a workload none of whose containers has an image, or a Service with neither ports nor a selector.
+    """
+    if not cause.message.startswith(("Required value", "Not found")):
+        return False
+    if document.kind == "Service":
+        spec = document.value.get("spec")
+        return isinstance(spec, dict) and spec.keys().isdisjoint(("ports", "selector"))
+    containers = next(filter(None, (value_at(document.value, (*pod, "containers")) for pod in _POD_SPECS)), None)
+    return isinstance(containers, list) and not any(isinstance(c, dict) and c.get("image") for c in containers)
+
+
+def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer) -> Hazard:
+    gate = _gate(document, cause)
     unknown = cause.message.startswith("unknown field ")
     variant, text = "default", str(cause)
     if verdict.code == _GONE:
@@ -117,7 +144,7 @@ def _hazard(cause: Cause, verdict: ApiServerAnswer, gate: str) -> Hazard:
         evidence=proof(
             f"{verdict.code}: {text}", assumes=(f"the feature gate {gate} is off, as it is by default",) if gate else ()
         ),
-        severity=Severity.WARNING if gate else None,
+        severity=Severity.WARNING if gate else Severity.NOTE if _is_completed_elsewhere(document, cause) else None,
         values={"field": cause.field, "words": text, "meant": cause.suggestion},
         variant=variant,
         key=unknown,

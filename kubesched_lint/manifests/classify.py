@@ -11,6 +11,7 @@ from kubesched_lint.findings import Path
 from kubesched_lint.manifests.fast_reader import TAILS, NotPlainError
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
+YTT = "ytt template: render it first (ytt -f FOLDER | kubesched-lint lint -)"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
 _ANNOTATIONS = ("metadata", "annotations")
@@ -21,6 +22,10 @@ _BARE_TEMPLATE = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)"
 _OF_HELM = r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)"
 # ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
 _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
+# ytt writes its code in comments: ``#@ load(…)`` on a line, ``name: #@ data.values.name`` behind a key.
+_OF_YTT = r"(?m)^[ ]*#@|[:-] +#@"
+# A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``PORT``. No name may have capitals.
+_WORD = r"\b(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
 # Booleans in YAML 1.1, which kubectl reads. In YAML 1.2, which Kustomize reads, they are text and written with quotes.
 _OLD_TRUTH = r"(?i)(?:y|yes|on|n|no|off)$"
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
@@ -56,6 +61,13 @@ def placeholder_of(value: Any, path: Path) -> str | None:
     """Return the placeholder in the text at ``path``; None if there is none, or the value is not text."""
     found = value_at(value, path)
     return placeholder(found) if isinstance(found, str) else None
+
+
+def word_to_replace(value: Any, path: Path) -> str | None:
+    """Return the word in capitals that a person replaces in the text at ``path``; None if there is none."""
+    text = value_at(value, path)
+    found = re.search(_WORD, text) if isinstance(text, str) else None
+    return found[0] if found else None
 
 
 def may_be_open(text: str) -> bool:
@@ -113,6 +125,11 @@ def breaks_by_template(text: str, line: int) -> bool:
 def may_be_template(text: str) -> bool:
     """Return whether the text holds ``{{`` or ``{%``. Testing for one character first is ten times as fast."""
     return "{" in text and re.search(r"\{[{%]", text) is not None
+
+
+def is_of_ytt(text: str) -> bool:
+    """Return whether a file is a template of ytt, which is valid YAML without its values."""
+    return "#@" in text and re.search(_OF_YTT, text) is not None
 
 
 def is_named_by_template(value: Any) -> bool:
@@ -215,6 +232,8 @@ def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None
         return f"a strategic merge patch ($patch): {_RENDERED}"
     if in_kustomization and isinstance(value, dict) and _is_partial(value):
         return f"a partial object beside a kustomization, so a patch: {_RENDERED}"
+    if "containers:" in text and "image:" not in text and "selector:" not in text and _is_partial(value):
+        return f"a partial object without selector and images, so a patch: {_RENDERED}"
     return None
 
 
@@ -244,9 +263,13 @@ def _has_directive(value: object) -> bool:
     return False
 
 
-def _is_partial(value: dict[str, Any]) -> bool:
-    """Return whether a Deployment, DaemonSet, StatefulSet or Pod lacks a field that each of them must have."""
+def _is_partial(value: object) -> bool:
+    """Return whether a Deployment, DaemonSet, StatefulSet, Pod or Service lacks a field that each of them must have."""
+    if not isinstance(value, dict):
+        return False
     kind, spec = value.get("kind"), value.get("spec")
+    if kind == "Service":
+        return isinstance(spec, dict) and spec.keys().isdisjoint(("ports", "clusterIP", "externalName"))
     if kind not in ("Deployment", "DaemonSet", "StatefulSet", "Pod"):
         return False
     if not isinstance(spec, dict):

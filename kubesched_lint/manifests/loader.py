@@ -10,10 +10,12 @@ from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.classify import (
     HELM,
+    YTT,
     breaks_by_template,
     holds_pod_template,
     is_called_patch,
     is_named_by_template,
+    is_of_ytt,
     kind_to_count,
     listed_patch,
     may_be_template,
@@ -67,6 +69,8 @@ def documents(
     text = text_of(path, data)
     if isinstance(text, InputError):
         return iter((text,))
+    if is_of_ytt(text):
+        return iter((Skipped(path, 1, YTT),))
     reader = _Reader(path, is_read, in_kustomization, unrendered, fast_reader)
     if is_json(text):
         return reader.json(text)

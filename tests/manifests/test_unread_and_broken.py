@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import Document, Unread
+from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents, is_sound
 from kubesched_lint.model.decode.objects import is_read
 
@@ -64,3 +64,28 @@ def test_a_plain_one_does_not_cost_the_import_of_a_parser() -> None:
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert is_sound(MAP)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('#@ load("@ytt:data", "data")\n' + POD, "ytt template"),
+        (POD.replace("{name: p}", "\n  name: #@ data.values.name"), "ytt template"),
+        (POD.replace("kind", "#@chapter 1\nkind"), "ytt template"),
+        (POD + "#  mail@example.com #1 #a@b\n", ""),
+        ("apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n"
+         "      containers:\n      - {name: c, args: [-v]}\n", "a partial object without selector and images"),
+        ("apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n"
+         "      containers:\n      - {name: c, image: x}\n", ""),
+    ],
+)  # fmt: skip
+def test_what_a_tool_completes_is_skipped_with_the_reason(text: str, reason: str) -> None:
+    (entry,) = read(text)
+    assert isinstance(entry, Skipped) == bool(reason)
+    assert not reason or entry.reason.startswith(reason)
+
+
+def test_a_service_called_patch_without_ports_is_a_patch() -> None:
+    text = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ipFamilyPolicy: PreferDualStack}\n"
+    (patch,) = documents("services-patch.yaml", text.encode(), is_read)
+    assert isinstance(patch, Skipped)

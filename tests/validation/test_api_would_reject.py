@@ -201,3 +201,29 @@ def test_what_a_kustomization_may_still_mend_is_told_among_the_skipped():
     assert "`selector` does not match template `labels`" in skip.reason
     assert len(alone.findings) == 1
     assert not alone.skipped
+
+
+@pytest.mark.parametrize("name", ["ROLLOUT_NAME-active", "REPLACEME-canary", "CLUSTERNAMESPACE"])
+def test_a_word_in_capitals_is_filled_in_before_anybody_applies_it(name):
+    report = report_on(f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{ports: [{{port: 80}}]}}\n")
+    assert not report.findings
+    assert [skip.reason.partition(": ")[2] for skip in report.skipped if skip.rule == "api-would-reject"] == [
+        f"{name.partition('-')[0]} is a placeholder, fill it in first"
+    ]
+
+
+@pytest.mark.parametrize("name", ["myApp", "WEB", "web_server"])
+def test_other_names_that_are_refused_are_mistakes(name):
+    report = report_on(f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{ports: [{{port: 80}}]}}\n")
+    assert [finding.severity for finding in report.findings] == [Severity.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("spec", "severity"),
+    [("{ipFamilyPolicy: PreferDualStack}", Severity.NOTE), ("{selector: {app: web}}", Severity.ERROR)],
+)
+def test_a_service_without_ports_and_selector_is_a_part_of_one_that_exists(spec, severity):
+    report = report_on(f"apiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec: {spec}\n")
+    (finding,) = report.findings
+    assert finding.message.endswith("spec.ports: Required value")
+    assert finding.severity is severity

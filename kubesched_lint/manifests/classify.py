@@ -230,9 +230,9 @@ def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None
         return None
     if "$" in text and "$patch" in text and _has_directive(value):
         return f"a strategic merge patch ($patch): {_RENDERED}"
-    if in_kustomization and isinstance(value, dict) and _is_partial(value):
+    if in_kustomization and _is_partial(value):
         return f"a partial object beside a kustomization, so a patch: {_RENDERED}"
-    if "containers:" in text and "image:" not in text and "selector:" not in text and _is_partial(value):
+    if "template:" in text and "image:" not in text and "selector:" not in text and _is_partial(value):
         return f"a partial object without selector and images, so a patch: {_RENDERED}"
     return None
 

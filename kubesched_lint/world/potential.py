@@ -6,7 +6,8 @@ ignored here, so that "does not fit even then" is a proof; ``growth`` applies th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
 
@@ -90,29 +91,37 @@ class Asked:
     quota_namespaces: frozenset[str] = frozenset()
     """Namespaces where a quota may keep pods from being created."""
 
-    def certain(self, daemons: Sequence[Pod]) -> Callable[[Pod], bool]:
-        """Return whether a DaemonSet's pod takes its room on a new node before any other pod, for sure.
+    def certain(self, daemons: Sequence[Pod]) -> tuple[bool, ...]:
+        """Return for each DaemonSet's pod whether it takes its room on a new node before any other pod, for sure.
 
         It tolerates the taints of a node that is not ready yet, so it comes first, unless something keeps it out: a
         gate, affinity, a spread, a port of another DaemonSet, a claim, a quota, or a pod of higher priority.
         """
-        highest = max((pod.priority or 0 for pod, _ in self.pods), default=0)
-        ports = [port.port for pod in daemons for port in pod.host_ports]
-
-        def is_certain(pod: Pod) -> bool:
-            return not (
+        priorities = [priority for pod, _ in self.pods if (priority := _priority(pod)) is not None]
+        if len(priorities) < len(self.pods):
+            return (False,) * len(daemons)
+        highest = max(priorities, default=0)
+        ports = Counter(port.port for pod in daemons for port in pod.host_ports)
+        return tuple(
+            not (
                 pod.scheduling_gates
                 or pod.scheduler_name != DEFAULT_SCHEDULER
                 or pod.required_affinity
                 or pod.required_anti_affinity
                 or any(c.is_hard for c in pod.spread)
-                or any(ports.count(port.port) > 1 for port in pod.host_ports)
+                or any(ports[port.port] > 1 for port in pod.host_ports)
                 or any(volume.claim for volume in pod.volumes)
                 or pod.namespace in self.quota_namespaces
-                or (pod.priority or 0) < highest
+                or (priority := _priority(pod)) is None
+                or priority < highest
             )
+            for pod in daemons
+        )
 
-        return is_certain
+
+def _priority(pod: Pod) -> int | None:
+    """Return the priority; None if a class sets it that is not known."""
+    return None if pod.priority is None and pod.priority_class else pod.priority or 0
 
 
 def potential_of(
@@ -125,7 +134,7 @@ def potential_of(
     wishes = _wishes(asked, real)
     zones = tuple(dict.fromkeys(zone for node in real if (zone := zone_of(node.labels))))
     daemons = tuple(daemon_pods(asked.daemons, live))
-    certain = asked.certain(daemons)
+    known = tuple(zip(daemons, asked.certain(daemons), strict=True))
     every: list[Offer] = []
     groups: list[list[Offer]] = []
     complete = True
@@ -135,7 +144,7 @@ def potential_of(
         if overlays and pool.maker == KARPENTER:
             kinds = tuple(overlaid(kind, overlays) for kind in kinds)
         complete = complete and len(kinds) <= _MOST_OFFERS
-        offers = tuple(offers_of(kinds[:_MOST_OFFERS], daemons, certain))
+        offers = tuple(offers_of(kinds[:_MOST_OFFERS], known))
         every += offers
         groups += _alike(offers, wishes)
     nodes: list[Node] = []
@@ -168,8 +177,12 @@ def _wishes(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
         topologies += [(key, tuple(volume.labels[key].split("__"))) for key in _PLACES if key in volume.labels]
     for storage_class in asked.storage_classes:
         topologies += [pair for term in storage_class.allowed_topologies for pair in term.items()]
-    for key in {key for pod, _ in asked.pods for key in topology_keys(pod)} - {HOSTNAME, ZONE, *PLACE_LIKE}:
-        topologies.append((key, tuple(dict.fromkeys(n.labels[key] for n in nodes if key in n.labels))[:_MOST_VALUES]))
+    keys = {key for pod, _ in asked.pods for key in topology_keys(pod)} - {HOSTNAME, ZONE, *PLACE_LIKE}
+    today = {key: dict[str, None]() for key in sorted(keys)}
+    for node in nodes if keys else ():
+        for key in keys & node.labels.keys():
+            today[key][node.labels[key]] = None
+    topologies += [(key, tuple(values)[:_MOST_VALUES]) for key, values in today.items()]
     return wishes_of((pod for pod, _ in asked.pods), topologies)
 
 
@@ -201,15 +214,14 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
             yield anywhere
 
 
-def offers_of(
-    kinds: Sequence[NodeTemplate], daemons: Sequence[Pod], certain: Callable[[Pod], bool] = lambda pod: True
-) -> Iterator[Offer]:
-    """Yield each kind of node with the DaemonSet pods that run there; only ``certain`` ones take room for sure."""
+def offers_of(kinds: Sequence[NodeTemplate], daemons: Sequence[tuple[Pod, bool]]) -> Iterator[Offer]:
+    """Yield each kind of node with the DaemonSet pods that run there; only those marked as certain take room there."""
     index = NodeIndex([kind.node(1, kind.offered) for kind in kinds])
-    going = [(pod, targets(pod, index)[0]) for pod in daemons]
+    going = [(pod, is_certain, targets(pod, index)[0]) for pod, is_certain in daemons]
     for position, kind in enumerate(kinds):
-        here = tuple(pod for pod, nodes in going if nodes >> position & 1)
-        yield Offer(kind, here, room_beside(kind.bound, _fitting(kind.bound, filter(certain, here))))
+        here = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
+        sure = _fitting(kind.bound, (pod for pod, is_certain in here if is_certain))
+        yield Offer(kind, tuple(pod for pod, _ in here), room_beside(kind.bound, sure))
 
 
 def _fitting(allocatable: Resources | None, daemons: Iterable[Pod]) -> Sequence[Pod]:

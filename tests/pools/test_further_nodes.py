@@ -73,11 +73,22 @@ LOST = (
         web(cpu="2500m") + agent("", cpu="1", meta="-a") + agent("", cpu="1", meta="-b"),
         web("priorityClassName: high") + agent("") + HIGH,
         web() + agent("") + QUOTA,
+        web("priorityClassName: unheard-of") + agent(""),
+        web("priorityClassName: high") + agent("priorityClassName: unheard-of") + HIGH,
     ],
-    ids=["too-large", "gated", "other-scheduler", "no-match", "same-port", "lower-priority", "quota"],
+    ids=[
+        *("too-large", "gated", "other-scheduler", "no-match", "same-port", "lower-priority", "quota"),
+        *("unknown-class", "daemonset-of-unknown-class"),
+    ],
 )
 def test_a_daemonset_that_may_not_run_takes_no_room_on_further_nodes(manifests: str) -> None:
     assert not errors(manifests, THREE)
+
+
+def test_a_daemonset_below_pods_of_priority_0_takes_no_room() -> None:
+    low = HIGH.replace("high", "low").replace("100000", "-10")
+    assert not errors(web() + agent("priorityClassName: low") + low, THREE)
+    assert errors(web("priorityClassName: low") + agent("priorityClassName: low") + low, THREE)
 
 
 def test_a_daemonset_that_runs_takes_its_room_on_further_nodes() -> None:

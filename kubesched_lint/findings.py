@@ -211,6 +211,8 @@ class Finding:
     """Its severity if there were no node groups besides those that are known; None if that makes no difference."""
     preview: bool = False
     """Whether its rule is in preview: new, and at most a warning for now."""
+    once_per_run: bool = False
+    """Whether a reader sees one finding of its rule, with the places of the others."""
 
 
 @frozen_record

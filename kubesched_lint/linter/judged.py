@@ -87,6 +87,7 @@ def finding_of(
         fixes=hazard.fixes,
         at=hazard.at,
         preview=rule.preview,
+        once_per_run=rule.once_per_run,
     )
 
 

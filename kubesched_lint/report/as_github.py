@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.causes import FindingGroup, once_per_run, ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings, verdict
 from kubesched_lint.report.words import annotated, explanation
 
+_MOST_LISTED = 20
+"""Number of listed findings of one annotation."""
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
@@ -18,8 +20,8 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield one command per line: input errors, then open findings; then the verdict as plain text."""
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         yield _input_error(error)
-    for finding in ordered(open_findings(report)):
-        yield _finding(finding)
+    for group in once_per_run(ordered(open_findings(report))):
+        yield _finding(group)
     left_out = cut_short(report)
     if left_out:
         yield _command("warning", {"title": "kubesched-lint left something out"}, left_out)
@@ -38,7 +40,8 @@ def _input_error(error: InputError) -> str:
     return _command("error", {**properties, "title": "kubesched-lint could not read this"}, error.message)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(group: FindingGroup) -> str:
+    finding = group.first
     where = annotated(finding.location)
     span = where.span
     properties: dict[str, object] = {"file": _path(where.path)}
@@ -49,9 +52,18 @@ def _finding(finding: Finding) -> str:
         else:
             properties["endLine"] = span.end_line
     related = (f"{r.location.path}:{r.location.span.line}: {r.label}" for r in finding.related if r.label)
-    text = "\n".join((finding.message, *related, *explanation(finding)))
+    text = "\n".join((finding.message, *related, *explanation(finding), *_others(group.others)))
     title = f"{finding.rule}: {finding.object}"
     return _command(_COMMANDS[finding.severity], {**properties, "title": title}, text)
+
+
+def _others(findings: Sequence[Finding]) -> Iterator[str]:
+    if findings:
+        yield f"and {len(findings):,} more of the same cause:"
+    for finding in findings[:_MOST_LISTED]:
+        yield f"{finding.location.path}:{finding.location.span.line}: {finding.object}"
+    if len(findings) > _MOST_LISTED:
+        yield f"… and {len(findings) - _MOST_LISTED:,} more places"
 
 
 def _path(path: str) -> str:

@@ -31,22 +31,38 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
-    """Yield groups in the order of their first findings; fewer than three similar findings are not grouped."""
+    """Yield groups in the order of their first findings; fewer than three similar findings are not grouped.
+
+    All findings of a rule with ``once_per_run`` are one group.
+    """
     rules: dict[str, int] = {}
     for finding in findings:
         rules[finding.rule] = rules.get(finding.rule, 0) + 1
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for number, finding in enumerate(findings):
-        key = _likeness(finding) if rules[finding.rule] >= _FEWEST else (number,)
+        key: tuple[object, ...] = (number,)
+        if finding.once_per_run:
+            key = (finding.rule, finding.severity)
+        elif rules[finding.rule] >= _FEWEST:
+            key = _likeness(finding)
         groups.setdefault(key, []).append(finding)
     shown: list[tuple[int, FindingGroup]] = []
     order = {id(finding): number for number, finding in enumerate(findings)}
     for group in groups.values():
-        if len(group) >= _FEWEST:
+        if len(group) >= _FEWEST or group[0].once_per_run:
             shown.append((order[id(group[0])], FindingGroup(group[0], tuple(group[1:]))))
         else:
             shown.extend((order[id(finding)], FindingGroup(finding)) for finding in group)
     yield from (cause for _, cause in sorted(shown, key=lambda pair: pair[0]))
+
+
+def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
+    """Yield each finding alone, but those of a rule with ``once_per_run`` in one group at the place of the first."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        key = (finding.rule, finding.severity) if finding.once_per_run else (number,)
+        groups.setdefault(key, []).append(finding)
+    yield from (FindingGroup(group[0], tuple(group[1:])) for group in groups.values())
 
 
 def difference(finding: Finding, first: Finding) -> str:

@@ -458,6 +458,7 @@ RULES = (
         helps={'default': 'lower the request of {container} to {steady}, or do its work in a Job', 'limit': 'give {container} a request of its own, at most {steady}, beside the limit'},
         features=('init_containers',),
         default='strict',
+        once_per_run=True,
         since='0.1.0',
     ),
     Rule(
@@ -500,6 +501,7 @@ RULES = (
         uses=('set',),
         default='strict',
         fix='unsafe',
+        once_per_run=True,
         since='0.1.0',
     ),
     Rule(

@@ -127,6 +127,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
         fix=front.get("fix", ""),
         refuses=front.get("refuses", False),
         every_definition=front.get("every_definition", False),
+        once_per_run=front.get("once_per_run", False),
         preview=preview,
         formerly=tuple(front.get("formerly", ())),
         since=front["since"],

@@ -105,6 +105,8 @@ class Rule:
     """Whether the API server refuses what the rule reports at full severity; other rules then check the rest."""
     every_definition: bool = False
     """Whether it checks several definitions of one object; other rules get a set with one of each."""
+    once_per_run: bool = False
+    """Whether a reader sees one of its findings, with the places of the others."""
     preview: bool = False
     """Whether it is new: then ``severity`` is at most a warning, whatever the card says."""
     formerly: tuple[str, ...] = ()

@@ -24,6 +24,7 @@ from kubesched_lint.findings import (
     witness,
 )
 from kubesched_lint.printing import visible
+from kubesched_lint.report import as_github
 from kubesched_lint.report.as_text import render
 from kubesched_lint.report.causes import causes, ordered
 from kubesched_lint.report.cells import width, window, wrapped
@@ -168,6 +169,21 @@ def test_a_crowd_is_not_listed_without_end() -> None:
 def test_different_causes_of_one_rule_are_told_one_by_one() -> None:
     many = [finding(Span(n, 1, n, 2), message=f"no node has pool=p{n}") for n in range(1, 5)]
     assert len(list(causes(many))) == 4
+
+
+def test_findings_of_a_rule_that_is_said_once_are_one_block_and_one_annotation() -> None:
+    """Their words differ, and two are enough; a waived one is in none of them."""
+    many = [
+        replace(finding(Span(n, 1, n, 2), message=f"no spread over {n} nodes of p{n}"), once_per_run=True)
+        for n in range(1, 4)
+    ]
+    (group,) = causes(many[:2])
+    assert group.others == (many[1],)
+    waived = replace(many[0], suppressed=Suppression("meant"))
+    report = Report((waived, *many[1:]))
+    command, _ = as_github.render(report, RenderContext(lambda path: []))
+    assert command.count("::notice") + command.count("::warning") + command.count("::error") == 1
+    assert command.endswith("and 1 more of the same cause:%0Aa.yaml:3: Deployment shop/web\n")
 
 
 def test_a_name_within_another_word_is_no_name() -> None:

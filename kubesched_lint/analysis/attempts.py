@@ -61,7 +61,7 @@ def is_modelled(it: Member) -> bool:
 
 def is_followed(it: Member) -> bool:
     """Whether a run can follow its pods: the scheduler sees them, and their storage is known."""
-    if it.workload.kind == "CronJob" or (it.workload.kind == "Job" and it.workload.held):
+    if it.workload.kind == "CronJob" or (it.workload.kind == "Job" and it.workload.suspended):
         return False
     if it.world.admission.decision(it.workload).unknown:
         return False

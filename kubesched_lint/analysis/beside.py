@@ -95,7 +95,7 @@ def _place(one: Queued, placer: Placer) -> int:
 
 def _missing(it: Member) -> Iterator[Queued]:
     """The pods that the workload still has to make (running pods excluded); none if it is paused or suspended."""
-    if it.workload.held:
+    if it.workload.suspended:
         return
     running = [bound for bound in it.running_pods if not bound.terminating]
     covered, enough = {bound.node for bound in running}, len(running)

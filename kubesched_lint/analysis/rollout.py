@@ -42,7 +42,7 @@ def selects_every_revision(workload: Workload, selector: Selector | None) -> boo
 
 def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
     """Whether applying the manifest makes a new revision; None if neither the snapshot nor the pods show it."""
-    if it.workload.held or _takes_over(running):
+    if it.workload.suspended or _takes_over(running):
         return True
     changed = it.template_changed
     if changed is None and any(_shows_change(it.workload.pod, bound.pod) for bound in running[-1:]):

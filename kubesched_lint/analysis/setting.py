@@ -41,7 +41,8 @@ def setting_of(world: World) -> Setting:
     bare = {(w.namespace, w.name) for w in ordered if w.kind == "Pod"}
     running = {i: by_revision(w, _its_own(world.member(w), bare), cluster) for i, w in enumerate(ordered)}
     sized = tuple(
-        as_it_stands(w, running[i]) if w.held else w for i, w in enumerate(_sized(world.member(w)) for w in ordered)
+        as_it_stands(w, running[i]) if w.suspended else w
+        for i, w in enumerate(_sized(world.member(w)) for w in ordered)
     )
     # If nothing runs, a paused or suspended workload is not scaled either (deployment/sync.go, scale).
     scalers = {
@@ -57,7 +58,7 @@ def setting_of(world: World) -> Setting:
         {i: size for i, w in enumerate(ordered) if running[i] and (size := _size(w, cluster)) is not None},
         scalers,
         kubernetes_version=world.premises.kubernetes_version,
-        leaving=tuple(b for b in world.other_pods if b.terminating and not b.held),
+        leaving=tuple(b for b in world.other_pods if b.terminating and not b.kept_by_finalizers),
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := world.admission.decision(w)) is not CREATED},
     )
@@ -109,7 +110,7 @@ def _with_settled_storage(objects: Inventory, world: World) -> Inventory:
 
 
 def _is_empty(workload: Workload) -> bool:
-    return bool(workload.held) and not workload.replicas
+    return bool(workload.suspended) and not workload.replicas
 
 
 def _sized(it: Member) -> Workload:

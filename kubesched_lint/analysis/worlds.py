@@ -85,8 +85,8 @@ def with_known_growth(world: World) -> World:
 @once_per_world
 def without_suspended(world: World) -> World:
     """The world without paused and suspended workloads: they get no pods, so pools add no nodes for them."""
-    held = [w for w in world.manifests.workloads if w.held]
-    return world.with_manifests(without_workloads(world.manifests, held)) if held else world
+    suspended = [w for w in world.manifests.workloads if w.suspended]
+    return world.with_manifests(without_workloads(world.manifests, suspended)) if suspended else world
 
 
 @once_per_world
@@ -199,7 +199,7 @@ def without_workloads(manifests: Inventory, workloads: Sequence[Workload]) -> In
 
 def amid_rollout(world: World) -> tuple[Workload, ...]:
     """Deployments that were paused while pods of two revisions run: they keep both."""
-    paused = (w for w in world.manifests.workloads if w.held == "paused")
+    paused = (w for w in world.manifests.workloads if w.suspended == "paused")
     return tuple(
         w for w in paused if len({b.pod.labels.get(_HASH) for b in _staying(world.member(w).running_pods)}) > 1
     )
@@ -208,7 +208,7 @@ def amid_rollout(world: World) -> tuple[Workload, ...]:
 def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
     """The workload as its controller treats it while it is paused or suspended: only running pods, or none."""
     staying = _staying(running)
-    if workload.held != "paused" or not staying:
+    if workload.suspended != "paused" or not staying:
         return replace(workload, replicas=0)
     pod = replace(staying[0].pod, path=workload.pod.path, labels_path=workload.pod.labels_path)
     return replace(workload, pod=pod, template=AS_IT_RUNS)
@@ -220,11 +220,11 @@ def _staying(running: Sequence[BoundPod]) -> Sequence[BoundPod]:
 
 def resumed_premise(workload: Workload) -> str:
     """Return the premise of a hazard of a paused or suspended workload."""
-    if workload.held == "paused":
-        return f"{workload} is resumed: while {workload.held_field} is true no pod is made of a new template"
-    return f"{workload} is resumed: while {workload.held_field} is true it has no pods"
+    if workload.suspended == "paused":
+        return f"{workload} is resumed: while {workload.suspended_field} is true no pod is made of a new template"
+    return f"{workload} is resumed: while {workload.suspended_field} is true it has no pods"
 
 
 def resumed_premise_of_others(workloads: Sequence[Workload]) -> str:
     """The premise of a hazard that needs pods of paused or suspended workloads."""
-    return f"resumed: {first_few([f'{w} ({w.held})' for w in workloads], _MOST_NAMED)}"
+    return f"resumed: {first_few([f'{w} ({w.suspended})' for w in workloads], _MOST_NAMED)}"

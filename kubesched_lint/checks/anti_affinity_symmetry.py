@@ -59,7 +59,7 @@ def _from_running(victim: Workload, world: World) -> Iterator[Hazard]:
 
 
 def _held(holders: Sequence[BoundPod]) -> tuple[str, ...]:
-    return ("nothing removes their finalizers",) if any(bound.held for bound in holders) else ()
+    return ("nothing removes their finalizers",) if any(bound.kept_by_finalizers for bound in holders) else ()
 
 
 def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], world: World) -> Iterator[Hazard]:

@@ -58,7 +58,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 def _rollouts(it: Member) -> Sequence[Skew]:
     """Skews after some rollouts, simulated with the exact scheduler and controller; empty if that is not possible."""
     if (
-        it.workload.held
+        it.workload.suspended
         or it.world.cluster is None
         or len(it.world.index) > _MOST_NODES
         or it.replicas > _MOST_REPLICAS

@@ -23,7 +23,7 @@ _MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 
 def check(it: Member) -> Iterator[Hazard]:
     scaler = it.autoscaler
-    if scaler is None or it.workload.held or scaler.min_replicas >= scaler.max_replicas:
+    if scaler is None or it.workload.suspended or scaler.min_replicas >= scaler.max_replicas:
         return
     pod = it.pod
     ends: Sequence[Skew] | None = None

@@ -68,7 +68,7 @@ class PodReader:
             pod=pod,
             owner=owner,
             terminating=meta.deletionTimestamp is not None,
-            held=meta.deletionTimestamp is not None and is_holding(meta.finalizers or ()),
+            kept_by_finalizers=meta.deletionTimestamp is not None and is_holding(meta.finalizers or ()),
             start_time=self._shared(status.startTime or ""),
             created=self._shared(meta.creationTimestamp or ""),
             nominated_node=status.nominatedNodeName or "",

@@ -85,7 +85,7 @@ _MADE_ROOM = "other pods may be deleted"
 
 
 def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds:
-    bounds = _paused(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
+    bounds = _paused(setting, event, number) if setting.workloads[number].suspended else _count(setting, event, number)
     moving = event in LOSSES
     beside = most_beside(setting, number, bounds.wanted, moving=moving, with_nodes=moving and event != "drain")
     daemon = setting.workloads[number].kind == "DaemonSet"
@@ -107,7 +107,7 @@ def _waits_in_turn(setting: Setting, number: int) -> bool:
 
 def is_fine_if_granted(setting: Setting, event: str, number: int) -> bool:
     """Whether an event is sure to end well, quotas aside."""
-    return not setting.workloads[number].held and _count(setting, event, number).is_fine
+    return not setting.workloads[number].suspended and _count(setting, event, number).is_fine
 
 
 def _paused(setting: Setting, event: str, number: int) -> EventBounds:

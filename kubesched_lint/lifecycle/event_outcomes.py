@@ -221,10 +221,10 @@ def idle(setting: Setting, event: str, number: int) -> str:
     """Return why an event does not concern a workload; empty if it does."""
     workload, scaler = setting.workloads[number], setting.scalers.get(number)
     scalable = workload.kind in SCALED
-    if workload.held and not workload.replicas:
-        return "paused: no pods" if workload.held == "paused" else workload.held
-    if event == "rollout" and workload.held:
-        return workload.held
+    if workload.suspended and not workload.replicas:
+        return "paused: no pods" if workload.suspended == "paused" else workload.suspended
+    if event == "rollout" and workload.suspended:
+        return workload.suspended
     if event == "rollout" and workload.kind not in ROLLED_OUT:
         return "–"
     if event == "rollout" and workload.strategy.type == "OnDelete":

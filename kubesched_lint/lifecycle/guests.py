@@ -135,7 +135,7 @@ class Guests:
     @cached_property
     def hosted(self) -> tuple[Guest, ...]:
         """The pods that a story follows: bare pods, because drains evict them, and owned pods that may be preempted."""
-        pods = [b for b in self._pods if not b.held]
+        pods = [b for b in self._pods if not b.kept_by_finalizers]
         if not pods or len(pods) > MOST_GUESTS:
             return ()
         weak = {_owner_of(w.bound) for w in self.weaker(range(len(self._setting.workloads)))}

@@ -110,6 +110,6 @@ def made_again(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) 
     """Yield the workloads that all terms select, whose controller recreates pods, and without required affinity."""
     for i in setting.selection.of_all(terms, setting.pods[number].namespace):
         workload, pod = setting.workloads[i], setting.pods[i]
-        kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.held
+        kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.suspended
         if i != number and kept and i not in quota_short(setting) and not pod.required_affinity:
             yield i

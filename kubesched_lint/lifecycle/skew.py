@@ -52,7 +52,7 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> 
     """Yield the skew after deploy, rollout and scaling, for each key over which the workload spreads."""
     workload = setting.workloads[number]
     keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
-    if not keys or workload.held or workload.kind not in SCALED:
+    if not keys or workload.suspended or workload.kind not in SCALED:
         return
     sizes = [size for size in setting.scaled.get(number, ()) if size <= _MOST_SCALED]
     runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1, *sizes)))

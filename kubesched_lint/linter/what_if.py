@@ -152,8 +152,8 @@ def _argues(judged: Judged) -> bool:
     return judged.finding.evidence.kind in ("proof", "witness")
 
 
-def _is_held(judged: Judged, world: World) -> bool:
-    return _argues(judged) and judged.workload is not None and bool(judged.workload.held)
+def _is_suspended(judged: Judged, world: World) -> bool:
+    return _argues(judged) and judged.workload is not None and bool(judged.workload.suspended)
 
 
 def _if_resumed(judged: Judged, world: World) -> str:
@@ -161,8 +161,8 @@ def _if_resumed(judged: Judged, world: World) -> str:
     return resumed_premise(judged.workload)
 
 
-def _is_not_held(judged: Judged, world: World) -> bool:
-    return _argues(judged) and not _is_held(judged, world)
+def _is_not_suspended(judged: Judged, world: World) -> bool:
+    return _argues(judged) and not _is_suspended(judged, world)
 
 
 def _without_suspended(judged: Judged, world: World) -> Sequence[World]:
@@ -179,7 +179,7 @@ class OfSet:
     def __init__(self, manifests: Inventory, refused: Sequence[Workload]) -> None:
         self._manifests = manifests
         self._refused = refused
-        self._held = tuple(workload for workload in manifests.workloads if workload.held)
+        self._suspended = tuple(workload for workload in manifests.workloads if workload.suspended)
         self._duplicates = DuplicateDefinitions(manifests)
         self._views: dict[object, Sequence[World]] = {}
         self._parts: dict[object, World] = {}
@@ -188,10 +188,15 @@ class OfSet:
     def rows(self) -> Sequence[WhatIf[Judged]]:
         """The rows that the set needs."""
         once = WhatIf("each object were defined once", _reads_one, self._of_definitions, self._with_one)
-        itself = _row("it stayed suspended", _is_held, _if_resumed)
-        others = _row("the others stayed suspended", _is_not_held, self._if_others_are, _without_suspended)
+        itself = _row("it stayed suspended", _is_suspended, _if_resumed)
+        others = _row("the others stayed suspended", _is_not_suspended, self._if_others_are, _without_suspended)
         refused = _row("the refused objects were not fixed", self._leans, self._if_mended, self._without_refused)
-        table = ((once, self.has_duplicates), (itself, self._held), (others, self._held), (refused, self._refused))
+        table = (
+            (once, self.has_duplicates),
+            (itself, self._suspended),
+            (others, self._suspended),
+            (refused, self._refused),
+        )
         return [row for row, is_needed in table if is_needed]
 
     def base(self, rule: Rule, world: World) -> World:
@@ -242,7 +247,7 @@ class OfSet:
     # -- what is suspended or refused
 
     def _if_others_are(self, judged: Judged, world: World) -> str:
-        return resumed_premise_of_others(self._held)
+        return resumed_premise_of_others(self._suspended)
 
     def _leans(self, judged: Judged, world: World) -> bool:
         """Whether a finding may come from pods of rejected workloads; False for findings about these workloads."""

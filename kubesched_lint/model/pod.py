@@ -209,7 +209,7 @@ class BoundPod:
     pod: Pod
     owner: Owner | None = None
     terminating: bool = False
-    held: bool = False
+    kept_by_finalizers: bool = False
     """It terminates, and stays until a finalizer is removed."""
     start_time: str = ""
     created: str = ""

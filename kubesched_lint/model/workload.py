@@ -60,7 +60,7 @@ class Workload:
     min_ready_seconds: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
-    held: str = ""
+    suspended: str = ""
     """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are created until a user resumes it.
     """
     uid: str = ""
@@ -84,9 +84,9 @@ class Workload:
         return ("spec", "parallelism" if self.kind in ("Job", "CronJob") else "replicas")
 
     @property
-    def held_field(self) -> str:
-        """The field that sets ``held``."""
-        return "spec.paused" if self.held == "paused" else "spec.suspend"
+    def suspended_field(self) -> str:
+        """The field that sets ``suspended``."""
+        return "spec.paused" if self.suspended == "paused" else "spec.suspend"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"

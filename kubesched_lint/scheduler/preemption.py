@@ -41,7 +41,7 @@ class Candidate:
     @property
     def is_freed(self) -> bool:
         """Whether all victims disappear after their deletion; the pod has to wait for a victim with a finalizer."""
-        return not any(victim.bound is not None and victim.bound.held for victim in self.victims)
+        return not any(victim.bound is not None and victim.bound.kept_by_finalizers for victim in self.victims)
 
 
 @record

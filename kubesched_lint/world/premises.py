@@ -66,7 +66,7 @@ def running_premises(it: Member) -> tuple[str, ...]:
     stay = staying(it).pods
     if not stay:
         return premises
-    if any(bound.held for bound in stay):
+    if any(bound.kept_by_finalizers for bound in stay):
         premises = (*premises, "nothing removes the finalizers that hold terminating pods")
     if len(stay) == len(it.world.other_pods):
         return (*premises, "the running pods of others stay where they are")

@@ -24,7 +24,7 @@ class Alike:
 
     pod: Pod
     terminating: bool
-    held: bool
+    kept_by_finalizers: bool
     """They terminate, and stay until a finalizer is removed."""
     bound: tuple[BoundPod, ...]
     positions: tuple[int, ...]
@@ -38,11 +38,20 @@ def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
     for bound in pods:
         position = index.positions.get(bound.node)
         if position is not None:
-            members, positions = found.setdefault((id(bound.pod), bound.terminating, bound.held), ([], []))
+            members, positions = found.setdefault(
+                (id(bound.pod), bound.terminating, bound.kept_by_finalizers), ([], [])
+            )
             members.append(bound)
             positions.append(position)
     return tuple(
-        Alike(members[0].pod, members[0].terminating, members[0].held, tuple(members), tuple(positions), of(positions))
+        Alike(
+            members[0].pod,
+            members[0].terminating,
+            members[0].kept_by_finalizers,
+            tuple(members),
+            tuple(positions),
+            of(positions),
+        )
         for members, positions in found.values()
     )
 
@@ -97,8 +106,8 @@ def pods_of_others(world: World) -> RunningPods:
 
 @once_per_world
 def lasting_pods(world: World) -> RunningPods:
-    """Return those of others that do not terminate, or are held by a finalizer: they remain after a deployment."""
-    stay = tuple(bound for bound in world.other_pods if bound.held or not bound.terminating)
+    """Return those of others that do not terminate, or are kept by finalizers: they remain after a deployment."""
+    stay = tuple(bound for bound in world.other_pods if bound.kept_by_finalizers or not bound.terminating)
     return pods_of_others(world) if len(stay) == len(world.other_pods) else RunningPods(world, stay)
 
 

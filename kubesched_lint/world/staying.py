@@ -137,5 +137,5 @@ def may_preempt(priority: int, pod: Pod) -> bool:
 
 def _rank(group: Alike) -> int:
     if group.terminating:
-        return _HELD if group.held else _TERMINATES
+        return _HELD if group.kept_by_finalizers else _TERMINATES
     return group.pod.priority or 0

@@ -127,4 +127,4 @@ def _placements(simulation: Matrix, world: World) -> Sequence[dict[int, int]]:
 
 
 def _is_followed(it: Member) -> bool:
-    return not it.workload.held and is_modelled(it)
+    return not it.workload.suspended and is_modelled(it)

@@ -324,7 +324,7 @@ def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
             bounds = f"{size_after(setting, 'scale-down', number)} to {scaler.max_replicas}"
             counts = " and ".join(map(str, wanted))
             yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {counts}"
-    kept = [str(w) for w in setting.workloads if w.held and w.replicas]
+    kept = [str(w) for w in setting.workloads if w.suspended and w.replicas]
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
     accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}

@@ -216,8 +216,8 @@ def _state(world: World, away: Sequence[BoundPod]) -> ClusterState:
 def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question) -> Iterator[str]:
     if pod.node_name:
         yield f"spec.nodeName is set: the pod skips the scheduler, and the kubelet of {pod.node_name} admits it"
-    if workload.held:
-        yield f"{workload.held_field} is true: no pod is created until somebody resumes the {workload.kind}"
+    if workload.suspended:
+        yield f"{workload.suspended_field} is true: no pod is created until somebody resumes the {workload.kind}"
     if service_account(workload):
         yield f"ServiceAccounts are not read: {workload.namespace}/{service_account(workload)} is assumed to exist"
     if workload.kind == "DaemonSet":

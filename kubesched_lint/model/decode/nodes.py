@@ -67,7 +67,8 @@ def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
         if owner is None
         else Owner(str(owner.get("kind", "")), str(owner.get("name", "")), str(owner.get("uid", ""))),
         terminating=meta.get("deletionTimestamp") is not None,
-        held=meta.get("deletionTimestamp") is not None and is_holding(texts(meta, "finalizers", ("metadata",))),
+        kept_by_finalizers=meta.get("deletionTimestamp") is not None
+        and is_holding(texts(meta, "finalizers", ("metadata",))),
         start_time=text(status, "startTime", ("status",)),
         created=text(meta, "creationTimestamp", ("metadata",)),
         nominated_node=text(status, "nominatedNodeName", ("status",)),

@@ -83,7 +83,7 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
         case "Deployment":
             return {
                 "strategy": _strategy(spec, "strategy", max_unavailable="25%", max_surge="25%"),
-                "held": "paused" if spec.get("paused") is True else "",
+                "suspended": "paused" if spec.get("paused") is True else "",
             }
         case "DaemonSet":
             return {"replicas": 0, "strategy": _strategy(spec, "updateStrategy", max_unavailable=1, max_surge=0)}
@@ -121,8 +121,8 @@ def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
 
 
 def _suspended(spec: Value) -> dict[str, Any]:
-    """Return ``held`` if ``suspend`` is true; validation reports other types."""
-    return {"held": "suspended"} if spec.get("suspend") is True else {}
+    """Return ``suspended`` if ``suspend`` is true; validation reports other types."""
+    return {"suspended": "suspended"} if spec.get("suspend") is True else {}
 
 
 def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: int | str | None) -> Strategy:

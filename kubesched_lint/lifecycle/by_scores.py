@@ -12,7 +12,7 @@ from kubesched_lint import work
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.courses import DRAWS_AGAINST, Courses
 from kubesched_lint.lifecycle.event_outcomes import FinalState
-from kubesched_lint.lifecycle.judging import explained, judged
+from kubesched_lint.lifecycle.judging import verdict_of, with_details
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.preemption_scope import drivers
@@ -52,7 +52,7 @@ def _by_scores(cell: Cell, number: int, simulation: Matrix) -> Cell:
         why=f"{tried}; with other nodes chosen among those that fit, one ends badly; {cell.why}",
         missing=(LACKING,),
     )
-    return replace(explained(decided, bad, setting, place), best=witness(good[0]))
+    return replace(with_details(decided, bad, setting, place), best=witness(good[0]))
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
@@ -65,7 +65,7 @@ def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
         return ()
 
     def is_sought(end: FinalState) -> bool:
-        return judged(event, [end])[0] == BAD and strong.isdisjoint(_waiting(end))
+        return verdict_of(event, [end])[0] == BAD and strong.isdisjoint(_waiting(end))
 
     found = (courses.ends_against(event, number, draw, is_sought) for draw in range(DRAWS_AGAINST))
     return next(filter(None, found), ())

@@ -25,7 +25,7 @@ from kubesched_lint.record import record
 
 
 @record
-class Rival:
+class Contender:
     """Pods that may take room: ``count`` pods on ``nodes``, at most ``on_each`` per node."""
 
     pod: Pod
@@ -37,30 +37,30 @@ class Rival:
 
 
 @record
-class Crowd:
+class Contention:
     """All pods that a set may have during an event of one of its workloads."""
 
-    rivals: tuple[tuple[int, Rival], ...]
-    """(place of its workload in the setting, rival) pairs."""
+    contenders: tuple[tuple[int, Contender], ...]
+    """(place of its workload in the setting, contender) pairs."""
     demand: dict[str, int]
-    """Resource → the most that all rivals may request together."""
+    """Resource → the most that all contenders may request together."""
     kinds: tuple[NodeSet, ...]
-    """The nodes in classes with equal free resources and the same possible ``rivals``."""
-    of: Mapping[int, tuple[Rival, ...]]
-    """Place of a workload in the setting → its rivals."""
-    alike: tuple[tuple[tuple[int, Rival], ...], ...]
-    """``rivals`` in groups with equal requests and the same nodes."""
+    """The nodes in classes with equal free resources and the same possible ``contenders``."""
+    of: Mapping[int, tuple[Contender, ...]]
+    """Place of a workload in the setting → its contenders."""
+    alike: tuple[tuple[tuple[int, Contender], ...], ...]
+    """``contenders`` in groups with equal requests and the same nodes."""
     alike_of: Mapping[int, Sequence[int]]
     """Place of a workload in the setting → places in ``alike`` of the groups with its pods."""
     sums: dict[tuple[int, str], tuple[int, int]]
-    """(place of a kind, resource) → requests on one node of it: of rivals that must be there, of those that may."""
+    """(place of a kind, resource) → requests on one node of it: of contenders that must be there, of those that may."""
 
 
 MOST_PAIRS = 20_000
-"""Kinds of nodes times rivals: above this, ignore which rival may use which node, which only loosens the bound."""
+"""Kinds of nodes times contenders: above this, ignore who may use which node, which only loosens the bound."""
 
 
-def fillable(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
+def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
     """Return the most nodes of ``among`` without room for a pod of the workload, given ``own`` other pods of it.
 
     A result below ``enough`` need not be sharper. The result is the least of three bounds. (1) A node is full when one
@@ -82,10 +82,10 @@ def fillable(setting: Setting, number: int, own: int, among: NodeSet, enough: in
     return full
 
 
-def fillable_domains(
+def max_full_domains(
     setting: Setting, number: int, own: int, domains: Sequence[NodeSet], enough: int, spared: int
 ) -> int:
-    """Return the most domains in which all nodes except ``spared`` ones can be full; see ``fillable``."""
+    """Return the most domains in which all nodes except ``spared`` ones can be full; see ``max_full_nodes``."""
     near = _near(setting, number, own, reduce(or_, domains, 0))
     if near is None:
         return sum(domain.bit_count() <= spared for domain in domains)
@@ -97,18 +97,18 @@ def fillable_domains(
 
 
 class _Near(NamedTuple):
-    """The rivals that may take a pod's room, and where."""
+    """The contenders that may take a pod's room, and where."""
 
     wants: Mapping[str, int]
     kinds: Sequence[_Kind]
-    choosing: Sequence[Rival]
+    choosing: Sequence[Contender]
     """Rivals that can choose among their nodes."""
     many: bool
-    """Whether there are too many to check which rival may use which node."""
+    """Whether there are too many to check which contender may use which node."""
 
 
 def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | None:
-    """Return the rivals near a pod; None if no resource can run short."""
+    """Return the contenders near a pod; None if no resource can run short."""
     pod = setting.pods[number]
     wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
     if not among or not any(_may_run_short(setting, r, each, own, among) for r, each in wants.items()):
@@ -116,10 +116,10 @@ def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | No
     beside = [(r, times) for r, times in _beside(setting, number, own) if r.nodes & among]
     near = [_together(r, times) for r, times in beside]
     fixed = [r for r in near if r.everywhere]
-    parts = [(kind, here) for kind, nodes in enumerate(crowd_of(setting).kinds) if (here := nodes & among)]
+    parts = [(kind, here) for kind, nodes in enumerate(contention_of(setting).kinds) if (here := nodes & among)]
     many = len(parts) * sum(times for _, times in beside) > MOST_PAIRS
-    apart = tuple(r for r in crowd_of(setting).of.get(number, ()) if r.pod is pod)
-    own_rivals = [r for r in near if r.pod is pod]
+    apart = tuple(r for r in contention_of(setting).of.get(number, ()) if r.pod is pod)
+    own_contenders = [r for r in near if r.pod is pod]
     kinds = [
         _Kind(
             here,
@@ -127,7 +127,7 @@ def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | No
             dict(
                 _missing_anywhere(setting, wants, here, fixed)
                 if many
-                else _missing(setting, wants, kind, here, apart, own_rivals)
+                else _missing(setting, wants, kind, here, apart, own_contenders)
             ),
         )
         for kind, here in parts
@@ -139,11 +139,11 @@ def _full_by_patterns(near: _Near, groups: Sequence[Group], enough: int, spared:
     """Return the most groups of nodes that whole pods can fill; see ``filling``."""
     resources = sorted({r for kind in near.kinds for r in kind.missing})
     found: dict[tuple[object, ...], Filler] = {}
-    for rival in near.choosing:
-        reach = frozenset(i for i, kind in enumerate(near.kinds) if rival.nodes & kind.nodes)
-        amounts = {r: _asked(rival.pod, r) for r in resources}
-        nodes = sum((rival.nodes & near.kinds[i].nodes).bit_count() for i in reach)
-        count, on_each = min(rival.count, rival.on_each * nodes), min(rival.count, rival.on_each)
+    for contender in near.choosing:
+        reach = frozenset(i for i, kind in enumerate(near.kinds) if contender.nodes & kind.nodes)
+        amounts = {r: _asked(contender.pod, r) for r in resources}
+        nodes = sum((contender.nodes & near.kinds[i].nodes).bit_count() for i in reach)
+        count, on_each = min(contender.count, contender.on_each * nodes), min(contender.count, contender.on_each)
         if count and any(amounts.values()):
             key = (reach, *amounts.values())
             known = found.get(key, Filler(amounts, 0, 0, reach))
@@ -162,8 +162,10 @@ class _Kind(NamedTuple):
 
 def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: NodeSet) -> bool:
     free = setting.cluster.ledger.free(resource)
-    demand = crowd_of(setting).demand.get(resource, 0) + own * want
-    return any(free[p] - want < demand for p in map(lowest, (k & among for k in crowd_of(setting).kinds)) if p >= 0)
+    demand = contention_of(setting).demand.get(resource, 0) + own * want
+    return any(
+        free[p] - want < demand for p in map(lowest, (k & among for k in contention_of(setting).kinds)) if p >= 0
+    )
 
 
 def _missing(
@@ -171,48 +173,48 @@ def _missing(
     wants: Mapping[str, int],
     kind: int,
     here: NodeSet,
-    apart: Sequence[Rival],
-    own: Sequence[Rival],
+    apart: Sequence[Contender],
+    own: Sequence[Contender],
 ) -> Iterator[tuple[str, float]]:
-    """Yield (resource, missing amount) on a node of a kind, with ``own`` instead of the rivals ``apart``."""
+    """Yield (resource, missing amount) on a node of a kind, with ``own`` instead of the contenders ``apart``."""
     at = lowest(here)
     for resource, want in wants.items():
         fixed, most = _sums(setting, kind, resource)
-        for sign, rivals in ((-1, apart), (1, own)):
-            for rival in rivals:
-                if rival.nodes >> at & 1:
-                    each = sign * _asked(rival.pod, resource)
-                    fixed += each * rival.on_each if rival.everywhere else 0
-                    most += 0 if rival.everywhere else each * min(rival.count, rival.on_each)
+        for sign, contenders in ((-1, apart), (1, own)):
+            for contender in contenders:
+                if contender.nodes >> at & 1:
+                    each = sign * _asked(contender.pod, resource)
+                    fixed += each * contender.on_each if contender.everywhere else 0
+                    most += 0 if contender.everywhere else each * min(contender.count, contender.on_each)
         cost = setting.cluster.ledger.free(resource)[at] - want + 1 - fixed
         if cost <= most:
             yield resource, max(cost, 0)
 
 
 def _missing_anywhere(
-    setting: Setting, wants: Mapping[str, int], here: NodeSet, fixed: Sequence[Rival]
+    setting: Setting, wants: Mapping[str, int], here: NodeSet, fixed: Sequence[Contender]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the same, but ignore which rival may use which node."""
+    """Yield the same, but ignore which contender may use which node."""
     for resource, want in wants.items():
         cost = setting.cluster.ledger.free(resource)[lowest(here)] - want + 1
         yield resource, max(cost - sum(_asked(r.pod, resource) * r.on_each for r in fixed), 0)
 
 
 def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
-    """Return the requests of all rivals on one node of a kind: of those that must be there, of those that choose it."""
-    crowd = crowd_of(setting)
-    found = crowd.sums.get((kind, resource))
+    """Return all requests on one node of a kind: of contenders that must be there, of those that choose it."""
+    contention = contention_of(setting)
+    found = contention.sums.get((kind, resource))
     if found is None:
-        at = lowest(crowd.kinds[kind])
-        there = [r for _, r in crowd.rivals if r.nodes >> at & 1]
-        found = crowd.sums[kind, resource] = (
+        at = lowest(contention.kinds[kind])
+        there = [r for _, r in contention.contenders if r.nodes >> at & 1]
+        found = contention.sums[kind, resource] = (
             sum(_asked(r.pod, resource) * r.on_each for r in there if r.everywhere),
             sum(_asked(r.pod, resource) * min(r.count, r.on_each) for r in there if not r.everywhere),
         )
     return found
 
 
-def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Rival], among: NodeSet) -> int:
+def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Contender], among: NodeSet) -> int:
     """Return the number of nodes that the whole demand for one resource can fill, the cheapest first."""
     left: float = sum(
         each * min(r.count, r.on_each * (r.nodes & among).bit_count())
@@ -222,7 +224,7 @@ def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Rival], a
     return _bought(left, [(k.missing[resource], k.size) for k in kinds if resource in k.missing])
 
 
-def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Rival]) -> int:
+def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Contender]) -> int:
     """Return the most nodes that all pods can fill; a node's weight is what one resource misses there (else 1).
 
     On a full node the largest shares of its pods sum to 1 or more. So the weights of full nodes sum to at most all
@@ -233,12 +235,12 @@ def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Rival])
     priced = [(k, w) for k, w in weights if min(k.missing.values())]
     shares: dict[NodeSet, tuple[int, Sequence[tuple[str, float, float]]]] = {}
     power = 0.0
-    for rival in choosing:
-        if rival.nodes not in shares:
-            shares[rival.nodes] = _dearest(rival.nodes, priced)
-        size, dearest = shares[rival.nodes]
-        best = max((w * _asked(rival.pod, r) / cost for r, w, cost in dearest), default=0.0)
-        power += best * min(rival.count, rival.on_each * size)
+    for contender in choosing:
+        if contender.nodes not in shares:
+            shares[contender.nodes] = _dearest(contender.nodes, priced)
+        size, dearest = shares[contender.nodes]
+        best = max((w * _asked(contender.pod, r) / cost for r, w, cost in dearest), default=0.0)
+        power += best * min(contender.count, contender.on_each * size)
     return free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in priced])
 
 
@@ -271,18 +273,18 @@ def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
     ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
     return sum(
         min(r.count, (r.nodes & among).bit_count())
-        for i, r in crowd_of(setting).rivals
+        for i, r in contention_of(setting).contenders
         if i != number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
     )
 
 
-def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Rival, int]]:
-    """Yield the rivals beside a pod of the workload, ``own`` pods of itself included, with the number of equal ones."""
-    crowd = crowd_of(setting)
-    work.spend(20 + 2 * len(crowd.alike) + len(crowd.kinds))
+def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Contender, int]]:
+    """Yield the contenders of a pod of the workload, including ``own`` pods of it, with the number of equal ones."""
+    contention = contention_of(setting)
+    work.spend(20 + 2 * len(contention.alike) + len(contention.kinds))
     pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
-    among_own = crowd.alike_of.get(number, ())
-    for place, alike in enumerate(crowd.alike):
+    among_own = contention.alike_of.get(number, ())
+    for place, alike in enumerate(contention.alike):
         if place in among_own:
             others = [r for i, r in alike if i != number or r.pod is not pod]
             if others:
@@ -290,41 +292,46 @@ def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Rival, in
         else:
             yield alike[0][1], len(alike)
     if workload.kind != "DaemonSet":
-        yield Rival(pod, own, nodes, own), 1
+        yield Contender(pod, own, nodes, own), 1
     elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
-        yield Rival(pod, len(setting.nodes), nodes, 1, everywhere=True), 1
+        yield Contender(pod, len(setting.nodes), nodes, 1, everywhere=True), 1
 
 
-def _together(rival: Rival, times: int) -> Rival:
-    """Return ``times`` equal rivals as one, with all counts multiplied."""
+def _together(contender: Contender, times: int) -> Contender:
+    """Return ``times`` equal contenders as one, with all counts multiplied."""
     if times == 1:
-        return rival
-    return Rival(rival.pod, times * rival.count, rival.nodes, times * rival.on_each, rival.everywhere)
+        return contender
+    return Contender(
+        contender.pod, times * contender.count, contender.nodes, times * contender.on_each, contender.everywhere
+    )
 
 
 @once_per_setting
-def crowd_of(setting: Setting) -> Crowd:
-    """Return the crowd of a setting. No event scales another workload, but a running one may roll out when applied."""
-    rivals = tuple(_rivals(setting))
+def contention_of(setting: Setting) -> Contention:
+    """Return all pods of a setting that may exist during an event.
+
+    No event scales another workload, but a running one may roll out when applied.
+    """
+    contenders = tuple(_contenders(setting))
     demand: dict[str, int] = {}
-    for _, rival in rivals:
-        count = rival.on_each if rival.everywhere else rival.count
-        for resource, each in {**rival.pod.requests, "pods": 1}.items():
+    for _, contender in contenders:
+        count = contender.on_each if contender.everywhere else contender.count
+        for resource, each in {**contender.pod.requests, "pods": 1}.items():
             demand[resource] = demand.get(resource, 0) + each * count
-    of: dict[int, tuple[Rival, ...]] = {}
-    for number, rival in rivals:
-        of[number] = (*of.get(number, ()), rival)
-    kinds = tuple(_kinds(setting, rivals, demand))
-    alike, alike_of = _alike(rivals)
-    return Crowd(rivals, demand, kinds, of, alike, alike_of, {})
+    of: dict[int, tuple[Contender, ...]] = {}
+    for number, contender in contenders:
+        of[number] = (*of.get(number, ()), contender)
+    kinds = tuple(_kinds(setting, contenders, demand))
+    alike, alike_of = _alike(contenders)
+    return Contention(contenders, demand, kinds, of, alike, alike_of, {})
 
 
 def _alike(
-    rivals: Sequence[tuple[int, Rival]],
-) -> tuple[tuple[tuple[tuple[int, Rival], ...], ...], Mapping[int, Sequence[int]]]:
-    """Return groups of equal rivals, and workload → places of the groups with its rivals."""
-    groups: dict[Hashable, list[tuple[int, Rival]]] = {}
-    for number, r in rivals:
+    contenders: Sequence[tuple[int, Contender]],
+) -> tuple[tuple[tuple[tuple[int, Contender], ...], ...], Mapping[int, Sequence[int]]]:
+    """Return groups of equal contenders, and workload → places of the groups with its contenders."""
+    groups: dict[Hashable, list[tuple[int, Contender]]] = {}
+    for number, r in contenders:
         key = (frozenset(r.pod.requests.items()), r.nodes, r.count, r.on_each, r.everywhere)
         groups.setdefault(key, []).append((number, r))
     places: dict[int, list[int]] = {}
@@ -334,9 +341,11 @@ def _alike(
     return tuple(map(tuple, groups.values())), places
 
 
-def _kinds(setting: Setting, rivals: Sequence[tuple[int, Rival]], demand: Mapping[str, int]) -> Iterable[NodeSet]:
+def _kinds(
+    setting: Setting, contenders: Sequence[tuple[int, Contender]], demand: Mapping[str, int]
+) -> Iterable[NodeSet]:
     """Return the nodes in classes: all room computations give equal results for the nodes of one class."""
-    reaches = sorted({r.nodes for _, r in rivals} | {*setting.usable})
+    reaches = sorted({r.nodes for _, r in contenders} | {*setting.usable})
     amounts = [setting.cluster.ledger.free(resource) for resource in sorted(demand)]
     found: dict[tuple[Hashable, ...], NodeSet] = {}
     for p in positions(setting.index.all):
@@ -345,35 +354,35 @@ def _kinds(setting: Setting, rivals: Sequence[tuple[int, Rival]], demand: Mappin
     return found.values()
 
 
-def _rivals(setting: Setting) -> Iterator[tuple[int, Rival]]:
+def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:
     for i, workload in enumerate(setting.workloads):
         pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
         alike: dict[int, list[Pod]] = {}
         for bound in runs:
             alike.setdefault(id(bound.pod), []).append(bound.pod)
         for pods in alike.values():
-            yield i, Rival(pods[0], len(pods), setting.index.all, len(pods))
+            yield i, Contender(pods[0], len(pods), setting.index.all, len(pods))
         alone = not runs and _alone_on_node(setting, i)
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1
             count = each * len(setting.nodes)
             most = at_once(setting, i, count)
-            yield i, Rival(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
+            yield i, Contender(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
             count = at_once(setting, i, most_pods(setting, i) if runs else setting.wanted(i))
             parts = () if runs else _parted(setting, i, count)
-            yield from ((i, part) for part in parts or [Rival(pod, count, nodes, 1 if alone else count)])
+            yield from ((i, part) for part in parts or [Contender(pod, count, nodes, 1 if alone else count)])
 
 
-def _parted(setting: Setting, number: int, count: int) -> Sequence[Rival]:
+def _parted(setting: Setting, number: int, count: int) -> Sequence[Contender]:
     """Return its pods with a domain each, and its pods on nodes without the key; empty if a term limits neither."""
     pod, nodes, index = setting.pods[number], setting.usable[number], setting.index
     for term in pod.required_anti_affinity:
         loose = nodes & ~index.with_key(term.topology_key)
         domains = sum(bool(d & nodes) for d in index.domains(term.topology_key).values())
         if loose and domains < count and setting.selects(term, pod, pod):
-            apart = [Rival(pod, domains, nodes & ~loose, 1)] if domains else []
-            return (*apart, Rival(pod, count, loose, count))
+            apart = [Contender(pod, domains, nodes & ~loose, 1)] if domains else []
+            return (*apart, Contender(pod, count, loose, count))
     return ()
 
 

@@ -13,7 +13,7 @@ from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.judging import judged
+from kubesched_lint.lifecycle.judging import verdict_of
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
@@ -72,7 +72,7 @@ Turn = int | Aim
 
 def turns(event: str, number: int, ends: Sequence[FinalState]) -> Sequence[Turn]:
     """Return the turns to try next where courses agree; the last ones aim at the opposite result."""
-    first = judged(event, ends)[0] == BAD
+    first = verdict_of(event, ends)[0] == BAD
     return (*range(1, TURNS + 1), *(Aim(number, first, draw) for draw in range(AIMS))) if ends else ()
 
 

@@ -1,4 +1,4 @@
-"""A bound, by a linear programme, on how many groups of nodes a crowd of pods can fill at once.
+"""A bound, by a linear programme, on how many groups of nodes a set of pods can fill at once.
 
 A pattern is one way to fill a node: a number of pods of each kind that exhausts one resource. Give each pod a price: if
 every pattern costs 1 or more, at most as many groups are full as all pods cost together. Any prices give a bound;

@@ -37,7 +37,7 @@ VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
 
-def judged(event: str, ends: Sequence[FinalState]) -> tuple[str, bool, bool]:
+def verdict_of(event: str, ends: Sequence[FinalState]) -> tuple[str, bool, bool]:
     """Return ``(verdict, stuck in some end, stuck in every end)``."""
     if not ends:
         return FINE, False, False
@@ -56,7 +56,7 @@ def is_stuck(event: str, end: FinalState) -> bool:
     return event == "rollout" and not end.is_updated
 
 
-def known_by(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
+def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
     states = sum(s.phases[-1].found.states for s in {id(e.story): e.story for e in ends}.values())
     whom = "any scheduler" if proven else "the default scheduler"
     many = f"an exact search over {states:,} states"
@@ -68,7 +68,7 @@ def known_by(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
     return f"{many} finds good ends and bad ones"
 
 
-def explained(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int) -> Cell:
+def with_details(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int) -> Cell:
     """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame."""
     if cell.verdict == BAD and not ends and number in quota_short(setting):
         granted = quotas.cap(setting, number)

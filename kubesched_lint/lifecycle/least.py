@@ -13,9 +13,9 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
-from kubesched_lint.lifecycle.contention import fillable, fillable_domains, takers_of_ports
+from kubesched_lint.lifecycle.contenders import counted, drawing, made_again, repelling
+from kubesched_lint.lifecycle.contention import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
-from kubesched_lint.lifecycle.rivals import counted, drawing, made_again, repelling
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import replace
@@ -121,12 +121,12 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int)
     wide_spreads = [c for c in spreads if not index.one_node_each(c.topology_key)]
     wide_apart = [t for t in apart if not index.one_node_each(t.topology_key)]
     guests, shut = 0, 0
-    for key, rival, times in repelling(setting, number):
+    for key, contender, times in repelling(setting, number):
         if index.one_node_each(key):
-            guests += times * min(rival.count, (rival.nodes & open_).bit_count())
+            guests += times * min(contender.count, (contender.nodes & open_).bit_count())
         else:
-            sizes = [(d & open_).bit_count() for d in index.domains(key).values() if d & rival.nodes]
-            shut += times * sum(sorted(sizes, reverse=True)[: rival.count])
+            sizes = [(d & open_).bit_count() for d in index.domains(key).values() if d & contender.nodes]
+            shut += times * sum(sorted(sizes, reverse=True)[: contender.count])
     for constraint in spreads:
         if index.one_node_each(constraint.topology_key):
             held = counted(setting, number, constraint)
@@ -178,9 +178,9 @@ def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet, enou
     """
     if setting.pods[number].host_ports:
         taken = takers_of_ports(setting, number, among) + own
-        closed = fillable(setting, number, 0, among, enough - taken) + taken
+        closed = max_full_nodes(setting, number, 0, among, enough - taken) + taken
     else:
-        closed = fillable(setting, number, own, among, enough)
+        closed = max_full_nodes(setting, number, own, among, enough)
     return min(closed, among.bit_count())
 
 
@@ -237,7 +237,7 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
         closed -= size
         free -= 1
     if free < wanted and not (index.one_node_each(key) or setting.pods[number].host_ports):
-        full = fillable_domains(setting, number, own, domains, len(domains) - wanted + 1, apart)
+        full = max_full_domains(setting, number, own, domains, len(domains) - wanted + 1, apart)
         free = max(free, len(domains) - full)
     return Counted(
         min(free, wanted), f"{number_of_domains(free)} of {key} {'stays' if free == 1 else 'stay'} open for one each"
@@ -278,8 +278,8 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     ):
         return Counted(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches(pod) else 0
-    for rival in drawing(setting, number, terms):
-        reach |= rival.nodes
+    for contender in drawing(setting, number, terms):
+        reach |= contender.nodes
     for bound in setting.objects.pods:
         if bound.node in index.positions and matches(bound.pod):
             reach |= 1 << index.positions[bound.node]
@@ -358,10 +358,10 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
         return Counted(0, "its volumes may tie it to where they are")
     open_ = diagnose(pod, setting.cluster).feasible & labelled_nodes((c for c in pod.spread if c.is_hard), index)
     guests = 0
-    for key, rival, times in repelling(setting, number):
+    for key, contender, times in repelling(setting, number):
         if not index.one_node_each(key):
             return Counted(0, "pods of others may repel it")
-        guests += times * min(rival.count, (rival.nodes & open_).bit_count())
+        guests += times * min(contender.count, (contender.nodes & open_).bit_count())
     closed = min(closed_by_room(setting, number, 0, open_, 1 - guests) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, f"others can close at most {closed} of its {open_.bit_count()} nodes")

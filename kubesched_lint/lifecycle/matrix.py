@@ -17,8 +17,8 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import MOST_UNKNOWN, components, group_of, template_variants, unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
-from kubesched_lint.lifecycle.judging import explained, judged, known_by
-from kubesched_lint.lifecycle.preemption_scope import Contest, contest, outranks
+from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
+from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, outranks, preemption_scope
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import Setting
@@ -54,7 +54,7 @@ class Matrix:
         self._ran: dict[tuple[int, ...], EventOutcomes] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
-        self._crowds: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+        self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self.well: dict[tuple[str, int], tuple[tuple[str, ...], Sequence[FinalState]]] = {}
         """(event, place in ``setting``) → (what a proof lacks, ends), where every course ended well."""
         self._cut_short: set[tuple[int, ...]] = set()
@@ -102,13 +102,13 @@ class Matrix:
             bounds.least, bounds.never_stuck = Counted(0, doubt), False
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
-        rivals = self._contests[members]
+        scope = self._scopes[members]
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
-        if not rivals.strong and self._is_made(members, number):
+        if not scope.strong and self._is_made(members, number):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
-        surely = any_ends is not None and judged(event, any_ends)[0] == FINE and self._is_followed(members)
+        surely = any_ends is not None and verdict_of(event, any_ends)[0] == FINE and self._is_followed(members)
         if self._is_made(self._everybody, number) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
@@ -117,17 +117,17 @@ class Matrix:
             cell = self._from_ends(event, number, any_ends, any_ends)
         else:
             cell = self._from_bounds(event, number, bounds)
-        if not rivals.open_:
+        if not scope.open_:
             return cell
         # New pods without a usable node wait, whatever other pods are there.
-        if rivals.uncounted and (self.setting.usable[number] or self.setting.running.get(number)):
-            return _doubted(_counted(cell, bounds), rivals.open_)
-        return _counted(cell, bounds) if cell.verdict == BAD and cell.proven else _doubted(cell, rivals.open_)
+        if scope.uncounted and (self.setting.usable[number] or self.setting.running.get(number)):
+            return _doubted(_counted(cell, bounds), scope.open_)
+        return _counted(cell, bounds) if cell.verdict == BAD and cell.proven else _doubted(cell, scope.open_)
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
         """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
-        setting, rivals = self.setting, self._contests[members]
-        if len(members) < 2 or not (rivals.strong or rivals.uncounted):
+        setting, scope = self.setting, self._scopes[members]
+        if len(members) < 2 or not (scope.strong or scope.uncounted):
             return ""
         workload, lost = setting.workloads[number], ""
         if workload.kind == "Pod":
@@ -138,7 +138,7 @@ class Matrix:
             lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
         if lost and self._is_pressed(event, members, number):
             return lost
-        if guests_of(setting).weaker_kinds and any(i != number for i in self._crowding(event, members)):
+        if guests_of(setting).weaker_kinds and any(i != number for i in self._preempting_owned(event, members)):
             return "preempted pods of others may be recreated on these nodes"
         return ""
 
@@ -148,13 +148,13 @@ class Matrix:
         work.spend(len(pressing) // 4)
         return any(i != number and outranks(self.setting, i, number) for i in pressing)
 
-    def _crowding(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
+    def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
         """Return up to two members that may have to preempt pods whose controllers recreate them."""
-        found = self._crowds.get((event, members))
+        found = self._preemptors.get((event, members))
         if found is None:
             weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
             found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
-            self._crowds[event, members] = found
+            self._preemptors[event, members] = found
         return found
 
     def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
@@ -179,17 +179,17 @@ class Matrix:
         return tuple(range(len(self.setting.workloads)))
 
     @cached_property
-    def _contests(self) -> dict[tuple[int, ...], Contest]:
+    def _scopes(self) -> dict[tuple[int, ...], PreemptionScope]:
         """By group of workloads that can affect each other."""
-        return {members: contest(self.setting, members) for members in components(self.setting)}
+        return {members: preemption_scope(self.setting, members) for members in components(self.setting)}
 
     def _is_followed(self, members: tuple[int, ...]) -> bool:
         """Whether to use the search over the whole set: other groups may have preemptions that it cannot follow."""
-        return bool(self._contests[members].open_) or not any(c.open_ for c in self._contests.values())
+        return bool(self._scopes[members].open_) or not any(c.open_ for c in self._scopes.values())
 
     def _is_played(self, members: tuple[int, ...]) -> bool:
         """Whether pods of these groups may preempt others, and a search can follow every such preemption."""
-        touched = [c for group, c in self._contests.items() if not set(group).isdisjoint(members)]
+        touched = [c for group, c in self._scopes.items() if not set(group).isdisjoint(members)]
         return any(c.strong for c in touched) and not any(c.open_ for c in touched)
 
     # --- exact ------------------------------------------------------------------------------------------------------
@@ -232,11 +232,11 @@ class Matrix:
 
     def _from_ends(self, event: str, number: int, ends: list[FinalState], any_ends: list[FinalState] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
-        verdict, stuck, always = judged(event, ends)
+        verdict, stuck, always = verdict_of(event, ends)
         counts = [e.filled(wanted) for e in ends]
         bound = Range(min(counts), max(counts), "search")
         followed = any_ends is not None and len(unknown_templates(self.setting, number)) <= MOST_UNKNOWN
-        proven = verdict != DEPENDS and followed and judged(event, any_ends or ())[::2] == (verdict, always)
+        proven = verdict != DEPENDS and followed and verdict_of(event, any_ends or ())[::2] == (verdict, always)
         ready = None
         if any(e.outcome.unready for e in ends):
             counts = [min(e.outcome.ready, wanted) for e in ends]
@@ -251,7 +251,7 @@ class Matrix:
             always,
             proven,
             words(event, wanted, bound, stuck=stuck, always_stuck=always, blocked=blocked, ready=ready),
-            known_by(ends, verdict, proven=proven) + (f"; {bound} of {wanted} run, {ready} are ready" if ready else ""),
+            method(ends, verdict, proven=proven) + (f"; {bound} of {wanted} run, {ready} are ready" if ready else ""),
             assumes=self._premises(number),
             ready=ready,
         )
@@ -259,7 +259,7 @@ class Matrix:
             bounds = count(self.setting, event, number)
             if (bounds.always_stuck and event != "drain") or bounds.most.pods == bound.most < wanted:
                 cell = replace(cell, why=bounds.most.why, proven=True)
-        return cell if verdict == FINE else explained(cell, ends, self.setting, number)
+        return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
@@ -279,7 +279,9 @@ class Matrix:
         fine = bounds.is_fine
         ends = [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
-        if fine or ((bounds.always_stuck or bounds.most.pods < wanted) and (not ends or judged(event, ends)[0] == BAD)):
+        if fine or (
+            (bounds.always_stuck or bounds.most.pods < wanted) and (not ends or verdict_of(event, ends)[0] == BAD)
+        ):
             stuck = bounds.always_stuck and event in ("deploy", "rollout", "drain")
             cell = Cell(
                 event,
@@ -293,13 +295,13 @@ class Matrix:
                 why=bounds.least.why if fine else bounds.most.why,
                 assumes=self._premises(number),
             )
-            return cell if fine else explained(cell, ends, self.setting, number)
+            return cell if fine else with_details(cell, ends, self.setting, number)
         if number in quota_short(self.setting):
             raced = creation.raced(self.setting, event, number, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
         for turn in turns(event, number, ends):
-            if judged(event, ends)[0] == DEPENDS:
+            if verdict_of(event, ends)[0] == DEPENDS:
                 break
             ends = [*ends, *self.courses(event, number, turn)]
         return self._from_runs(event, number, bounds, bound, blocked, ends)
@@ -308,7 +310,7 @@ class Matrix:
         self, event: str, number: int, bounds: EventBounds, bound: Range, blocked: str, ends: Sequence[FinalState]
     ) -> Cell:
         why = f"counting leaves {bound} of {bounds.wanted}: {bounds.least.why}"
-        seen, stuck, always = judged(event, ends)
+        seen, stuck, always = verdict_of(event, ends)
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
         text = words(event, bounds.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
         missing: tuple[str, ...] = ()
@@ -330,8 +332,8 @@ class Matrix:
             event, verdict, bounds.wanted, bound, stuck, always, text=text, why=why, missing=missing, assumes=assumes
         )
         if ends and seen != FINE:
-            return explained(cell, ends, self.setting, number)
-        if ends and not self._contests[group_of(self.setting, number)].open_:
+            return with_details(cell, ends, self.setting, number)
+        if ends and not self._scopes[group_of(self.setting, number)].open_:
             self.well[event, number] = missing, ends
         return cell
 
@@ -363,7 +365,7 @@ class Matrix:
         return granted.why if granted is not None else "a quota keeps pods from being made"
 
     def _premises(self, number: int) -> tuple[str, ...]:
-        return tuple(premises(self.setting, number, self._contests[group_of(self.setting, number)]))
+        return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
 
 
 def cut_short(event: str, wanted: int, reason: str) -> Cell:

@@ -14,7 +14,7 @@ from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 
 
-class Contest(NamedTuple):
+class PreemptionScope(NamedTuple):
     """Preemption in one group of workloads that can affect each other."""
 
     strong: str = ""
@@ -25,20 +25,20 @@ class Contest(NamedTuple):
     """Whether an event may end well although counting proves it bad, because the real pods may differ."""
 
 
-NONE = Contest()
+NONE = PreemptionScope()
 
 
-def contest(setting: Setting, members: Sequence[int]) -> Contest:
+def preemption_scope(setting: Setting, members: Sequence[int]) -> PreemptionScope:
     """Return who may preempt others among ``members``, and why a search cannot follow it, if it cannot."""
     why = next(_uncounted(setting, members), "")
     if why:
-        return Contest("", why, uncounted=True)
+        return PreemptionScope("", why, uncounted=True)
     pairs = _outranked(setting, members)
     guest = next(guests_of(setting).weaker(members), None)
     if not pairs and guest is None:
-        return Contest("", blind) if (blind := _blind(setting, members)) else NONE
+        return PreemptionScope("", blind) if (blind := _blind(setting, members)) else NONE
     strong = setting.workloads[pairs[0][0] if pairs else guest.member if guest is not None else 0]
-    return Contest(str(strong), _hindrance(setting, members, pairs, strong) or _blind(setting, members))
+    return PreemptionScope(str(strong), _hindrance(setting, members, pairs, strong) or _blind(setting, members))
 
 
 def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.lifecycle.groups import unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.preemption_scope import Contest
+from kubesched_lint.lifecycle.preemption_scope import PreemptionScope
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting, once_per_setting
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import and_more, first_few
@@ -22,8 +22,8 @@ def _unknown_names(setting: Setting, number: int) -> str:
     return ", ".join(str(setting.workloads[i]) for i in few) + and_more(len(others) - len(few))
 
 
-def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
-    """Yield the assumptions about a workload; ``rivals`` is the preemption in its group."""
+def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[str]:
+    """Yield the assumptions about a workload; ``scope`` is the preemption in its group."""
     workload = setting.workloads[number]
     if number in setting.never_ready:
         yield f"the pods that an event makes of {workload} never become ready"
@@ -40,7 +40,7 @@ def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
         yield "volumes of an unknown class are provisioned in their pod's zone, and stay there"
     if _has_jobs(setting):
         yield "no pod of a Job has ended yet"
-    if rivals.strong and not rivals.open_:
+    if scope.strong and not scope.open_:
         yield "pods preempt as the default scheduler does it, and victims are gone at once"
     if setting.leaving:
         yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving], _FEW)}"

@@ -26,7 +26,7 @@ from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.findings import Report
 from kubesched_lint.lifecycle import bounds, least, matrix
-from kubesched_lint.lifecycle.contention import Rival
+from kubesched_lint.lifecycle.contention import Contender
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.linter import lint as linter
@@ -180,7 +180,7 @@ def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) 
     rooms, rivals, copies, repelling = [], [], bounds.copies, least.repelling
     monkeypatch.setattr(bounds, "copies", lambda *a: rooms.append(a) or copies(*a))
 
-    def counted(setting: Setting, number: int) -> list[tuple[str, Rival, int]]:
+    def counted(setting: Setting, number: int) -> list[tuple[str, Contender, int]]:
         found = list(repelling(setting, number))
         rivals.extend(found)
         assert sum(times for _, _, times in found) == 2 * (len(setting.workloads) - 1)

@@ -12,7 +12,7 @@ from kubesched_lint import work
 from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.lifecycle.event_outcomes import FinalState
-from kubesched_lint.lifecycle.judging import judged
+from kubesched_lint.lifecycle.judging import verdict_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -83,7 +83,7 @@ def _beats(cell: Cell, bound: int) -> bool:
 
 def _contradicted(cell: Cell, ends: Sequence[FinalState]) -> str:
     ends = [end for end in ends if not end.blocked]  # a trace may give up a drain that would continue later
-    verdicts = {judged(cell.event, [end])[0] for end in ends}
+    verdicts = {verdict_of(cell.event, [end])[0] for end in ends}
     if cell.verdict == FINE and BAD in verdicts:
         return "a trace of the model ends badly"
     if cell.verdict == BAD and FINE in verdicts:

@@ -1,4 +1,4 @@
-"""The rivals in the crowd that a workload's pods select, and the rivals that select them.
+"""The contenders that a workload's pods select, and the contenders that select them.
 
 Rivals are found by label, because testing each pair takes quadratic time.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.lifecycle.contention import Rival, crowd_of
+from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.coupling import PodSelection, Selecting
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -19,17 +19,19 @@ from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 
 @once_per_setting
 def _selected(setting: Setting) -> PodSelection:
-    return PodSelection([r.pod for _, r in crowd_of(setting).rivals], setting.cluster)
+    return PodSelection([r.pod for _, r in contention_of(setting).contenders], setting.cluster)
 
 
 @once_per_setting
 def _selecting(setting: Setting) -> Selecting:
-    return Selecting([r.pod for _, r in crowd_of(setting).rivals], setting.cluster)
+    return Selecting([r.pod for _, r in contention_of(setting).contenders], setting.cluster)
 
 
-def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival, int]]:
-    """Yield ``(topology key, rival, times)`` for each required anti-affinity between this workload and others, in both
-    directions; rivals with equal numbers and nodes come once, with their count as ``times``."""
+def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Contender, int]]:
+    """Yield ``(topology key, contender, times)`` for each required anti-affinity of this workload or against it.
+
+    Contenders with equal numbers and nodes come once, with their count as ``times``.
+    """
     pod = setting.pods[number]
     if pod.node_name:
         return
@@ -41,11 +43,11 @@ def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival, int]]
 
 
 class _Alike(NamedTuple):
-    """Groups of equal rivals among some places of the crowd."""
+    """Groups of equal contenders among some places."""
 
     places: Sequence[int]
-    groups: Mapping[tuple[int, NodeSet], tuple[Rival, int]]
-    """(count, nodes) of a rival → one such rival, and how many there are."""
+    groups: Mapping[tuple[int, NodeSet], tuple[Contender, int]]
+    """(count, nodes) of a contender → one such contender, and how many there are."""
     of: Mapping[int, Sequence[tuple[int, NodeSet]]]
     """Workload → groups with pods of its newest revision."""
 
@@ -61,49 +63,49 @@ def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
     found = known.get(id(places))
     if found is None:
         work.spend(2 * len(places))
-        groups: dict[tuple[int, NodeSet], tuple[Rival, int]] = {}
+        groups: dict[tuple[int, NodeSet], tuple[Contender, int]] = {}
         of: dict[int, list[tuple[int, NodeSet]]] = {}
-        for i, rival in map(crowd_of(setting).rivals.__getitem__, places):
-            kind = rival.count, rival.nodes
-            groups[kind] = rival, groups.get(kind, (rival, 0))[1] + 1
-            if rival.pod is setting.pods[i]:
+        for i, contender in map(contention_of(setting).contenders.__getitem__, places):
+            kind = contender.count, contender.nodes
+            groups[kind] = contender, groups.get(kind, (contender, 0))[1] + 1
+            if contender.pod is setting.pods[i]:
                 of.setdefault(i, []).append(kind)
         found = known[id(places)] = _Alike(places, groups, of)
     return found
 
 
-def _alike_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Rival, int]]:
-    """Yield the rivals of ``_others`` in groups of equal ones, with the size of each group."""
+def _alike_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Contender, int]]:
+    """Yield the contenders of ``_others`` in groups of equal ones, with the size of each group."""
     alike = _alike(setting, places)
     work.spend(2 * len(alike.groups))
     own = alike.of.get(number, ())
-    for kind, (rival, times) in alike.groups.items():
+    for kind, (contender, times) in alike.groups.items():
         left = times - own.count(kind)
         if left:
-            yield rival, left
+            yield contender, left
 
 
-def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Rival]:
-    """Return the rivals that a spread constraint of the workload counts."""
+def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Contender]:
+    """Return the contenders that a spread constraint of the workload counts."""
     selector, pod = constraint.selector, setting.pods[number]
     if selector is None or selector.is_empty:
         return []
     return list(_others(setting, number, _selected(setting).of(selector, pod.namespace)))
 
 
-def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[Rival]:
-    """Yield the rivals that all of the workload's terms select."""
+def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[Contender]:
+    """Yield the contenders that all of the workload's terms select."""
     return _others(setting, number, _selected(setting).of_all(terms, setting.pods[number].namespace))
 
 
-def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Rival]:
+def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Contender]:
     """Yield pods of other workloads, and running pods of another revision of this one."""
     work.spend(2 * len(places))
-    crowd, pod = crowd_of(setting).rivals, setting.pods[number]
+    contention, pod = contention_of(setting).contenders, setting.pods[number]
     for place in places:
-        i, rival = crowd[place]
-        if i != number or rival.pod is not pod:
-            yield rival
+        i, contender = contention[place]
+        if i != number or contender.pod is not pod:
+            yield contender
 
 
 def made_again(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:

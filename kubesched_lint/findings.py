@@ -247,6 +247,15 @@ class Skip:
 
 
 @frozen_record
+class LeftOut:
+    """A folder or file of tests, copied code or a cluster, which nobody applies with the others."""
+
+    path: str
+    files: int
+    reason: str
+
+
+@frozen_record
 class Summary:
     files: int = 0
     documents: int = 0
@@ -265,6 +274,7 @@ class Summary:
     """Which decision about the node groups the user owes, as one sentence; empty if none."""
     configuration: str = ""
     """The active configuration, and what makes the gate weaker; empty if nothing does."""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @frozen_record

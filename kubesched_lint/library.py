@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.simulate.run import SimulationReport
     from kubesched_lint.lifecycle.verdicts import Cell
     from kubesched_lint.manifests.loader import Entry
+    from kubesched_lint.manifests.meant import Scope
 
 Path = str | os.PathLike[str]
 Texts = str | Mapping[str, str]
@@ -122,13 +123,15 @@ def lint(
     apply_order: str = "kubectl",
     kubernetes_version: str = "1.36",
     partial: bool = False,
+    include_tests: bool = False,
 ) -> Report:
     """Return a report of the pods that will not be scheduled, and of the lines to blame.
 
     Manifests are files and folders (``paths``), YAML or JSON ``text`` (or a mapping from path to text), and parsed
     ``objects``; all together are one set. ``cluster`` is a path, or a result of ``load_cluster``; without one, rules
     that need nodes are in ``Report.skipped``. ``rules`` are folders with your own rules, or a result of ``load_rules``;
-    ``params`` and ``severities`` are by rule. The other options are those of the command line.
+    ``params`` and ``severities`` are by rule. With ``include_tests``, folders of tests below the paths are read, too.
+    The other options are those of the command line.
 
     Manifests that cannot be read, and own rules that cannot be used, are in ``Report.errors``; the rest is checked. An
     empty set is an error too, unless it is ``partial``.
@@ -147,10 +150,11 @@ def lint(
         apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
         kubernetes_version=_one_of("kubernetes_version", kubernetes_version, KUBERNETES_VERSIONS),
         partial=partial,
+        include_tests=include_tests,
         params=_params(params or {}, book),
         severities=_severities(severities or {}, book),
     )
-    manifests = _manifests(paths, text, objects, namespace)
+    manifests = _manifests(paths, text, objects, options, cluster)
     return report_on(manifests, _cluster(cluster, elastic), (), options, book, _named(paths, text))
 
 
@@ -167,6 +171,7 @@ def simulate(
     namespace: str = "default",
     apply_order: str = "kubectl",
     kubernetes_version: str = "1.36",
+    include_tests: bool = False,
 ) -> Simulation:
     """Return the possible results of each lifecycle event for each workload.
 
@@ -181,10 +186,11 @@ def simulate(
         namespace=namespace,
         apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
         kubernetes_version=_one_of("kubernetes_version", kubernetes_version, KUBERNETES_VERSIONS),
+        include_tests=include_tests,
     )
     known = _cluster(cluster, elastic)
     assert known is not None
-    manifests = _manifests(paths, text, objects, namespace)
+    manifests = _manifests(paths, text, objects, options, cluster)
     sizes = [f"{name}={size}" for name, size in (scale or {}).items()]
     outlook = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), scale=sizes)
     outcomes = (
@@ -218,8 +224,13 @@ def _cluster(given: Path | Cluster | None, elastic: bool | None) -> Cluster | No
     return None if given is None else load_cluster(given, elastic=elastic)
 
 
-def _manifests(paths: Sequence[Path], text: Texts | None, objects: Objects, namespace: str) -> ManifestSet:
-    return manifest_set(_entries(paths, _texts(text, objects)), namespace)
+def _manifests(
+    paths: Sequence[Path], text: Texts | None, objects: Objects, options: Options, cluster: Path | Cluster | None
+) -> ManifestSet:
+    from kubesched_lint.commands.lint.run import scope_of
+
+    own = () if cluster is None or isinstance(cluster, Cluster) else (os.fspath(cluster),)
+    return manifest_set(_entries(paths, _texts(text, objects), scope_of(options, own)), options.namespace)
 
 
 def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
@@ -228,13 +239,13 @@ def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
     return (*(os.fspath(path) for path in paths), *texts)
 
 
-def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]]) -> Iterator[Entry]:
+def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]], scope: Scope) -> Iterator[Entry]:
     from kubesched_lint.commands.lint.run import entries_of
     from kubesched_lint.manifests.loader import documents, find_files
     from kubesched_lint.model.decode.objects import is_read
 
     if paths:
-        yield from entries_of(find_files([os.fspath(path) for path in paths]))
+        yield from entries_of(find_files([os.fspath(path) for path in paths], scope=scope))
     for path, data in texts:
         yield from documents(path, data, is_read)
 

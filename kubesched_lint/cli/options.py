@@ -78,7 +78,7 @@ ForceExclude = Annotated[
     typer.Option(
         "--force-exclude",
         rich_help_panel=INPUT,
-        help="Apply --exclude to named paths too (for hooks that pass file names).",
+        help="Apply --exclude, and the rule about tests, to named paths too (for hooks that pass file names).",
     ),
 ]
 Quiet = Annotated[
@@ -159,6 +159,9 @@ _SHARED = {
         bool, False, INPUT, "The paths are part of a larger set; missing objects may exist elsewhere.", "--partial"
     ),
     "exclude": _many(INPUT, "--exclude", "GLOB", "Skip matching files and folders inside folders."),
+    "include_tests": _option(
+        bool, False, INPUT, "Judge folders of tests, expected results and copied code, too.", "--include-tests"
+    ),
     "sets": _many(
         RULES, "--set", "RULE.PARAM=VALUE", "Set a parameter of a rule, or its severity (RULE.severity=note)."
     ),
@@ -185,8 +188,8 @@ _SHARED = {
 """(type, default) of each shared option, in help order; ``settle`` reads their values."""
 
 READING = (
-    "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "exclude", "render", "config_file",
-    "no_config",
+    "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "exclude", "include_tests", "render",
+    "config_file", "no_config",
 )  # fmt: skip
 """Options that change how manifests and clusters are read."""
 JUDGING = (*READING, "profile", "select", "ignore", "rule_folders", "partial", "sets")

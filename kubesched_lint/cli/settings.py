@@ -81,6 +81,7 @@ class Settings:
             severities={slug: cast("Severity", given.value) for slug, given in self.severities.items()},
             overrides=self.config.overrides,
             exclude=self.exclude,
+            include_tests=self.flag("include-tests"),
         )
 
 

@@ -83,7 +83,7 @@ def simulate(
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
         nodes = read_stated(cluster_of(context, settings), settings.autoscaling)
-        manifests = read_manifests(paths, options, render=settings.flag("render"))
+        manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
         outlook = simulated(
             manifests,
             nodes,

@@ -74,7 +74,9 @@ def why(
     tell_configuration(settings)
     try:
         live = read_stated(cluster_of(context, settings), settings.autoscaling)
-        manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))
+        manifests = read_manifests(
+            paths or (), settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
+        )
         question = Question(
             name,
             replica,

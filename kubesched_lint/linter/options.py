@@ -50,6 +50,9 @@ class Options:
     exclude: Globs = field(default_factory=Globs)
     """Files and folders to skip inside folders; a path that the user names is always read."""
 
+    include_tests: bool = False
+    """Whether folders of tests, expected results and copied code below the paths are read."""
+
     def ignores(self, slug: str, path: str) -> bool:
         """Whether the configuration drops the findings of a rule in a file."""
         return any(slug in override.ignore and override.files.covers(path) for override in self.overrides)

@@ -27,6 +27,8 @@ class ManifestSet:
     undecoded: tuple[tuple[Document, tuple[Path, ...]], ...] = ()
     unread: tuple[Unread, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    left_out: tuple[Skipped, ...] = ()
+    """Folders and files that nobody applies with the others."""
     errors: tuple[InputError, ...] = ()
     refused: Mapping[int, Refusals] = field(default_factory=dict)
     """``id`` of a document → what the API server of version ``judged_for`` refuses in it."""
@@ -141,6 +143,7 @@ def manifest_set(
     undecoded: list[tuple[Document, tuple[Path, ...]]] = []
     unread: list[Unread] = []
     skipped: list[Skipped] = []
+    left_out: list[Skipped] = []
     errors: list[InputError] = []
     objects = []
     refused: dict[int, Refusals] = {}
@@ -173,7 +176,7 @@ def manifest_set(
         elif isinstance(entry, Unread):
             unread.append(entry)
         elif isinstance(entry, Skipped):
-            skipped.append(entry)
+            (left_out if entry.left_out else skipped).append(entry)
         else:
             errors.append(entry)
     return ManifestSet(
@@ -182,6 +185,7 @@ def manifest_set(
         tuple(undecoded),
         tuple(unread),
         tuple(skipped),
+        tuple(left_out),
         tuple(errors),
         refused,
         version,

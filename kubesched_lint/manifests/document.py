@@ -134,6 +134,8 @@ class Skipped:
     line: int
     reason: str
     column: int = 0
+    left_out: int = 0
+    """Number of files that nobody applies with the others, so that the set is complete without them; else 0."""
 
 
 def location_of(source: Source, at: Path, *, key: bool = False) -> Location:

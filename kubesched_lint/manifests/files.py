@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
-from kubesched_lint.files import Places, content, content_at, is_own_stream, is_within, leaving, place_of
+from kubesched_lint.files import Places, ResolvedPath, content, content_at, is_own_stream, is_within, place_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import (
     KUSTOMIZATIONS,
     LARGEST,
     STDIN,
-    SUFFIXES,
     Applied,
     InputFile,
     Progress,
     standard_input,
 )
-from kubesched_lint.record import record
-
-_MOST_LOOKED_AT = 50
-_OF_CHARTS = ("Chart.yaml", "values.yaml")
-
-
-@record
-class _Found:
-    """A file to read. ``real`` is its path without links."""
-
-    path: str
-    real: str
-    beside: bool = False
+from kubesched_lint.manifests.meant import MEANT, LeftOut, Scope, is_of_cluster, of_cluster
+from kubesched_lint.manifests.walking import Found, Walk, holds_manifests, why_unreadable
+from kubesched_lint.record import replace
 
 
 class _Lists:
@@ -49,6 +38,17 @@ class _Lists:
             self.known[folder] = tuple(name for name in names if os.path.isfile(name))
         return self.known[folder]
 
+    def have(self, item: Found) -> bool:
+        """Return whether a kustomization lists a file that is left out, or a folder that holds it and is left out."""
+        real = item.real
+        if real in self.patches:
+            return True
+        while real not in self.resources:
+            real = os.path.dirname(real)
+            if item.left_out is None or not is_within(real, item.left_out.real):
+                return False
+        return True
+
 
 def find_files(
     paths: Sequence[str],
@@ -56,61 +56,140 @@ def find_files(
     *,
     render: bool = True,
     progress: Progress | None = None,
+    scope: Scope = MEANT,
 ) -> Iterator[InputFile | Skipped | InputError]:
     """Yield the named files, the files of folders in name order (recursive), and ``-`` for standard input; each file
     once. ``is_excluded`` filters the contents of folders. An unreadable path becomes an InputError in its place.
     Links to files are followed inside the root of the path (see ``kubesched_lint.files``), links to folders only if
     named. With ``render``, the output of kustomizations and named charts replaces their files if a tool to render
-    them is installed.
+    them is installed. What ``scope`` leaves out is one Skipped for each folder, at the end.
     """
-    seen: set[str] = set()
-    lists = _Lists()
-    known: Places = {}
+    search = _Search(is_excluded, render, progress, scope)
     for path in paths:
         if path == "-":
             standard_input.cache_clear()
             yield _piped(_checked(InputFile(STDIN, standard_input())))
-            continue
-        if is_own_stream(path):
+        elif is_own_stream(path):
             yield _stream(path)
-            continue
-        try:
-            place = place_of(path, known)
-            is_folder = stat.S_ISDIR(os.stat(path).st_mode)
-        except (OSError, ValueError) as error:
-            yield InputError(path, _why(error))
-            continue
-        real = place.real
-        if is_folder and render and os.path.isfile(os.path.join(path, "Chart.yaml")):
-            chart = _chart(path)
-            if chart is not None:
-                yield chart
-                continue
-        if is_folder:
-            found = list(_walk(path, real, place.root or real, is_excluded))
         else:
-            found = [_Found(path, real)]
-        folder = path if is_folder else os.path.dirname(path)
-        _learn(lists, found, folder, place.root)
-        if not is_folder and lists.within(folder):
-            found = [_Found(path, real, beside=True)]
-        applied = _applied(found, path, progress) if is_folder and render else _NOTHING_APPLIED
-        for item in found:
-            if not isinstance(item, _Found):
-                yield item
-            elif item.real not in seen:
-                seen.add(item.real)
-                yield from applied.instead.get(item.real, ())
-                if item.real not in applied.consumed:
-                    read = _read(item, lists)
-                    yield _unlisted(read) if item.beside and os.path.dirname(item.real) in applied.folders else read
+            yield from search.at(path)
+    yield from search.left_out.told(search.seen)
 
 
 _NOTHING_APPLIED = Applied()
 
 
-def _applied(found: Sequence[_Found | InputError | Skipped], named: str, progress: Progress | None = None) -> Applied:
-    folders = [os.path.dirname(i.path) for i in found if isinstance(i, _Found) and _names_kustomization(i.path)]
+class _LeftOutFiles:
+    """The files that are not read: reason → path without links → path."""
+
+    def __init__(self) -> None:
+        self._found: dict[LeftOut, dict[str, str]] = {}
+
+    def add(self, why: LeftOut, item: Found) -> None:
+        self._found.setdefault(why, {})[item.real] = item.path
+
+    def told(self, seen: Container[str]) -> Iterator[Skipped]:
+        """Yield one line for each folder with manifests that have not been read otherwise."""
+        for why, paths in self._found.items():
+            shown = [path for real, path in paths.items() if real not in seen]
+            # A folder of tests may hold other YAML, such as the settings of its programs.
+            if why.holds_cluster or holds_manifests(sorted(shown, key=lambda path: path.endswith(".json"))):
+                yield why.skipped(shown)
+
+
+class _Search:
+    """The search in all paths of one run."""
+
+    def __init__(
+        self, is_excluded: Callable[[str], bool] | None, render: bool, progress: Progress | None, scope: Scope
+    ) -> None:
+        self._is_excluded = is_excluded
+        self._render = render
+        self._progress = progress
+        self._scope = scope
+        self._lists = _Lists()
+        self._known: Places = {}
+        self.seen: set[str] = set()
+        """Paths without links of the files that have been read."""
+        self.left_out = _LeftOutFiles()
+
+    def at(self, path: str) -> Iterator[InputFile | Skipped | InputError]:
+        """Yield what one named path holds."""
+        try:
+            place = place_of(path, self._known)
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+        except (OSError, ValueError) as error:
+            yield InputError(path, why_unreadable(error))
+            return
+        if is_folder and self._render and os.path.isfile(os.path.join(path, "Chart.yaml")):
+            chart = _chart(path)
+            if chart is not None:
+                yield chart
+                return
+        found = self._in_folder(path, place) if is_folder else self._named(path, place)
+        applied = _applied(found, path, self._progress) if is_folder and self._render else _NOTHING_APPLIED
+        for item in found:
+            if not isinstance(item, Found):
+                yield item
+            elif item.real not in self.seen and not self._is_left_out(item, place.real, applied):
+                yield from self._read(item, applied, is_named=not is_folder)
+
+    def _in_folder(self, path: str, place: ResolvedPath) -> list[Found | InputError | Skipped]:
+        above = self._scope.above(path, place.real, place.root)
+        by_name = above is None and not self._scope.include_tests
+        walk = Walk(path, place.root or place.real, self._is_excluded, by_name)
+        found = list(walk.below(path, place.real, above if self._scope.named_too else None))
+        return _joined(self._lists, found, path, place.root)
+
+    def _named(self, path: str, place: ResolvedPath) -> list[Found | InputError | Skipped]:
+        above = self._scope.above(path, place.real, place.root) if self._scope.named_too else None
+        folder = os.path.dirname(path)
+        found = _joined(self._lists, [Found(path, place.real, left_out=above)], folder, place.root)
+        is_beside = bool(self._lists.within(folder))
+        return [replace(item, beside=is_beside) if isinstance(item, Found) else item for item in found]
+
+    def _is_left_out(self, item: Found, named: str, applied: Applied) -> bool:
+        """Record a file that is not meant to be applied."""
+        why = self._scope.cluster(item.real, named) or item.left_out
+        if why is not None and item.real not in applied.consumed:
+            self.left_out.add(why, item)
+        return why is not None
+
+    def _read(self, item: Found, applied: Applied, is_named: bool) -> Iterator[InputFile | Skipped | InputError]:
+        yield from applied.instead.get(item.real, ())
+        if item.real in applied.consumed:
+            self.seen.add(item.real)
+            return
+        read = _read(item, self._lists)
+        if isinstance(read, InputFile) and (self._scope.named_too or not is_named) and is_of_cluster(read.data):
+            self.left_out.add(of_cluster(item.path, item.real), item)
+            return
+        self.seen.add(item.real)
+        yield _unlisted(read) if item.beside and os.path.dirname(item.real) in applied.folders else read
+
+
+def _joined(
+    lists: _Lists, found: list[Found | InputError | Skipped], folder: str, root: str
+) -> list[Found | InputError | Skipped]:
+    """Return the items in their order; a file that a kustomization joins to what is applied is no longer left out."""
+    _learn(lists, [item for item in found if not _is_left_out(item)], folder, root)
+    while lists.resources or lists.patches:
+        used = [item for item in found if isinstance(item, Found) and item.left_out and lists.have(item)]
+        if not used:
+            break
+        reals = {item.real for item in used}
+        found = [replace(i, left_out=None) if isinstance(i, Found) and i.real in reals else i for i in found]
+        _learn(lists, used, folder, root)
+    return found
+
+
+def _is_left_out(item: Found | InputError | Skipped) -> bool:
+    return isinstance(item, Found) and item.left_out is not None
+
+
+def _applied(found: Sequence[Found | InputError | Skipped], named: str, progress: Progress | None = None) -> Applied:
+    kept = [item.path for item in found if isinstance(item, Found) and item.left_out is None]
+    folders = [os.path.dirname(path) for path in kept if _names_kustomization(path)]
     if not folders:
         return _NOTHING_APPLIED
     from kubesched_lint.manifests.overlays import applied_in
@@ -144,112 +223,15 @@ def _unlisted(read: InputFile | InputError) -> InputFile | InputError | Skipped:
     return read
 
 
-def _why(error: OSError | ValueError) -> str:
-    match error:
-        case FileNotFoundError():
-            return "no such file or folder"
-        case PermissionError():
-            return "permission denied"
-        case OSError():
-            return (error.strerror or str(error)).lower()
-    return str(error)
-
-
-def _walk(
-    folder: str, real: str, root: str, is_excluded: Callable[[str], bool] | None
-) -> Iterator[_Found | InputError | Skipped]:
-    """Yield what a folder holds. ``real`` is its path without links; links in it must not leave ``root``."""
-    try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except OSError as error:
-        yield InputError(folder, _why(error))
-        return
-    names = {entry.name for entry in entries}
-    chart, beside = "Chart.yaml" in names, not names.isdisjoint(KUSTOMIZATIONS)
-    for entry in entries:
-        path, name = entry.path, entry.name
-        if is_excluded is not None and is_excluded(path):
-            continue
-        below = f"{real}{os.sep}{name}"
-        if entry.is_symlink():
-            yield from _linked(path, real, root, beside)
-        elif entry.is_dir(follow_symlinks=False):
-            if chart and name == "templates":
-                yield Skipped(path, 0, _unrendered_chart(folder))
-            elif name.startswith("."):
-                if name != ".git" and _holds_manifests(path):
-                    yield Skipped(
-                        path, 0, "a folder whose name begins with a dot: it holds manifests; name it to read it"
-                    )
-            elif not (chart and name == "charts"):
-                yield from _walk(path, below, root, is_excluded)
-        elif name.endswith(SUFFIXES) and not (chart and name in _OF_CHARTS):
-            yield _Found(path, below, beside)
-
-
-def _holds_manifests(folder: str) -> bool:
-    """Return whether one of the first files in a folder, or up to two levels below, is a Kubernetes object."""
-    from itertools import islice
-
-    for path in islice(_manifests_in(folder, 2), _MOST_LOOKED_AT):
-        try:
-            start = content(path, 4096)
-        except OSError:
-            continue
-        if b"apiVersion:" in start and b"kind:" in start:
-            return True
-    return False
-
-
-def _manifests_in(folder: str, depth: int) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_file(follow_symlinks=False) and entry.name.endswith(SUFFIXES):
-            yield entry.path
-        elif depth and entry.is_dir(follow_symlinks=False):
-            yield from _manifests_in(entry.path, depth - 1)
-
-
-def _unrendered_chart(folder: str) -> str:
-    from shutil import which
-
-    hint = f"helm template {folder} | kubesched-lint lint -"
-    why = "" if which("helm") else " (helm is not on PATH)"
-    return f"Helm chart templates are not manifests before they are rendered{why}: {hint}"
-
-
-def _linked(path: str, folder: str, root: str, beside: bool) -> Iterator[_Found | InputError | Skipped]:
-    """Yield the file behind a link. ``folder`` is the real path of the folder that holds the link."""
-    real = os.path.realpath(path)
-    is_manifest = path.endswith(SUFFIXES)
-    try:
-        is_folder = stat.S_ISDIR(os.stat(real).st_mode)
-    except OSError as error:
-        is_folder = False
-        is_manifest = is_manifest or not isinstance(error, FileNotFoundError)
-    if not is_folder:
-        if is_manifest:
-            yield _Found(path, real, beside) if is_within(real, root) else InputError(path, leaving(root))
-    elif f"{folder}{os.sep}".startswith(f"{real.rstrip(os.sep)}{os.sep}"):
-        yield InputError(path, "a link to a folder that it lies in: following it would never end")
-    else:
-        yield Skipped(path, 0, "a link to a folder: like kubectl, only followed when it is named")
-
-
-def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder: str, root: str) -> None:
+def _learn(lists: _Lists, found: Sequence[Found | InputError | Skipped], folder: str, root: str) -> None:
     """Record each kustomization among the files, in the folder, and in the two folders above it, within the root."""
-    listed = {item.real: item for item in found if isinstance(item, _Found) and _names_kustomization(item.path)}
+    listed = {item.real: item for item in found if isinstance(item, Found) and _names_kustomization(item.path)}
     above = folder
     for _ in range(3):
         for path in () if above in lists.known else lists.within(above):
             real = os.path.realpath(path)
             if is_within(real, root):
-                listed.setdefault(real, _Found(os.path.normpath(path), real))
+                listed.setdefault(real, Found(os.path.normpath(path), real))
         above = os.path.join(above, os.pardir)
     for item in listed.values():
         from kubesched_lint.manifests.kustomization import listing
@@ -271,14 +253,14 @@ def _stream(path: str) -> InputFile | InputError:
     try:
         return _piped(_checked(InputFile(path, content(path, LARGEST, streams=True))))
     except OSError as error:
-        return InputError(path, _why(error))
+        return InputError(path, why_unreadable(error))
 
 
-def _read(found: _Found, lists: _Lists) -> InputFile | InputError:
+def _read(found: Found, lists: _Lists) -> InputFile | InputError:
     try:
         data = content_at(found.real, LARGEST)
     except OSError as error:
-        return InputError(found.path, _why(error))
+        return InputError(found.path, why_unreadable(error))
     is_resource = found.real in lists.resources
     patch_of = "" if is_resource else lists.patches.get(found.real, "")
     return _checked(

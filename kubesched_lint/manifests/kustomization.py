@@ -54,7 +54,7 @@ def documents_of(text: str) -> list[dict[str, Any]] | None:
 def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
     """Return the paths of patches and of resources, relative to the kustomization; empty if it cannot be read.
 
-    Resources that are folders or URLs are left out.
+    Resources may be folders, and addresses, which are no paths.
     """
     value = value_of(data)
     if not isinstance(value, dict):
@@ -64,8 +64,8 @@ def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
     patches = {p for p in plain if isinstance(p, str) and "\n" not in p}
     for field in ("patches", "patchesJson6902"):
         patches |= {p["path"] for p in _list(value, field) if isinstance(p, dict) and isinstance(p.get("path"), str)}
-    resources = {r for r in _list(value, "resources") if isinstance(r, str) and r.endswith(_SUFFIXES)}
-    return frozenset(patches), frozenset(resources)
+    joined = (*_list(value, "resources"), *_list(value, "bases"), *_list(value, "components"))
+    return frozenset(patches), frozenset(entry for entry in joined if isinstance(entry, str))
 
 
 def value_of(data: bytes) -> Any:

@@ -75,6 +75,7 @@ KEYS = (
     ConfigKey("strict-skips", "boolean", "Exit with 1 when a rule was skipped, too.", False),
     ConfigKey("formats", "formats", "Reports to write, each NAME or NAME=FILE, relative to this file.", ("text",)),
     ConfigKey("baseline", "path", "File of known findings, relative to this file.", None),
+    ConfigKey("include-tests", "boolean", "Judge folders of tests, expected results and copied code, too.", False),
     ConfigKey("exclude", "globs", "Patterns of files and folders to skip, relative to this file.", ()),
 )
 BY_NAME = {key.name: key for key in KEYS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Evidence, Finding, Fix, InputError, Location, Report
+from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report
 from kubesched_lint.printing import json_text
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import RenderContext
@@ -102,6 +102,10 @@ def _suppression(finding: Finding) -> dict[str, Any] | None:
     return shown
 
 
+def _left_out(item: LeftOut) -> dict[str, Any]:
+    return {"path": item.path, "files": item.files, "reason": item.reason}
+
+
 def _summary(report: Report) -> dict[str, Any]:
     summary = report.summary
     waived, known = suppressed(report)
@@ -118,5 +122,6 @@ def _summary(report: Report) -> dict[str, Any]:
         "unreadKinds": dict(sorted(summary.unread_kinds.items())),
         "cluster": summary.cluster,
         "notes": list(summary.notes),
+        **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),
         **({"configuration": summary.configuration} if summary.configuration else {}),
     }

@@ -96,7 +96,7 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _tail(report: Report) -> Iterator[str]:
-    lines = [(label, text) for label, text in footer(report) if label in ("skipped", "not read", "note")]
+    lines = [(label, text) for label, text in footer(report) if label in ("skipped", "left out", "not read", "note")]
     if not lines:
         return
     yield "\n<details><summary>What was not checked, and notes</summary>\n\n"

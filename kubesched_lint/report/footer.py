@@ -62,6 +62,7 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
     if summary.configuration:
         yield "config", summary.configuration
     yield from (("skipped", line) for line in (skips(report, most_names) if most_names else skip_counts(report)))
+    yield from (("left out", line) for line in _left_out(summary, max(most_names, _MOST_NAMES)))
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
@@ -69,6 +70,15 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
     if summary.undecided:
         yield "decide", summary.undecided
     yield "result", f"{verdict(report)}{_unread(report)}{_softened(report)}"
+
+
+def _left_out(summary: Summary, most: int) -> Iterator[str]:
+    """One line per folder: ``tests (34 files): tests; --include-tests judges them``."""
+    for item in summary.left_out[:most]:
+        yield f"{item.path}{f' ({item.files:,} files)' if item.files > 1 else ''}: {item.reason}"
+    more = len(summary.left_out) - most
+    if more > 0:
+        yield f"{many(more, 'more folder')} (--verbose names them)"
 
 
 def _no_cluster(summary: Summary) -> str:

@@ -45,11 +45,13 @@ def test_a_chart_without_helm_is_not_clean(folder: Path) -> None:
     assert "helm template chart | kubesched-lint lint -" in done.stdout
 
 
-@pytest.mark.parametrize("more", [(), ("--cluster", "cluster.yaml")])
-def test_a_cluster_is_no_manifest(folder: Path, more: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("more", "what"), [((), "a cluster (ClusterSketch)"), (("--cluster", "cluster.yaml"), "the cluster (--cluster)")]
+)
+def test_a_cluster_is_no_manifest(folder: Path, more: tuple[str, ...], what: str) -> None:
     done = run(folder, "lint", *more, "cluster.yaml")
     assert done.returncode == 2
-    assert "error: no manifests, only a cluster (ClusterSketch): nothing was checked" in done.stdout
+    assert f"error: no manifests, only {what}: nothing was checked" in done.stdout
 
 
 def test_nodes_alone_are_no_manifests(folder: Path) -> None:

@@ -126,13 +126,14 @@ def lint_fleet(
     A task that a worker loses runs in this process; then ``lost`` is called with the reason. Before the first task it
     is called with the executor's warning. Raises UnknownRuleError.
     """
-    from kubesched_lint.commands.lint.run import files_of
+    from kubesched_lint.commands.lint.run import files_of, scope_of
 
     rulebook.select(options.profile, options.select, options.ignore)
     executor = executor or FleetExecutor()
     if executor.warning:
         lost(executor.warning)
-    manifests = tuple(files_of(paths, options, render=render))
+    scope = scope_of(options, (cluster.path for cluster in clusters))
+    manifests = tuple(files_of(paths, options, render=render, scope=scope))
     tasks = (
         Work(manifests, part, options, rulebook, autoscaling or Autoscaling(), tuple(paths))
         for part in _parts(clusters, executor)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.known import KnownGroups
+from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.remarks import is_long, set_notes, version_notes, with_fixable, with_unused_baseline
-from kubesched_lint.findings import InputError, ObjectRef, Report, Skip, Summary
+from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Skip, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, describes_cluster, manifest_set, ref_of
+from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.fix.search import Fixable
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
+    from kubesched_lint.manifests.meant import Scope
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
 
@@ -143,7 +145,8 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     entries = None if request.baseline is None else _entries(request.baseline, rulebook)
     changes = None if request.changed is None else _changes(request.changed, request.paths)
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
-    files = files_of(paths, options, render=request.render, progress=request.progress)
+    scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
+    files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope)
     if request.cache:
         from kubesched_lint.manifests.inputs import InputFile
 
@@ -251,37 +254,13 @@ def report_on(
     notes = (*set_notes(manifests), *version_notes(options), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
-    summary = replace(summary, undecided=undecided)
+    left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
+    summary = replace(summary, undecided=undecided, left_out=left_out)
     unchecked = (*_skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
-    nothing = () if options.partial or not manifests.is_empty else (_nothing(manifests, options, paths),)
+    nothing = () if options.partial or not manifests.is_empty else (nothing_checked(manifests, options, paths),)
     errors = (*problem, *nothing, *unusable, *report.errors)
     return replace(report, skipped=unchecked, errors=errors, summary=summary)
-
-
-def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> InputError:
-    """The error that nothing was checked, with the reason if it is known."""
-    where = paths[0] if paths else "<no input>"
-    if manifests.skipped:
-        first = manifests.skipped[0]
-        return InputError(first.path, f"nothing was checked: {first.reason}", first.line)
-    found = next(filter(describes_cluster, manifests.unread), None)
-    if found is not None:
-        message = f"no manifests, only a cluster ({found.kind}): nothing was checked. Use --cluster for a cluster"
-        return InputError(found.path, message, found.line)
-    if any(unread.kind for unread in manifests.unread):
-        return InputError(where, "only a kustomization that is not rendered: nothing was checked")
-    if options.exclude.patterns and _are_excluded(paths, options):
-        patterns = ", ".join(options.exclude.patterns[:_MOST_NAMED])
-        return InputError(where, f"nothing was checked: all files are excluded (exclude: {patterns})")
-    return InputError(where, "no Kubernetes object found: nothing was checked" if paths else "nothing to check")
-
-
-def _are_excluded(paths: Sequence[str], options: Options) -> bool:
-    """Whether there are files without the exclusions; searches again, after a run that found none."""
-    from kubesched_lint.manifests.loader import InputFile, find_files
-
-    return any(isinstance(found, InputFile) for found in find_files([p for p in paths if p != "-"], render=False))
 
 
 def _not_excluded(paths: Sequence[str], options: Options) -> tuple[str, ...]:
@@ -325,21 +304,38 @@ def _narrowed(changes: Changes, report: Report, manifests: ManifestSet, namespac
     return only_changed(changes, report, manifests, namespace)
 
 
-def read_manifests(paths: Sequence[str], options: Options, *, render: bool = True) -> ManifestSet:
+def read_manifests(
+    paths: Sequence[str], options: Options, *, render: bool = True, cluster: str | None = None
+) -> ManifestSet:
     """Return everything under the paths, decoded; ``errors`` has what could not be read.
 
     With ``render``, kustomizations are rendered if kubectl or kustomize is installed.
     """
-    return manifest_set(entries_of(files_of(paths, options, render=render)), options.namespace)
+    scope = scope_of(options, filter(None, [cluster]))
+    return manifest_set(entries_of(files_of(paths, options, render=render, scope=scope)), options.namespace)
+
+
+def scope_of(options: Options, clusters: Iterable[str] = (), *, named_too: bool = False) -> Scope:
+    """Return which files are meant to be applied: not tests, unless the options include them, nor the clusters."""
+    from kubesched_lint.cluster.read import LIVE
+    from kubesched_lint.manifests.meant import Scope
+
+    files = {os.path.realpath(path): path for path in clusters if path.partition(":")[0] != LIVE}
+    return Scope(options.include_tests, named_too, files)
 
 
 def files_of(
-    paths: Sequence[str], options: Options, *, render: bool, progress: Progress | None = None
+    paths: Sequence[str],
+    options: Options,
+    *,
+    render: bool,
+    progress: Progress | None = None,
+    scope: Scope | None = None,
 ) -> Iterator[InputFile | Skipped | InputError]:
     from kubesched_lint.manifests.loader import find_files
 
     is_excluded = options.exclude.covers if options.exclude.patterns else None
-    return find_files(paths, is_excluded, render=render, progress=progress)
+    return find_files(paths, is_excluded, render=render, progress=progress, scope=scope or scope_of(options))
 
 
 def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:

@@ -1,0 +1,168 @@
+"""Recognize files that nobody applies with the others: tests and their data, copied code, snapshots of a cluster.
+
+A repository holds more YAML than what somebody applies. Folders are recognized by their names and their neighbours,
+because ``test`` is an environment beside ``prod`` and a folder of tests beside ``src``; files by their shape.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field
+
+from kubesched_lint.files import is_within
+from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.record import record
+
+_CASE = re.compile(r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml")
+"""Files that only a test case of kuttl or Chainsaw has beside its manifests."""
+_ASSERT = re.compile(r"(?:.*[-_.])?(?:asserts?|\d+-errors?)\.ya?ml")
+_NEVER_APPLIED = (
+    ("tests", r"_*test[-_. ]?(?:data|files|cases|fixtures|assets|resources|manifests)"),
+    ("tests", r"_*fixtures?_*|__(?:tests|snapshots)__"),
+    ("copied code", r"node_modules"),
+    ("archived files", r"_archived?"),
+    ("a template of a project", r".*(?:\{\{.*\}\}|\{%.*%\}).*"),
+)  # fmt: skip
+_KINDS_OF_TEST = (
+    "acceptance|chaos|conformance|e2e|end[-_]?to[-_]?end|functional|integration|kuttl|load|perf|performance|regression|"
+    "scale|scalability|smoke|stress|system|unit|upgrade"
+)
+_PERHAPS_APPLIED = (
+    ("tests", rf"_*(?:tests?|testing|e2e|(?:{_KINDS_OF_TEST})[-_]?tests?|tests?[-_](?:{_KINDS_OF_TEST}))"),
+    ("expected results of tests", r"(?:golden|expected)(?:[-_]?(?:files|outputs?|results?))?|goldens"),
+    ("copied code", r"vendor"),
+)
+"""Reason and pattern of names that an environment, a namespace or an application may have, too."""
+_HOMES = re.compile(
+    r"app(?:lication)?s|clusters?|env(?:ironment)?s?|namespaces|overlays?|services|stages|teams|tenants"
+)
+"""Folders whose subfolders are named after environments, namespaces and applications."""
+_ENVIRONMENT = re.compile(
+    r"(?:.*[-_.])?(?:acc|dev(?:elopment)?|pre-?prod|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
+)
+_CODE = (".go", ".py", ".js", ".ts", ".tsx", ".rs", ".java", ".kt", ".rb", ".cs", ".c", ".cc", ".cpp", ".bats")
+_MOST_LISTED = 400
+
+
+_OURS = re.compile(rb"""^apiVersion:[ ]*["']?kubesched-lint/|"apiVersion":\s*"kubesched-lint/""", re.MULTILINE)
+_ITEMS = re.compile(rb"""^items:|"items":\s*\[""", re.MULTILINE)
+_NODE = re.compile(rb"""^[- ]*kind:[ ]*Node(?:List)?\s*$|"kind":\s*"Node(?:List)?\"""", re.MULTILINE)
+
+
+def is_of_cluster(data: bytes) -> bool:
+    """Return whether a file is a sketch or snapshot of this program, or kubectl's output for nodes or bound pods."""
+    if b"kubesched-lint/" in data and _OURS.search(data):
+        return True
+    if b"items" not in data or not _ITEMS.search(data):
+        return False
+    return b"hostIP" in data or (b"capacity" in data and _NODE.search(data) is not None)
+
+
+@record
+class LeftOut:
+    """Why files in the folder ``path`` are not read; ``real`` is its path without links."""
+
+    path: str
+    real: str
+    reason: str
+    is_each: bool = False
+    """Not the folder is left out, but each file on its own."""
+    holds_cluster: bool = False
+
+    def skipped(self, paths: Sequence[str]) -> Skipped:
+        """Return the one line about these files."""
+        path = paths[0] if self.is_each and len(paths) == 1 else self.path
+        reason = self.reason if self.holds_cluster else f"{self.reason}; --include-tests judges them"
+        return Skipped(path, 0, reason, left_out=len(paths))
+
+
+@record
+class Scope:
+    """Which files below the paths are meant to be applied."""
+
+    include_tests: bool = False
+    named_too: bool = False
+    """The rule holds for named paths, too, because a hook names each file."""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """Path without links of each ``--cluster``, a file or a folder → its path to show."""
+
+    def above(self, path: str, real: str, root: str) -> LeftOut | None:
+        """Return the outermost folder of tests, at or above a named path, inside its repository ``root``."""
+        if self.include_tests or not root:
+            return None
+        parts = os.path.relpath(real, root).split(os.sep)
+        for depth, name in enumerate(parts, start=1):
+            folder = os.path.join(root, *parts[:depth])
+            if os.path.isdir(folder) and (reason := reason_of(name, os.path.dirname(folder))):
+                shown = os.path.normpath(os.path.join(path, *([os.pardir] * (len(parts) - depth))))
+                return LeftOut(shown, folder, reason)
+        return None
+
+    def cluster(self, real: str, named: str) -> LeftOut | None:
+        """Return why a file below the path ``named`` is not read if it belongs to ``--cluster``; both without links.
+
+        A folder that holds the manifests, too, is no reason.
+        """
+        for cluster, shown in self.clusters.items():
+            if is_within(real, cluster) and (real == cluster or not is_within(named, cluster)):
+                return LeftOut(shown, cluster, "the cluster (--cluster)", holds_cluster=True)
+        return None
+
+
+def of_cluster(path: str, real: str) -> LeftOut:
+    """Return why a file that shows a cluster is not read; the files of a folder have one line."""
+    folder = os.path.dirname(path) or os.curdir
+    return LeftOut(folder, os.path.dirname(real), "a snapshot or sketch of a cluster", is_each=True, holds_cluster=True)
+
+
+MEANT = Scope()
+
+
+def reason_of(name: str, parent: str) -> str:
+    """Return why the folder ``name`` in ``parent`` is not applied; empty if it may be."""
+    reason = _matching(_NEVER_APPLIED, name)
+    if reason:
+        return reason
+    reason = _matching(_PERHAPS_APPLIED, name)
+    if not reason or _HOMES.fullmatch(os.path.basename(parent).lower()):
+        return ""
+    return "" if reason == "tests" and _is_environment(name, parent) else reason
+
+
+def is_case(names: Iterable[str]) -> bool:
+    """Return whether a folder with these files is a test case of kuttl or Chainsaw."""
+    return any(map(_CASE.fullmatch, names))
+
+
+def is_assert(name: str) -> bool:
+    """Return whether a file states what a test of kuttl or Chainsaw expects."""
+    return _ASSERT.fullmatch(name) is not None
+
+
+def _matching(table: tuple[tuple[str, str], ...], name: str) -> str:
+    return next((reason for reason, pattern in table if re.fullmatch(pattern, name.lower())), "")
+
+
+def _is_environment(name: str, parent: str) -> bool:
+    """Return whether a folder without programs lies beside environments."""
+    beside = (other for other in _names_in(parent) if other != name)
+    return any(_ENVIRONMENT.fullmatch(other.lower()) for other in beside) and not _holds_code(
+        os.path.join(parent, name)
+    )
+
+
+def _holds_code(folder: str) -> bool:
+    """Return whether one of the first files in a folder or below is a program."""
+    from itertools import islice
+
+    names = (name for _, _, names in os.walk(folder) for name in names)
+    return any(name.endswith(_CODE) for name in islice(names, _MOST_LISTED))
+
+
+def _names_in(folder: str) -> Collection[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return ()

@@ -1,0 +1,166 @@
+"""Walk a folder: which files it holds, and what is not read of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+
+from kubesched_lint.files import content, is_within, leaving
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, SUFFIXES
+from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
+from kubesched_lint.record import record
+
+_MOST_LOOKED_AT = 50
+_TEMPLATE = re.compile(rb"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)|\{\{-?\s*\.", re.MULTILINE)
+"""A template at the start of a line or value, which is not YAML, or a value of Helm or Go."""
+_OF_CHARTS = ("Chart.yaml", "values.yaml")
+
+
+@record
+class Found:
+    """A file to read. ``real`` is its path without links; ``left_out`` is set if nobody applies it with the others."""
+
+    path: str
+    real: str
+    beside: bool = False
+    left_out: LeftOut | None = None
+
+
+def why_unreadable(error: OSError | ValueError) -> str:
+    match error:
+        case FileNotFoundError():
+            return "no such file or folder"
+        case PermissionError():
+            return "permission denied"
+        case OSError():
+            return (error.strerror or str(error)).lower()
+    return str(error)
+
+
+@record
+class Walk:
+    """A walk below the folder that the user named. Links must not leave ``root``."""
+
+    named: str
+    root: str
+    is_excluded: Callable[[str], bool] | None = None
+    by_name: bool = True
+    """Whether folders of tests are left out."""
+
+    def below(self, folder: str, real: str, left_out: LeftOut | None = None) -> Iterator[Found | InputError | Skipped]:
+        """Yield what a folder holds; only its files if it is left out. ``real`` is its path without links."""
+        try:
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            if left_out is None:
+                yield InputError(folder, why_unreadable(error))
+            return
+        names = {entry.name for entry in entries}
+        if self._is_case(folder, names):
+            left_out = left_out or LeftOut(folder, real, "a test of kuttl or Chainsaw")
+        for entry in entries:
+            if self.is_excluded is None or not self.is_excluded(entry.path):
+                for item in self._entry(entry, f"{real}{os.sep}{entry.name}", names, left_out):
+                    if left_out is None or isinstance(item, Found):
+                        yield item
+
+    def _is_case(self, folder: str, names: Iterable[str]) -> bool:
+        return self.by_name and folder != self.named and is_case(names)
+
+    def _entry(
+        self, entry: os.DirEntry[str], real: str, names: Collection[str], left_out: LeftOut | None
+    ) -> Iterator[Found | InputError | Skipped]:
+        """Yield one entry of a folder with these ``names``, or what is in it if it is a folder."""
+        path, name = entry.path, entry.name
+        is_chart, beside = "Chart.yaml" in names, any(name in names for name in KUSTOMIZATIONS)
+        if self.by_name and left_out is None and is_assert(name):
+            left_out = LeftOut(os.path.dirname(path), os.path.dirname(real), "asserts of tests", is_each=True)
+        if entry.is_symlink():
+            yield from _linked(path, os.path.dirname(real), self.root, beside, left_out)
+        elif entry.is_dir(follow_symlinks=False):
+            yield from self._folder(path, real, is_chart, left_out)
+        elif name.endswith(SUFFIXES) and not (is_chart and name in _OF_CHARTS):
+            yield Found(path, real, beside, left_out)
+
+    def _folder(
+        self, path: str, real: str, in_chart: bool, left_out: LeftOut | None
+    ) -> Iterator[Found | InputError | Skipped]:
+        above, name = os.path.split(real)
+        if in_chart and name == "templates":
+            yield Skipped(path, 0, _unrendered_chart(os.path.dirname(path)))
+        elif name.startswith("."):
+            if name != ".git" and holds_manifests(_manifests_in(path, 2)):
+                yield Skipped(path, 0, "a folder whose name begins with a dot: it holds manifests; name it to read it")
+        elif in_chart and name == "charts":
+            return
+        elif left_out is None and self.by_name and name == "templates" and _holds_templates(path):
+            yield Skipped(path, 0, "templates are not manifests before they are rendered: lint what they become")
+        else:
+            reason = reason_of(name, above) if left_out is None and self.by_name else ""
+            yield from self.below(path, real, LeftOut(path, real, reason) if reason else left_out)
+
+
+def holds_manifests(paths: Iterable[str]) -> bool:
+    """Return whether one of the first files is a Kubernetes object."""
+    return any(b"apiVersion:" in start and b"kind:" in start for start in _starts(paths))
+
+
+def _holds_templates(folder: str) -> bool:
+    """Return whether one of the first files in a folder is a template of Helm, Go or Jinja."""
+    return any(_TEMPLATE.search(start) for start in _starts(_manifests_in(folder, 0)))
+
+
+def _starts(paths: Iterable[str]) -> Iterator[bytes]:
+    """Yield the first bytes of the first readable files."""
+    for path in islice(paths, _MOST_LOOKED_AT):
+        try:
+            yield content(path, 4096)
+        except OSError:
+            continue
+
+
+def _manifests_in(folder: str, depth: int) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_file(follow_symlinks=False) and entry.name.endswith(SUFFIXES):
+            yield entry.path
+        elif depth and entry.is_dir(follow_symlinks=False):
+            yield from _manifests_in(entry.path, depth - 1)
+
+
+def _unrendered_chart(folder: str) -> str:
+    from shutil import which
+
+    hint = f"helm template {folder} | kubesched-lint lint -"
+    why = "" if which("helm") else " (helm is not on PATH)"
+    return f"Helm chart templates are not manifests before they are rendered{why}: {hint}"
+
+
+def _linked(
+    path: str, folder: str, root: str, beside: bool, left_out: LeftOut | None
+) -> Iterator[Found | InputError | Skipped]:
+    """Yield the file behind a link. ``folder`` is the real path of the folder that holds the link."""
+    real = os.path.realpath(path)
+    is_manifest = path.endswith(SUFFIXES)
+    try:
+        is_folder = stat.S_ISDIR(os.stat(real).st_mode)
+    except OSError as error:
+        is_folder = False
+        is_manifest = is_manifest or not isinstance(error, FileNotFoundError)
+    if not is_folder:
+        if is_manifest:
+            yield Found(path, real, beside, left_out) if is_within(real, root) else InputError(path, leaving(root))
+    elif f"{folder}{os.sep}".startswith(f"{real.rstrip(os.sep)}{os.sep}"):
+        yield InputError(path, "a link to a folder that it lies in: following it would never end")
+    else:
+        yield Skipped(path, 0, "a link to a folder: like kubectl, only followed when it is named")

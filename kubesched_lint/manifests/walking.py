@@ -16,8 +16,8 @@ from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_o
 from kubesched_lint.record import record
 
 _MOST_LOOKED_AT = 50
-_TEMPLATE = re.compile(rb"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)|\{\{-?\s*\.", re.MULTILINE)
-"""A template at the start of a line or value, which is not YAML, or a value of Helm or Go."""
+_TEMPLATE = re.compile(rb"""^(?:\{\{|\{%|  name:[ ]+["']?\{\{)""", re.MULTILINE)
+"""An action where YAML has a key, or a name that is filled in. Text in a manifest is indented further."""
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 
 

@@ -255,3 +255,17 @@ def test_one_line_tells_of_the_cluster(tmp_path: Path) -> None:
         ("cluster.yaml", "the cluster (--cluster)"),
         ("other.yaml", "a snapshot or sketch of a cluster"),
     ]
+
+
+def test_templates_outside_of_a_chart_are_one_line_for_a_folder(tmp_path: Path) -> None:
+    source = POD.replace("{name: a}", "{name: '{{ .Values.name }}'}")
+    write(tmp_path, "web.yaml")
+    write(tmp_path, "k8s/a.yaml", "k8s/b.yaml", "one.yaml", text=source)
+    lines = [skip.reason.partition(": ")[0] for skip in report(tmp_path).skipped if not skip.rule]
+    assert lines == [f"{tmp_path}/k8s (2 files)", f"{tmp_path}/one.yaml:1"]
+
+
+def test_text_with_actions_is_no_template(tmp_path: Path) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: |\n    {{if .app}}\n    name: {{.app}}\n"
+    write(tmp_path, "catalog/templates/a.yaml", text=text)
+    assert read(tmp_path) == ["catalog/templates/a.yaml"]

@@ -41,6 +41,7 @@ fail-on = "warning"
 strict-skips = true
 formats = ["text", "sarif=out/lint.sarif"]
 baseline = "known.json"
+include-tests = true
 exclude = ["legacy/**", "*.gen.yaml"]
 
 [rules.deploy-leaves-pending]
@@ -92,6 +93,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "strict-skips": True,
         "formats": ("text", "sarif=out/lint.sarif"),
         "baseline": "known.json",
+        "include-tests": True,
         "exclude": ("legacy/**", "*.gen.yaml"),
     }
     assert config.values["fail-on"].origin == "kubesched.toml:15"
@@ -103,11 +105,11 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     )
     assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:22")
+    assert (most.value, most.origin) == (500, "kubesched.toml:23")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:28"
+    assert override.origin == "kubesched.toml:29"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.findings import Report
+from kubesched_lint.findings import Report, Skip
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.manifests.classify import HELM
+from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
@@ -100,3 +102,22 @@ def set_notes(manifests: ManifestSet) -> Iterator[str]:
         yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
     for kind, count in wrapping.items():
         yield f"{count} {kind}: has a pod template that is not checked; render it to a workload to check it"
+
+
+def skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:
+    """A skip for each document that was read but not checked."""
+    for skipped in _with_one_for_templates(manifests.skipped):
+        place = "".join(f":{number}" for number in (skipped.line, skipped.column) if number)
+        yield Skip("", f"{skipped.path}{place}: {skipped.reason}")
+
+
+def _with_one_for_templates(items: Iterable[Skipped]) -> Iterator[Skipped]:
+    """Yield the items, and one instead of all templates of a folder."""
+    templates: dict[str, list[Skipped]] = {}
+    for item in items:
+        if item.reason is HELM:
+            templates.setdefault(os.path.dirname(item.path), []).append(item)
+        else:
+            yield item
+    for folder, (first, *others) in templates.items():
+        yield replace(first, path=f"{folder or os.curdir} ({1 + len(others)} files)", line=0) if others else first

@@ -12,8 +12,15 @@ from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.commands.lint.nothing import nothing_checked
-from kubesched_lint.commands.lint.remarks import is_long, set_notes, version_notes, with_fixable, with_unused_baseline
-from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Skip, Summary
+from kubesched_lint.commands.lint.remarks import (
+    is_long,
+    set_notes,
+    skipped_documents,
+    version_notes,
+    with_fixable,
+    with_unused_baseline,
+)
+from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
@@ -256,7 +263,7 @@ def report_on(
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
     left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
     summary = replace(summary, undecided=undecided, left_out=left_out)
-    unchecked = (*_skipped_documents(manifests), *report.skipped)
+    unchecked = (*skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
     nothing = () if options.partial or not manifests.is_empty else (nothing_checked(manifests, options, paths),)
     errors = (*problem, *nothing, *unusable, *report.errors)
@@ -369,10 +376,3 @@ def _now() -> datetime:
     from datetime import UTC, datetime
 
     return datetime.now(UTC)
-
-
-def _skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:
-    """A skip for each document that was read but not checked."""
-    for skipped in manifests.skipped:
-        place = "".join(f":{number}" for number in (skipped.line, skipped.column) if number)
-        yield Skip("", f"{skipped.path}{place}: {skipped.reason}")

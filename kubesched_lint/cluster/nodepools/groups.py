@@ -79,34 +79,21 @@ def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) 
     places = (*(zones if any(has_zone) else ()), *(() if all(has_zone) else ("",)))
     if mark == AUTOPILOT_NAMES:
         return NodePool(name, AUTOPILOT, zones=places, cloud="gcp", inferred=True)
-    if mark.startswith(f"{NODE_POOL}="):
-        return _karpenters(name, nodes, places)
-    machines = _machines(nodes)
     own = mark.partition("=")[0]
-    shared = {key: value for key, value in _shared(nodes).items() if key == own or not _is_of_place(key)}
+    is_karpenters = own == NODE_POOL
+    is_open = is_of_cloud if is_karpenters else _is_of_place
+    shared = {key: value for key, value in _shared(nodes).items() if key == own or not is_open(key)}
+    machines = {} if is_karpenters else _machines(nodes)  # those of a NodePool that only its nodes show are not known
+    types = [node.labels[INSTANCE_TYPE] for node in nodes if INSTANCE_TYPE in node.labels]
     return NodePool(
         name,
-        CLUSTER_AUTOSCALER,
+        KARPENTER if is_karpenters else CLUSTER_AUTOSCALER,
         zones=places,
         labels=shared,
         taints=_taints(nodes),
         requirements=tuple(_open(nodes, shared)),
         shapes=tuple(_shape(machine, found, shared) for machine, found in machines.items()),
-        inferred=True,
-    )
-
-
-def _karpenters(name: str, nodes: Sequence[Node], zones: tuple[str, ...]) -> NodePool:
-    """Return a NodePool that only its nodes show: of its requirements nothing is known, of its template the labels."""
-    shared = {key: value for key, value in _shared(nodes).items() if not is_of_cloud(key) or key == NODE_POOL}
-    return NodePool(
-        name,
-        KARPENTER,
-        zones=zones,
-        labels=shared,
-        taints=_taints(nodes),
-        requirements=tuple(_open(nodes, shared)),
-        cloud=cloud_of([node.labels[INSTANCE_TYPE] for node in nodes if INSTANCE_TYPE in node.labels]),
+        cloud=cloud_of(types) if is_karpenters else "",
         inferred=True,
     )
 

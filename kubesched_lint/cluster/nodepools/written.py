@@ -89,36 +89,30 @@ def written_groups(value: Value) -> Iterator[NodePool]:
         most = integer(entry, "max", here)
         if most is None:
             raise DecodeError(here, f"{words(here)}: a node group needs max, the most nodes it may have")
-        found = entry.get("shape")
         minimum = _minimum(entry, here, most)
         standing = _together(standing, minimum, here)
-        yield NodePool(
-            name=_named(entry, here),
-            maker=CLUSTER_AUTOSCALER,
-            zones=_zones(entry, here),
-            labels=labels(entry, "labels", here),
-            taints=tuple(taints_of(entry, here)),
-            shapes=(Shape(NAMELESS),) if found is None else (_shape(found, (*here, "shape")),),
-            limits={"nodes": most},
-            minimum=minimum,
-            path=here,
-        )
+        yield replace(_group(entry, "shape", here), limits={"nodes": most}, minimum=minimum)
 
 
 def declared_groups(table: Value, key: str) -> Iterator[NodePool]:
     """Yield the node groups that a configuration declares under ``key``. Raises DecodeError."""
     for entry, here in _once(items(table, key, ())):
         known(entry, DECLARED_FIELDS, here)
-        machine = entry.get("machine")
-        yield NodePool(
-            name=_named(entry, here),
-            maker=CLUSTER_AUTOSCALER,
-            zones=_zones(entry, here),
-            labels=labels(entry, "labels", here),
-            taints=tuple(taints_of(entry, here)),
-            shapes=(Shape(NAMELESS),) if machine is None else (_shape(machine, (*here, "machine")),),
-            path=here,
-        )
+        yield _group(entry, "machine", here)
+
+
+def _group(entry: Value, shape: str, here: Path) -> NodePool:
+    """Return a node group of cluster-autoscaler; ``shape`` is the field of its machine type. Raises DecodeError."""
+    machine = entry.get(shape)
+    return NodePool(
+        name=_named(entry, here),
+        maker=CLUSTER_AUTOSCALER,
+        zones=_zones(entry, here),
+        labels=labels(entry, "labels", here),
+        taints=tuple(taints_of(entry, here)),
+        shapes=(Shape(NAMELESS),) if machine is None else (_shape(machine, (*here, shape)),),
+        path=here,
+    )
 
 
 def karpenters_labels(pool: str) -> Labels:

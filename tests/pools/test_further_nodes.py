@@ -125,6 +125,13 @@ def test_a_place_of_one_node_is_not_the_place_of_its_group(
     assert not errors(deployment(spec, replicas), nodes)
 
 
+def test_a_requirement_of_a_node_pool_that_nobody_wrote_down_may_give_another_value() -> None:
+    nodes = [node(f"n{i}", labels={"karpenter.sh/nodepool": "p", "team": "a"}, cpu="4") for i in range(2)]
+    assert not errors(web("nodeSelector: {team: b}", 1, "1"), nodes)
+    assert errors(web("nodeSelector: {taem: a}", 1, "1"), nodes)
+    assert errors(web("nodeSelector: {karpenter.sh/nodepool: q}", 1, "1"), nodes)
+
+
 def test_a_further_node_may_be_in_a_place_of_today() -> None:
     cache = {
         "apiVersion": "v1",

@@ -81,7 +81,7 @@ def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) 
         return NodePool(name, AUTOPILOT, zones=places, cloud="gcp", inferred=True)
     own = mark.partition("=")[0]
     is_karpenters = own == NODE_POOL
-    is_open = is_of_cloud if is_karpenters else _is_of_place
+    is_open = _is_of_requirement if is_karpenters else _is_of_place
     shared = {key: value for key, value in _shared(nodes).items() if key == own or not is_open(key)}
     machines = {} if is_karpenters else _machines(nodes)  # those of a NodePool that only its nodes show are not known
     types = [node.labels[INSTANCE_TYPE] for node in nodes if INSTANCE_TYPE in node.labels]
@@ -116,6 +116,11 @@ def _open(nodes: Sequence[Node], shared: Labels) -> Iterator[Requirement]:
             continue
         if all(key in node.labels for node in nodes):
             yield Requirement(key, "Exists", ())
+
+
+def _is_of_requirement(key: str) -> bool:
+    """Return whether a requirement of a NodePool may give the label, and so another value to another node."""
+    return is_of_cloud(key) or not _is_of_system(key)
 
 
 def _is_of_place(key: str) -> bool:

@@ -106,6 +106,14 @@ def is_linted(budget: DisruptionBudget, world: World) -> bool:
     return id(budget) in _budgets(world).linted
 
 
+def is_without_pods(budget: DisruptionBudget, world: World) -> bool:
+    """Whether a budget of the set selects no pod: none of the set's workloads and none that runs."""
+    if _budgets(world).first_covered(budget):
+        return False
+    running = () if world.cluster is None else world.cluster.inventory.pods
+    return not any(covers(budget, bound.namespace, bound.pod.labels) for bound in running)
+
+
 def guards_others(budget: DisruptionBudget, it: Member) -> bool:
     """Whether a budget also selects pods of other workloads, so that its counts include theirs."""
     return any(other is not it.workload for other in _budgets(it.world).first_covered(budget))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from kubesched_lint.cluster.nodeset import NodeSet
+from functools import reduce
+from operator import or_
+
+from kubesched_lint.cluster.elastic import CONTROL_PLANE
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.findings import Place
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def daemon_nodes(it: Member) -> NodeSet:
@@ -12,6 +17,31 @@ def daemon_nodes(it: Member) -> NodeSet:
     from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 
     return targets(with_daemon_tolerations(it.pod), it.world.index)[0] & it.world.today
+
+
+def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
+    """The other DaemonSets of the set that run on nodes that this one matches and misses, and beside it as well.
+
+    Control planes do not count: what runs there is chosen for each component.
+    """
+    running = daemon_nodes(it)
+    missed = it.reach.matching & ~running & ~_control_planes(it.world)
+    if not missed or not running:
+        return ()
+    return tuple(
+        other for other, nodes in _daemons(it.world) if other is not it.workload and nodes & missed and nodes & running
+    )
+
+
+@once_per_world
+def _daemons(world: World) -> tuple[tuple[Workload, NodeSet], ...]:
+    return tuple((w, daemon_nodes(world.member(w))) for w in world.manifests.workloads if w.kind == "DaemonSet")
+
+
+@once_per_world
+def _control_planes(world: World) -> NodeSet:
+    tainted = (nodes for taint, nodes in world.index.taints.items() if taint.key in CONTROL_PLANE)
+    return reduce(or_, tainted, EMPTY)
 
 
 def pods_wanted(it: Member) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import daemon_nodes
+from kubesched_lint.analysis.wanted import daemon_nodes, daemons_where_missed
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.world.room import taints_in_the_way
@@ -16,8 +16,8 @@ def check(it: Member) -> Iterator[Hazard]:
     matching = it.reach.matching
     running = daemon_nodes(it)
     missed = matching & ~running
-    if not missed or not running:
-        return
+    if not missed or not running or daemons_where_missed(it):
+        return  # nodes where other DaemonSets run are a matter of daemonset-misses-shared-nodes
     taints = taints_in_the_way(it, missed)
     yield Hazard(
         at=(*it.workload.pod.path, "tolerations"),

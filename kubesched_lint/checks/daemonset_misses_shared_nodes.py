@@ -1,0 +1,38 @@
+"""A DaemonSet that skips tainted nodes on which other DaemonSets of the set run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.wanted import daemon_nodes, daemons_where_missed
+from kubesched_lint.checks._remedies import tolerate
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.world import Member
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    others = daemons_where_missed(it)
+    if not others:
+        return
+    missed = it.reach.matching & ~daemon_nodes(it)
+    yield Hazard(
+        at=(*it.workload.pod.path, "tolerations"),
+        key=True,
+        evidence=pattern(f"{len(others)} other DaemonSets run beside it and there"),
+        values={
+            "missed": missed.bit_count(),
+            "nodes": it.world.names(missed),
+            "taints": tuple(map(str, taints_in_the_way(it, missed))),
+            "others": tuple(map(str, others)),
+        },
+        related=tuple(
+            Place((*other.pod.path, "tolerations"), "tolerates them", other.source, other.ref) for other in others[:1]
+        ),
+    )
+
+
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
+    """Tolerate the taints of the nodes that it misses."""
+    yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching & ~daemon_nodes(it)))

@@ -22,6 +22,17 @@ def fenceposts(workload: Workload, replicas: int) -> tuple[int, int]:
     return rolling_bounds(workload.strategy, replicas)
 
 
+def rollout_condition(workload: Workload, replicas: int) -> str:
+    """Return, in brackets, what a rollout needs if every pod, old or new, has a place of its own and none is free.
+
+    Empty if the rollout ends as it is written.
+    """
+    is_rolled = workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate"
+    if not is_rolled or not replicas or fenceposts(workload, replicas)[1]:
+        return ""
+    return " (with maxUnavailable: 1, or a rollout gets stuck)"
+
+
 def repels_across_revisions(it: Member, term: PodAffinityTerm) -> bool:
     """Whether an old pod repels a new one: not when the term, as written, holds for one revision only."""
     pinned = {r.key for r in it.workload.selector.requirements} if it.workload.selector else set()

@@ -9,6 +9,7 @@ from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.findings import Place
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World, once_per_world
 
 
@@ -53,7 +54,7 @@ def pods_wanted(it: Member) -> int:
 
 def replicas_wanted_here(it: Member) -> Place:
     """Return the line that sets the replicas, with its label."""
-    return Place(it.workload.replicas_path, f"{it.replicas} replicas wanted here")
+    return Place(it.workload.replicas_path, f"{many(it.replicas, 'replica')} wanted here")
 
 
 def lasting_pods_wanted(it: Member) -> int:

@@ -10,6 +10,7 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
+from kubesched_lint.text import many
 from kubesched_lint.world.neighbours import may_be_answered_by_set
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_copies, most_free, nodes_near_running, tightest_resource
@@ -36,7 +37,8 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=terms[0].path,
         evidence=proof(
-            f"{replicas} replicas > {supply} that fit on {', '.join(it.world.names(there)[:6]) or 'no usable node'}"
+            f"{many(replicas, 'replica')} > {supply} that fit on "
+            + (", ".join(it.world.names(there)[:6]) or "no usable node")
             + (f" (free {tight}: {show(tight, free)})" if there and _is_tight(it, tight, there) else ""),
             demand=replicas,
             supply=supply,

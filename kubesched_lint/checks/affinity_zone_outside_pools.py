@@ -8,6 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.zone_pins import Pin, outside_pools
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Severity, proof
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member
@@ -38,7 +39,7 @@ def _hazard(it: Member, pin: Pin, replicas: int, supply: int, *, taken: bool) ->
     return Hazard(
         at=pin.at,
         evidence=proof(
-            f"{replicas} pods > {supply} that the nodes of today hold there, and no pool makes nodes there "
+            f"{many(replicas, 'pod')} > {supply} that the nodes of today hold there, and no pool makes nodes there "
             f"(pools serve {', '.join(zones) or 'other zones'})",
             demand=replicas,
             supply=supply,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.worlds import usable_without_transient
 from kubesched_lint.cluster.transient import transient_state_of
 from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
@@ -25,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=("metadata", "name"),
         evidence=proof(
-            f"{count} of {count} nodes that it could use are closed: {reason}",
+            f"{count} of {many(count, 'node')} that it could use {plural(count, 'is', 'are')} closed: {reason}",
             demand=1,
             supply=0,
             assumes=node_premises(it),

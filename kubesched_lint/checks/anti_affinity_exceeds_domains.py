@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.company import PREMISE, Company, company
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.rollout import repels_across_revisions, rollout_condition
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.text import plural
+from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.staying import staying_beside_set
@@ -38,7 +39,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
         yield Hazard(
             at=term.path,
             evidence=proof(
-                f"{replicas} replicas > {left} usable {term.topology_key} {plural(left, 'domain')} "
+                f"{many(replicas, 'replica')} > {left} usable {term.topology_key} {plural(left, 'domain')} "
                 f"({', '.join(room.domains)}{f', {lost} of them lost' if lost else ''})",
                 demand=replicas,
                 supply=left,
@@ -50,6 +51,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
                 "replicas": replicas,
                 "supply": left,
                 "reserve": lost,
+                "rollouts": _rollouts(it, term, left),
                 "key": term.topology_key,
                 "domains": room.domains,
             },
@@ -70,7 +72,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Company) -> Hazard:
     return Hazard(
         at=term.path,
         evidence=proof(
-            f"{replicas} replicas > {near.most}, the most {key} domains with a pod of {', '.join(near.whom)}",
+            f"{many(replicas, 'replica')} > {near.most}, the most {key} domains with a pod of {', '.join(near.whom)}",
             demand=replicas,
             supply=near.most,
             assumes=(*running_premises(it), PREMISE),
@@ -79,6 +81,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Company) -> Hazard:
             "pending": replicas - near.most,
             "replicas": replicas,
             "supply": near.most,
+            "rollouts": _rollouts(it, term, near.most),
             "key": key,
             "whom": near.whom,
         },
@@ -88,3 +91,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Company) -> Hazard:
         ),
         variant="near",
     )
+
+
+def _rollouts(it: Member, term: PodAffinityTerm, most: int) -> str:
+    return rollout_condition(it.workload, most) if repels_across_revisions(it, term) else ""

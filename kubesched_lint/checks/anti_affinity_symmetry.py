@@ -10,6 +10,7 @@ from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import many
 from kubesched_lint.world.neighbours import repelled_by_running
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.staying import preempts, staying, staying_beside_set
@@ -47,7 +48,7 @@ def _from_running(victim: Workload, world: World) -> Iterator[Hazard]:
         yield Hazard(
             at=("metadata", "name"),
             evidence=proof(
-                f"{usable.bit_count()} of {usable.bit_count()} usable nodes: {REASON}",
+                f"{usable.bit_count()} of {many(usable.bit_count(), 'usable node')}: {REASON}",
                 demand=1,
                 supply=0,
                 assumes=("the running pods that repel it stay where they are", *_held(holders)),
@@ -84,7 +85,8 @@ def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, .
         victim=victim.ref,
         severity=Severity.WARNING,
         evidence=witness(
-            f"{first} {why} and has {world.member(first).replicas} replicas for {len(room.domains)} {key} domains",
+            f"{first} {why} and has {many(world.member(first).replicas, 'replica')} "
+            f"for {many(len(room.domains), f'{key} domain')}",
             trace=(*trace, f"every pod of {victim} stays Pending"),
         ),
         values={"victim": str(victim), "first": str(first), "why": why, "key": key, "domains": room.domains},

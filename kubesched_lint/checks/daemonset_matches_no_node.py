@@ -9,6 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import unstated_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
+from kubesched_lint.text import many
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
 
@@ -23,7 +24,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=(*it.workload.pod.path, "tolerations"),
             key=True,
-            evidence=pattern(f"{reach.matching.bit_count()} matching nodes, all tainted"),
+            evidence=pattern(f"{many(reach.matching.bit_count(), 'matching node')}, all tainted"),
             values={"nodes": nodes, "taints": tuple(str(t) for t in taints), "nearest": ""},
             severity=Severity.NOTE,
             variant="taints",
@@ -35,7 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
     miss = miss_of(it)
     yield Hazard(
         at=miss.at,
-        evidence=pattern(f"0 of {nodes} nodes match {miss.wanted}"),
+        evidence=pattern(f"0 of {many(nodes, 'node')} match {miss.wanted}"),
         # The nodes may come later; but if a node has almost the same label, that label was meant. Another operating
         # system or architecture is meant as it is: the same files serve clusters with and without such nodes.
         severity=None if miss.nearest and miss.key not in FIXED else Severity.NOTE,

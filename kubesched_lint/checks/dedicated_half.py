@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.scheduler.tolerance import dedicated_to
+from kubesched_lint.text import many
 from kubesched_lint.world.world import Member
 
 
@@ -25,7 +26,8 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=toleration.path,
                 evidence=pattern(
-                    f"{pool.bit_count()} dedicated nodes, {outside.bit_count()} others it can use as well"
+                    f"{many(pool.bit_count(), 'dedicated node')}, "
+                    f"{many(outside.bit_count(), 'other')} it can use as well"
                 ),
                 values={
                     "pool": it.world.names(pool),

@@ -9,6 +9,7 @@ from kubesched_lint.analysis.ports import REASON, clash, rivals, taken_by_runnin
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.world import Member
 
@@ -31,7 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
             together=(it.workload.ref, other.ref),
             severity=None if _asks_for_places(it) and _asks_for_places(it.world.member(other)) else Severity.WARNING,
             evidence=proof(
-                f"{wanted} + {count} pods > {supply} nodes with one host port {mine.protocol} {mine.port} each",
+                f"{wanted} + {count} pods > {many(supply, 'node')} with one host port {mine.protocol} {mine.port} each",
                 demand=wanted + count,
                 supply=supply,
                 assumes=(*node_premises(it), "both are deployed together"),
@@ -68,7 +69,7 @@ def _running(it: Member, wanted: int, nodes: int) -> Iterator[Hazard]:
         at=port.path,
         severity=Severity.WARNING,  # the pod that holds it may go
         evidence=proof(
-            f"{wanted} pods > {free} of {nodes.bit_count()} nodes: on the others, {REASON}",
+            f"{many(wanted, 'pod')} > {free} of {many(nodes.bit_count(), 'node')}: on the others, {REASON}",
             demand=wanted,
             supply=free,
             assumes=running_premises(it),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.rollout import rollout_condition
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
@@ -21,7 +23,8 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=port.path,
         evidence=proof(
-            f"{replicas} replicas > {usable} usable nodes with one host port {port.protocol} {port.port} each",
+            f"{many(replicas, 'replica')} > {many(usable, 'usable node')} with one host port "
+            f"{port.protocol} {port.port} each",
             demand=replicas,
             supply=usable,
             assumes=node_premises(it),
@@ -30,6 +33,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "pending": replicas - usable,
             "replicas": replicas,
             "usable": usable,
+            "rollouts": rollout_condition(it.workload, usable),
             "port": port.port,
         },
         variant="host_network" if port.path[-1] == "containerPort" else "default",

@@ -9,6 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.world import Member
 
@@ -27,8 +28,8 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=port.path,
         evidence=proof(
-            f"{replicas} old pods + 1 surge pod > {free} nodes with one host port {port.protocol} {port.port} each, "
-            f"and maxUnavailable resolves to 0: {REASON}",
+            f"{many(replicas, 'old pod')} + 1 surge pod > {many(free, 'node')} with one host port "
+            f"{port.protocol} {port.port} each, and maxUnavailable resolves to 0: {REASON}",
             demand=replicas + 1,
             supply=free,
             assumes=(*(node_premises if alone else running_premises)(it), OLD_PODS),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.node import ZONE
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member, World
@@ -28,7 +29,7 @@ def check(it: Member, *, of: str) -> Iterator[Hazard]:
     yield Hazard(
         at=it.workload.replicas_path,
         evidence=proof(
-            f"{replicas} replicas > {replicas - missing} that fit without {name}",
+            f"{many(replicas, 'replica')} > {replicas - missing} that fit without {name}",
             demand=replicas,
             supply=replicas - missing,
             assumes=running_premises(it),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Remove
+from kubesched_lint.text import many, plural
 from kubesched_lint.world.world import Member
 
 
@@ -17,7 +18,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if not empty:
         return
     left = len(terms) - len(empty)
-    text = f"{left} of {len(terms)} node selector terms have a condition"
+    text = f"{left} of {many(len(terms), 'node selector term')} {plural(left, 'has', 'have')} a condition"
     fatal = not left and it.workload.kind != "DaemonSet"
     if left and it.world.cluster is not None and not it.reach.matching:
         return  # nodeselector-matches-nothing says more

@@ -10,6 +10,7 @@ from kubesched_lint.analysis.well_known import is_set_by_system, unstated_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, UncheckedError, proof
 from kubesched_lint.model.pod import NodeSelectorTerm
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
@@ -29,7 +30,9 @@ def check(it: Member) -> Iterator[Hazard]:
     miss = miss_of(it)
     yield Hazard(
         at=miss.at,
-        evidence=proof(f"0 of {nodes} nodes match {miss.wanted}", demand=1, supply=0, assumes=node_premises(it)),
+        evidence=proof(
+            f"0 of {many(nodes, 'node')} match {miss.wanted}", demand=1, supply=0, assumes=node_premises(it)
+        ),
         values={
             "replicas": it.replicas,
             "nodes": nodes,

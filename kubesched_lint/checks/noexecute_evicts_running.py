@@ -8,6 +8,7 @@ from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.scheduler.tolerance import first_untolerated
+from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World
 
 
@@ -21,7 +22,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=(*it.workload.pod.path, "tolerations"),
             key=True,
-            evidence=pattern(f"{len(nodes)} running pods on {', '.join(sorted(set(nodes))[:6])}"),
+            evidence=pattern(f"{many(len(nodes), 'running pod')} on {', '.join(sorted(set(nodes))[:6])}"),
             values={"count": len(nodes), "taint": taint_text, "nodes": tuple(sorted(set(nodes)))},
         )
 

@@ -9,6 +9,7 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import Hazard, Severity, proof
+from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.running import empty_state
 from kubesched_lint.world.staying import staying
@@ -33,8 +34,8 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=it.workload.replicas_path,
         evidence=proof(
-            f"{replicas} replicas > {supply} places for pods {'on' if bare else 'left on'} "
-            f"{usable.bit_count()} usable nodes: {REASON}",
+            f"{many(replicas, 'replica')} > {many(supply, 'place')} for pods {'on' if bare else 'left on'} "
+            f"{many(usable.bit_count(), 'usable node')}: {REASON}",
             demand=replicas,
             supply=supply,
             assumes=node_premises(it) if bare else running_premises(it),
@@ -60,7 +61,8 @@ def _daemons(it: Member) -> Iterator[Hazard]:
             at=("metadata", "name"),
             severity=Severity.WARNING,
             evidence=proof(
-                f"{len(full)} of {nodes.bit_count()} nodes have no place for another pod: {REASON}",
+                f"{len(full)} of {many(nodes.bit_count(), 'node')} "
+                f"{plural(len(full), 'has', 'have')} no place for another pod: {REASON}",
                 demand=nodes.bit_count(),
                 supply=nodes.bit_count() - len(full),
                 assumes=running_premises(it),

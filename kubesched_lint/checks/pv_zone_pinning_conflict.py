@@ -30,8 +30,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=(*volume.path, "claimName"),
             evidence=proof(
-                f"volume {bound.name} is reachable from 0 of the {nodes_in_words(it.world, usable)} "
-                "that the pod can use",
+                f"volume {bound.name} is reachable from 0 of {nodes_in_words(it.world, usable)} that the pod can use",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),

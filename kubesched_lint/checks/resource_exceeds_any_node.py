@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import is_extended, request_path
+from kubesched_lint.text import many, plural
 from kubesched_lint.world.potential import room_beside
-from kubesched_lint.world.premises import count_existing, node_premises, nodes_in_words
-from kubesched_lint.world.room import daemons_on, shortage_on, too_small
+from kubesched_lint.world.premises import ONE_NODE, count_existing, node_premises, nodes_in_words
+from kubesched_lint.world.room import left_by_others, shortage_on, too_small
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ def check(it: Member) -> Iterator[Hazard]:
     offer = it.world.potential.by_name.get(where) if it.world.pools else None
     usual = None if offer is None else _usual(offer, name)
     where = where if offer is None else str(offer.template)
-    taken = 0 if offer is not None else sum(pod.requests.get(name, 0) for pod in daemons_on(it.world, where))
+    fits, beside = (0, "") if offer is not None else left_by_others(it, reach.tolerated & it.world.today, name)
+    nodes = nodes_in_words(it.world, reach.tolerated)
     called = "largest allocatable" if usual is None else "most that could be allocatable"
     yield Hazard(
         at=request_path(it.workload, name),
         evidence=proof(
-            f"{name} {show(name, wanted)} > {show(name, largest)}, the {called} of "
-            f"{nodes_in_words(it.world, reach.tolerated)} ({where})",
+            f"{name} {show(name, wanted)} > {show(name, largest)}, the {called} of {nodes} ({where})",
             demand=wanted,
             supply=largest,
             assumes=node_premises(it),
@@ -47,15 +48,22 @@ def check(it: Member) -> Iterator[Hazard]:
             "wanted": show(name, wanted),
             "largest": show(name, largest),
             "node": where,
-            "nodes": nodes_in_words(it.world, reach.tolerated),
+            "lacks": _lacking(nodes, "it may use"),
             "replicas": it.replicas,
             "count": count_existing(it.world, reach.tolerated),
-            "fits": show(name, max(0, largest - taken)),
-            "beside": " beside the DaemonSets there" if taken else "",
+            "advice": _advice("it fits", name, fits, beside),
             "usual": show(name, largest if usual is None else usual),
         },
         variant="absent" if largest == 0 else "" if offer is None else "estimated",
     )
+
+
+def _advice(fits: str, resource: str, most: int, beside: str) -> str:
+    return f"{fits} if the request is at most {show(resource, most)}{beside}; or " if most else ""
+
+
+def _lacking(nodes: str, which: str) -> str:
+    return f"the only node {which} does not offer" if nodes == ONE_NODE else f"none of the {nodes} {which} offers"
 
 
 def _of_daemons(it: Member) -> Iterator[Hazard]:
@@ -73,8 +81,8 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=request_path(it.workload, name),
             evidence=proof(
-                f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of {where} of the "
-                f"{count} nodes that get a pod ({shortage.node})",
+                f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of {where} of "
+                f"{many(count, 'node')} that {plural(count, 'gets', 'get')} a pod ({shortage.node})",
                 demand=wanted,
                 supply=largest,
                 assumes=node_premises(it),
@@ -87,6 +95,8 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
                 "largest": show(name, largest),
                 "node": shortage.node,
                 "nodes": it.world.names(lacking),
+                "lacks": _lacking(f"{count} {plural(count, 'node')}", f"that {plural(count, 'gets', 'get')} one"),
+                "advice": _advice("its pods fit", name, *left_by_others(it, nodes, name, min)),
                 "pending": where,
                 "replicas": where,
                 "count": count,

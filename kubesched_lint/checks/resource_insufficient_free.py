@@ -8,6 +8,7 @@ from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import request_path
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, running_premises
 from kubesched_lint.world.room import most_copies, tightest_resource
 from kubesched_lint.world.world import Member
@@ -29,8 +30,8 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=request_path(it.workload, tight),
         evidence=proof(
-            f"{replicas} replicas > {supply} that the {'' if bare else 'free '}{tight} of {usable.bit_count()} "
-            "usable nodes can hold",
+            f"{many(replicas, 'replica')} > {supply} that the {'' if bare else 'free '}{tight} of "
+            f"{many(usable.bit_count(), 'usable node')} can hold",
             demand=replicas,
             supply=supply,
             assumes=node_premises(it) if bare else running_premises(it),

@@ -10,6 +10,7 @@ from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.staying import staying_beside_set
@@ -35,7 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 yield Hazard(
                     at=term.path,
                     evidence=pattern(
-                        f"{replicas} replicas, one per zone, and clusters mostly have {_USUAL_ZONES} zones"
+                        f"{many(replicas, 'replica')}, one per zone, and clusters mostly have {_USUAL_ZONES} zones"
                     ),
                     severity=Severity.WARNING,
                     values={**values, "key": term.topology_key},
@@ -49,8 +50,8 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"{replicas} old pods + 1 surge pod > {near.most}, the most {term.topology_key} domains with a pod "
-                    f"of {', '.join(near.whom)}, and maxUnavailable resolves to 0",
+                    f"{many(replicas, 'old pod')} + 1 surge pod > {near.most}, the most {term.topology_key} domains "
+                    f"with a pod of {', '.join(near.whom)}, and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=near.most,
                     assumes=(*running_premises(it), PREMISE, OLD_PODS),
@@ -65,7 +66,8 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"{replicas} old pods + 1 surge pod > {len(room.domains)} usable {term.topology_key} domains "
+                    f"{many(replicas, 'old pod')} + 1 surge pod > "
+                    f"{many(len(room.domains), f'usable {term.topology_key} domain')} "
                     f"({', '.join(room.domains)}), and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=len(room.domains),

@@ -8,6 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Put
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member
@@ -30,7 +31,8 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=term.path,
             evidence=proof(
-                f"{replicas} old pods + {surge} surge pods > {len(room.domains)} domains of {term.topology_key}; "
+                f"{many(replicas, 'old pod')} + {many(surge, 'surge pod')} > {many(len(room.domains), 'domain')} of "
+                f"{term.topology_key}; "
                 f"maxUnavailable resolves to {unavailable}, so old pods make room",
                 demand=replicas + surge,
                 supply=len(room.domains),

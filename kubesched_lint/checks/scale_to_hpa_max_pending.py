@@ -11,6 +11,7 @@ from kubesched_lint.findings import Hazard, Path, Place, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room, most_copies, tightest_resource
 from kubesched_lint.world.world import Member
@@ -77,13 +78,13 @@ def _by_room(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
     pod, number = it.pod, usable.bit_count()
     if pod.host_ports:
         port = pod.host_ports[0]
-        text = f"the pods that fit {number} usable nodes with one host port {port.protocol} {port.port} each"
+        text = f"the pods that fit {many(number, 'usable node')} with one host port {port.protocol} {port.port} each"
         values: dict[str, object] = {"port": port.port, "usable": number}
         yield _hazard(it, scaler, room, text, port.path, values, "port")
         return
     tight = tightest_resource(it)
     values = {"resource": tight, "wanted": show(tight, pod.requests.get(tight, 1)), "usable": number}
-    text = f"the pods that fit {number} usable nodes by {tight}"
+    text = f"the pods that fit {many(number, 'usable node')} by {tight}"
     yield _hazard(it, scaler, room, text, ("metadata", "name"), values, "default")
 
 

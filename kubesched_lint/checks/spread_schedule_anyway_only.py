@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
+from kubesched_lint.text import many
 from kubesched_lint.world.world import Member
 
 
@@ -18,7 +19,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     yield Hazard(
         at=(*spread[0].path, "whenUnsatisfiable"),
-        evidence=pattern(f"{len(spread)} constraints, none of them DoNotSchedule"),
+        evidence=pattern(f"{many(len(spread), 'constraint')}, none of them DoNotSchedule"),
         values={"keys": tuple(c.topology_key for c in spread), "replicas": it.replicas},
     )
 

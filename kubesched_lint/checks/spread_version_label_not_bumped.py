@@ -8,6 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.checks.spread_rollout_skew import version_label
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.text import many, plural
 from kubesched_lint.world.world import Member
 
 
@@ -24,7 +25,9 @@ def check(it: Member) -> Iterator[Hazard]:
         if value is not None and same:
             yield Hazard(
                 at=(*it.workload.pod.labels_path, label),
-                evidence=pattern(f"{same} running pods of the old revision have {label}={value} too"),
+                evidence=pattern(
+                    f"{many(same, 'running pod')} of the old revision {plural(same, 'has', 'have')} {label}={value} too"
+                ),
                 values={"label": label, "value": value, "key": constraint.topology_key, "same": same},
             )
 

@@ -8,6 +8,7 @@ from kubesched_lint.analysis.nearest import hint, nearest_name
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
+from kubesched_lint.text import many
 from kubesched_lint.world.claims import has_free_volume, storage_class_of, unbound_claims
 from kubesched_lint.world.world import Member
 
@@ -24,7 +25,10 @@ def check(it: Member) -> Iterator[Hazard]:
         names = [c.name for c in (*it.world.manifests.storage_classes, *live)]
         yield Hazard(
             at=(*at, "storageClassName") if at[-1] == "spec" else at,
-            evidence=pattern(f"StorageClass {name} is neither in the set nor among the {len(names)} of the cluster"),
+            evidence=pattern(
+                f"StorageClass {name} is neither in the set nor in the cluster, which has "
+                f"{many(len(names), 'class', 'classes')}"
+            ),
             values={
                 "storage_class": name,
                 "claim": claim.name,

@@ -12,7 +12,7 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.premises import node_premises, nodes_in_words
+from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
 
@@ -21,6 +21,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
     nodes = nodes_in_words(it.world, usable)
+    lacks = "the only node it can use lacks" if nodes == ONE_NODE else f"none of the {nodes} it can use has"
     carry = f"0 of {nodes_in_words(it.world, usable, 'usable')} carry the label"
     pod = it.pod
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
@@ -35,7 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     supply=0,
                     assumes=node_premises(it),
                 ),
-                values=_values(it, wish.topology_key, nodes),
+                values=_values(it, wish.topology_key, lacks),
                 # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,
             )
@@ -44,7 +45,7 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(f"{carry} {term.topology_key}"),
-                values=_values(it, term.topology_key, nodes),
+                values=_values(it, term.topology_key, lacks),
                 severity=Severity.WARNING,
                 variant="inert",
             )
@@ -59,8 +60,8 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield Remedy(f"write {nearest}, which nodes carry", safe=certain, changes=(Put(hazard.at, nearest),))
 
 
-def _values(it: Member, key: str, nodes: str) -> dict[str, object]:
-    return {"key": key, "nodes": nodes, "nearest": hint(_nearest_usable(it, key), "perhaps ")}
+def _values(it: Member, key: str, lacks: str) -> dict[str, object]:
+    return {"key": key, "lacks": lacks, "nearest": hint(_nearest_usable(it, key), "perhaps ")}
 
 
 def _nearest_usable(it: Member, key: str) -> str:

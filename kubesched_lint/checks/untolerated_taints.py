@@ -8,7 +8,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.world.premises import node_premises, nodes_in_words
+from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
 
@@ -19,6 +19,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     matching = reach.matching & it.world.distinct
     taints = taints_in_the_way(it, matching & it.world.today or matching)
+    nodes = nodes_in_words(it.world, matching)
     yield Hazard(
         at=_what_leads_there(it.workload.pod),
         key=True,
@@ -31,7 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
         ),
         values={
             "replicas": it.replicas,
-            "nodes": nodes_in_words(it.world, matching),
+            "tainted": "the only node that matches has" if nodes == ONE_NODE else f"each of the {nodes} that match has",
             "taints": tuple(str(t) for t in taints),
         },
     )

@@ -2,7 +2,8 @@
 
 ``{name}`` is a value: a list reads ``a, b and c`` and is cut after six (``… and 14 more``).
 ``{n|domain}`` is a number with its noun: ``1 domain``, ``3 domains``; ``{n|entry|entries}`` if ``s`` is wrong.
-``{n:stays|stay}`` is the word that goes with the number, without the number.
+``{n:stays|stay}`` is the word that goes with the number, without the number; ``#`` in it is the number:
+``{n:the only node does not match|none of the # nodes matches}``.
 ``{{`` and ``}}`` are braces; ``{}`` stands for itself.
 """
 
@@ -110,4 +111,4 @@ def _counted(count: int, piece: re.Match[str]) -> str:
         return f"{count} {plural(count, one, many)}"
     if many is None:
         raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")
-    return plural(count, one, many)
+    return plural(count, one, many).replace("#", str(count))

@@ -81,6 +81,10 @@ def count_existing(world: World, nodes: NodeSet) -> int:
     return (nodes & world.today).bit_count()
 
 
+ONE_NODE = "1 node"
+"""What ``nodes_in_words`` returns for a single existing node."""
+
+
 def nodes_in_words(world: World, nodes: NodeSet, kind: str = "") -> str:
     """Return ``3 usable nodes``, ``3 usable nodes and new nodes of pool general``, or ``new nodes of pool general``."""
     count = count_existing(world, nodes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
@@ -125,6 +125,35 @@ def daemons_on(world: World, node: str) -> Iterator[Pod]:
     for pod in daemon_pods(world.daemons, live):
         if targets(pod, world.index)[0] >> position & 1:
             yield pod
+
+
+def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[..., int] = max) -> tuple[int, str]:
+    """Return what a new pod may request on the node with most (or with ``min``, least) left, and beside whom in words.
+
+    At least 0.
+    """
+    free, whole = staying(it).state.ledger.free(resource), it.world.index.allocatable(resource)
+    coming = list(_other_daemons(it, resource))
+
+    def left(i: int) -> float:
+        return free[i] - sum(amount for amount, there in coming if there >> i & 1)
+
+    i = choose(positions(nodes), key=left)
+    own = it.pod.requests.get(resource, 0) if it.workload.kind == "DaemonSet" else 0
+    daemons = sum(pod.requests.get(resource, 0) for pod in daemons_on(it.world, it.world.nodes[i].name)) - own
+    least = min(left(i), whole[i] - daemons)
+    beside = " beside the DaemonSets there" if least == whole[i] - daemons else " beside the other pods there"
+    return int(max(0, least)), beside if least < whole[i] else ""
+
+
+def _other_daemons(it: Member, resource: str) -> Iterator[tuple[int, NodeSet]]:
+    """Yield (request, nodes) for each other DaemonSet of the manifests."""
+    from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
+
+    for workload in it.world.manifests.workloads:
+        if workload.kind == "DaemonSet" and workload is not it.workload:
+            pod = with_daemon_tolerations(workload.pod)
+            yield pod.requests.get(resource, 0), targets(pod, it.world.index)[0]
 
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:

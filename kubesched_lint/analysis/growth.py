@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kubesched_lint import work
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
-from kubesched_lint.analysis.preferences import Wish, relaxed
+from kubesched_lint.analysis.preferences import PodVariant, relaxed
 from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.index import NodeIndex
@@ -176,27 +176,27 @@ class _Growth:
 
     def _place_one(self, queue: _Queue) -> bool:
         """Place one pod on an existing or a new node. Return whether it found a place."""
-        if any(self._placed_as(wish, queue, only_karpenter=True) for wish in self._wishes(queue.pod)):
+        if any(self._placed_as(variant, queue, only_karpenter=True) for variant in self._variants(queue.pod)):
             return True
-        if self._placed_as(Wish(queue.pod), queue):
+        if self._placed_as(PodVariant(queue.pod), queue):
             return True
         # Without any existing node, only the potential nodes show why the pod does not fit.
         state = self._without_spares() if self.there else self.state
         queue.message = message(diagnose(queue.pod, state))
         return False
 
-    def _wishes(self, pod: Pod) -> Sequence[Wish]:
+    def _variants(self, pod: Pod) -> Sequence[PodVariant]:
         """Variants of the pod with preferences as requirements (see ``preferences``); none without a Karpenter pool."""
         has_karpenter = any(pool.maker == KARPENTER for pool in self.world.pools)
         return tuple(relaxed(pod))[:-1] if has_karpenter else ()
 
-    def _placed_as(self, wish: Wish, queue: _Queue, *, only_karpenter: bool = False) -> bool:
-        """Place one of the queue's pods where ``wish``, a variant of it, fits. Return whether that was possible."""
-        pod = wish.pod
+    def _placed_as(self, variant: PodVariant, queue: _Queue, *, only_karpenter: bool = False) -> bool:
+        """Place one of the queue's pods where ``variant``, a variant of it, fits. Return whether that was possible."""
+        pod = variant.pod
         placer = Placer(pod, self.state, queue.owner, seed=self.seed)
         found = placer.diagnosis()
-        if wish.term is not None:
-            found = replace(found, feasible=found.feasible & self.state.index.matching({}, (wish.term,)))
+        if variant.term is not None:
+            found = replace(found, feasible=found.feasible & self.state.index.matching({}, (variant.term,)))
         here = found.feasible & self.there
         if here:
             position = placer.choose(replace(found, feasible=here))

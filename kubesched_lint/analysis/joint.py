@@ -91,7 +91,7 @@ def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
 
 
 def _defined_twice(manifests: Inventory) -> frozenset[ObjectRef]:
-    if not manifests.has_namesakes:
+    if not manifests.has_duplicates:
         return frozenset()
     written = Counter(workload.ref for workload in manifests.workloads)
     return frozenset(ref for ref, count in written.items() if count > 1)

@@ -15,14 +15,14 @@ from kubesched_lint.record import record, replace
 
 
 @record
-class Wish:
+class PodVariant:
     """A variant of a pod, and the node selector term that its node must match besides; None for any node."""
 
     pod: Pod
     term: NodeSelectorTerm | None = None
 
 
-def relaxed(pod: Pod) -> Iterator[Wish]:
+def relaxed(pod: Pod) -> Iterator[PodVariant]:
     """Yield the pod with all preferences as requirements, then with fewer and fewer; the last one has none."""
     near = _by_weight(pod.preferred_affinity)
     far = _by_weight(pod.preferred_anti_affinity)
@@ -45,7 +45,7 @@ def relaxed(pod: Pod) -> Iterator[Wish]:
                 *(replace(c, when_unsatisfiable="DoNotSchedule") for c in spread),
             ),
         )
-        yield Wish(variant, term[0].term if term else None)
+        yield PodVariant(variant, term[0].term if term else None)
 
 
 def _by_weight(terms: tuple[WeightedPodAffinityTerm, ...]) -> list[WeightedPodAffinityTerm]:

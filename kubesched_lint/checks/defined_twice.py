@@ -13,7 +13,7 @@ _NAME: Path = ("metadata", "name")
 
 
 def check(world: World) -> Iterator[Hazard]:
-    for items in world.manifests.namesakes().values():
+    for items in world.manifests.duplicates().values():
         for earlier, later in pairwise(items):
             if earlier.source.path == later.source.path:
                 yield from _hazards(earlier, later)

@@ -16,16 +16,16 @@ def check(it: Member) -> Iterator[Hazard]:
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
     pod = it.pod
-    wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
+    terms: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
         (c, "spread constraint") for c in pod.spread if not c.is_hard
     ]
-    wishes += [(w.term, "pod affinity") for w in pod.preferred_affinity]
-    wishes += [(w.term, "pod anti-affinity") for w in pod.preferred_anti_affinity]
-    for wish, what in wishes:
-        key = wish.topology_key
+    terms += [(w.term, "pod affinity") for w in pod.preferred_affinity]
+    terms += [(w.term, "pod anti-affinity") for w in pod.preferred_anti_affinity]
+    for term, what in terms:
+        key = term.topology_key
         if key and not usable & it.world.index.with_key(key):
             yield Hazard(
-                at=(*wish.path, "topologyKey"),
+                at=(*term.path, "topologyKey"),
                 evidence=pattern(f"0 of {nodes_in_words(it.world, usable, 'usable')} carry the label {key}"),
                 values={
                     "key": key,

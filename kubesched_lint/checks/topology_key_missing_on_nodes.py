@@ -26,17 +26,17 @@ def check(it: Member) -> Iterator[Hazard]:
     pod = it.pod
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
-    for wish, variant in demanding:
-        if not usable & it.world.index.with_key(wish.topology_key) and not is_left_out(wish.topology_key, it.world):
+    for term, variant in demanding:
+        if not usable & it.world.index.with_key(term.topology_key) and not is_left_out(term.topology_key, it.world):
             yield Hazard(
-                at=(*wish.path, "topologyKey"),
+                at=(*term.path, "topologyKey"),
                 evidence=proof(
-                    f"{carry} {wish.topology_key}",
+                    f"{carry} {term.topology_key}",
                     demand=1,
                     supply=0,
                     assumes=node_premises(it),
                 ),
-                values=_values(it, wish.topology_key, lacks),
+                values=_values(it, term.topology_key, lacks),
                 # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,
             )

@@ -14,22 +14,22 @@ from kubesched_lint.world.world import Member, World
 def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.world.distinct
     pod = it.pod
-    wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
+    terms: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
         (t, "anti_affinity") for t in pod.required_anti_affinity
     ]
-    wishes += [(t, "affinity") for t in pod.required_affinity]
-    wishes += [(c, "spread") for c in pod.spread if c.is_hard]
-    for wish, variant in wishes:
-        lacking = usable & ~it.world.index.with_key(wish.topology_key)
+    terms += [(t, "affinity") for t in pod.required_affinity]
+    terms += [(c, "spread") for c in pod.spread if c.is_hard]
+    for term, variant in terms:
+        lacking = usable & ~it.world.index.with_key(term.topology_key)
         if lacking and lacking != usable:
             yield Hazard(
-                at=(*wish.path, "topologyKey"),
+                at=(*term.path, "topologyKey"),
                 evidence=pattern(
-                    f"{_share(it.world, lacking, usable, 'usable')} lack {wish.topology_key}: "
+                    f"{_share(it.world, lacking, usable, 'usable')} lack {term.topology_key}: "
                     + ", ".join(it.world.names(lacking)[:6])
                 ),
                 values={
-                    "key": wish.topology_key,
+                    "key": term.topology_key,
                     "share": _share(it.world, lacking, usable),
                     "nodes": it.world.names(lacking & it.world.today or lacking),
                 },

@@ -46,13 +46,13 @@ def mend(run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[],
     gc.freeze()  # the manifests stay until the end
     gc.enable()  # fixing lints the set many times
     mended = search.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
-    return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.sheets)))
+    return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.open_files)))
 
 
 def _shown(run: LintRun, mended: Mended) -> LintRun:
     """Print the diff. Return the run with the fixes in its findings."""
-    for sheet in mended.sheets:
-        _print(sheet)
+    for open_file in mended.open_files:
+        _print(open_file)
     _report("would fix", mended)
     findings = (
         replace(finding, fixes=(mended.fixes[placed(finding)],)) if placed(finding) in mended.fixes else finding
@@ -64,27 +64,27 @@ def _shown(run: LintRun, mended: Mended) -> LintRun:
 def _written(run: LintRun, mended: Mended, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
     """Write the fixed files. Return (run after the fixes, minimum exit code)."""
     failed = 0
-    for sheet in mended.sheets:
+    for open_file in mended.open_files:
         try:
-            write(sheet)
+            write(open_file)
         except WriteError as error:
             tell(f"error: {error}")
             failed += 1
     if failed:
-        tell(f"{len(mended.sheets) - failed} of {len(mended.sheets)} files written")
+        tell(f"{len(mended.open_files) - failed} of {len(mended.open_files)} files written")
     else:
         _report("fixed", mended)
-    return (again() if mended.sheets else run), (2 if failed else 0)
+    return (again() if mended.open_files else run), (2 if failed else 0)
 
 
-def _print(sheet: OpenFile) -> None:
+def _print(open_file: OpenFile) -> None:
     """Print the exact diff, because an escaped patch would not apply; print none if it has control characters.
 
     Raises OutputError.
     """
-    lines = list(_diff(sheet))
+    lines = list(_diff(open_file))
     if any(is_obeyed(line.removesuffix("\n").removesuffix("\r")) for line in lines):
-        tell(f"note: the diff of {sheet.path} is not shown: it has control characters or commands for CI runners")
+        tell(f"note: the diff of {open_file.path} is not shown: it has control characters or commands for CI runners")
         return
     write_bytes(line.encode("utf-8", "surrogateescape") for line in lines)
 
@@ -95,7 +95,7 @@ def _report(verb: str, mended: Mended) -> None:
     if not mended.findings:
         tell("no findings: nothing to fix")
         return
-    files = len(mended.sheets)
+    files = len(mended.open_files)
     count = f"{mended.fixed}" if mended.fixed else "none"
     where = f" in {files} {plural(files, 'file')}" if files else ""
     further = f"{'' if mended.counted else 'at least '}{mended.unsafe}{' more' if mended.fixed else ''}"
@@ -104,12 +104,12 @@ def _report(verb: str, mended: Mended) -> None:
     tell(f"{verb} {count} of {of}{where}{more}")
 
 
-def _diff(sheet: OpenFile) -> Iterator[str]:
+def _diff(open_file: OpenFile) -> Iterator[str]:
     """Yield a unified diff for ``patch -p0`` and ``git apply -p0``, with the path as the user gave it."""
     from difflib import unified_diff
 
-    name = "-" if sheet.path == STDIN else _name(sheet.path)
-    before, after = _lines(sheet.first), _lines(sheet.data)
+    name = "-" if open_file.path == STDIN else _name(open_file.path)
+    before, after = _lines(open_file.first), _lines(open_file.data)
     for line in unified_diff(before, after, name, name):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 

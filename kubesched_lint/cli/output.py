@@ -42,18 +42,18 @@ def show(
         fail_on=fail_on,
         root=_folder(),
         files=lambda: sorted({d.path for d in run.manifests.documents} | {u.path for u in run.manifests.unread}),
-        panorama=lru_cache(maxsize=1)(lambda: _panorama(run)),
+        extras=lru_cache(maxsize=1)(lambda: _extras(run)),
     )
     painted = wants_color(color, sys.stdout, os.environ)
     screen = replace(plain, color=painted, width=terminal_width(sys.stdout, os.environ))
     write(run.report, chosen, screen, plain, sys.stdout)
 
 
-def _panorama(run: LintRun) -> ReportExtras | None:
+def _extras(run: LintRun) -> ReportExtras | None:
     import gc
 
     gc.enable()  # a simulation, unlike lint, makes reference cycles
-    return run.panorama()
+    return run.extras()
 
 
 def _folder() -> str:

@@ -29,7 +29,7 @@ class DuplicateDefinitions:
 
     @cached_property
     def groups(self) -> Mapping[tuple[str, object], Sequence[Any]]:
-        return self.manifests.namesakes()
+        return self.manifests.duplicates()
 
     @cached_property
     def _sources(self) -> frozenset[int]:
@@ -92,16 +92,16 @@ class DuplicateDefinitions:
         work.spend(3 * sum(map(len, self.groups.values())))
         kept = {id(_nearest(items, source, last)) for items in self.groups.values()}
         left = {id(item) for items in self.groups.values() for item in items} - kept
-        strange = set(self._strange_scalers(left, last))
+        mismatched = set(self._mismatched_scalers(left, last))
         own = {id(item) for items in self.groups.values() for item in items if item.source is source}
-        key = frozenset({self._alike[item] for item in kept} | own | {-scaler for scaler in strange})
+        key = frozenset({self._alike[item] for item in kept} | own | {-scaler for scaler in mismatched})
         if key not in self._sets:
-            gone = left | strange
+            gone = left | mismatched
             kept_lists = {n: tuple(i for i in items if id(i) not in gone) for n, items in self.manifests.lists()}
             self._sets[key] = Inventory(**kept_lists)
         return self._sets[key]
 
-    def _strange_scalers(self, left: set[int], last: bool) -> Iterator[int]:
+    def _mismatched_scalers(self, left: set[int], last: bool) -> Iterator[int]:
         """``id`` of each autoscaler whose nearest definition of its target was not chosen."""
         for scaler in self.manifests.autoscalers:
             target = (scaler.target.kind, scaler.namespace, scaler.target.name)
@@ -131,9 +131,9 @@ class DuplicateDefinitions:
         if len(differing) > _MOST_NAMED:
             notes.append(f"{len(differing) - _MOST_NAMED:,} more objects are defined more than once, and differently")
         defined = {id(item) for items in self.groups.values() for item in items}
-        strange = [s for s in self.manifests.autoscalers if id(s) not in kept | defined]
-        if strange:
-            named = ", ".join(f"{s.namespace}/{s.name}" for s in strange[:_MOST_NAMED])
+        mismatched = [s for s in self.manifests.autoscalers if id(s) not in kept | defined]
+        if mismatched:
+            named = ", ".join(f"{s.namespace}/{s.name}" for s in mismatched[:_MOST_NAMED])
             notes.append(f"not used: autoscalers of other definitions: {named}")
         return found, tuple(notes)
 
@@ -151,11 +151,11 @@ def one_of_each(manifests: Inventory, source: Source | None = None) -> tuple[Inv
     Chooses the definition nearest to ``source``, as ``lint`` does; without ``source``, nearest to the definition that
     was read last, because applying all files in order keeps that one.
     """
-    if not manifests.has_namesakes:
+    if not manifests.has_duplicates:
         return manifests, ()
-    namesakes = DuplicateDefinitions(manifests)
-    source = source or namesakes.last
-    return (manifests, ()) if source is None else namesakes.chosen(source)
+    duplicates = DuplicateDefinitions(manifests)
+    source = source or duplicates.last
+    return (manifests, ()) if source is None else duplicates.chosen(source)
 
 
 def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:

@@ -195,7 +195,9 @@ class _Run:
     def of_set(self) -> OfSet | None:
         """Duplicate, suspended and rejected objects of the set; None without any, which is usual."""
         inventory = self.manifests.inventory
-        if not (self.refused or inventory.has_namesakes or any(workload.suspended for workload in inventory.workloads)):
+        if not (
+            self.refused or inventory.has_duplicates or any(workload.suspended for workload in inventory.workloads)
+        ):
             return None
         from kubesched_lint.linter.what_if import OfSet
 

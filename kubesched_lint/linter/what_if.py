@@ -208,7 +208,7 @@ class OfSet:
     @property
     def has_duplicates(self) -> bool:
         """Whether anything is defined more than once."""
-        return self._manifests.has_namesakes
+        return self._manifests.has_duplicates
 
     def notes(self) -> Iterator[str]:
         """Notes for the footer about the set."""

@@ -90,11 +90,11 @@ class Inventory:
         return {v.name: v for v in self.volumes}
 
     @cached_property
-    def has_namesakes(self) -> bool:
+    def has_duplicates(self) -> bool:
         """Whether an object is defined more than once."""
         return any(len(items) > 1 and len(set(map(identity, items))) < len(items) for _, items in self.lists())
 
-    def namesakes(self) -> Mapping[tuple[str, object], Sequence[Any]]:
+    def duplicates(self) -> Mapping[tuple[str, object], Sequence[Any]]:
         """Return (field, identity) → definitions, for objects that are defined more than once."""
         found: dict[tuple[str, object], list[Any]] = {}
         for name, items in self.lists():

@@ -34,7 +34,7 @@ _VERDICTS = {"fine": "✅", "bad": "❌", BAD_HERE: "⚠️", "depends": "⚠️
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield the comment in blocks of together at most ``LIMIT`` UTF-16 units."""
     head, tail = "".join(_head(report)), "".join(_tail(report))
-    seen = context.panorama()
+    seen = context.extras()
     matrix = ""
     if seen is not None:
         blocks = list(_matrix(seen.outlook, context, seen.notes, objects_with_errors(report))) if seen.outlook else []

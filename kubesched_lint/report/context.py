@@ -49,7 +49,7 @@ def _no_files() -> Sequence[str]:
 class RenderContext:
     """``sources`` returns a file's lines without line ends, or ``()`` if it cannot be shown; it never raises.
 
-    ``width`` is the terminal's width in cells; 0 means no terminal and no wrapping. ``panorama`` runs a simulation,
+    ``width`` is the terminal's width in cells; 0 means no terminal and no wrapping. ``extras`` runs a simulation,
     so only formats that show it call it; it returns None without a cluster.
     """
 
@@ -64,7 +64,7 @@ class RenderContext:
     """The folder for relative paths; if empty, paths stay unchanged."""
     files: Callable[[], Sequence[str]] = _no_files
     """The files that were read, including those without findings."""
-    panorama: Callable[[], ReportExtras | None] = _no_cluster
+    extras: Callable[[], ReportExtras | None] = _no_cluster
     verbose: bool = False
     """Name the skipped rules and list the known findings, instead of counting them."""
     quiet: bool = False

@@ -311,10 +311,10 @@ def _mount_options(mount: Value, container: Value, path: Path) -> Iterator[Cause
 
 
 def _recursive(mount: Value, path: Path, field: str) -> Iterator[Cause]:
-    wish = mount["recursiveReadOnly"]
-    if wish not in _RECURSIVE:
-        yield not_supported(path, named(wish), _RECURSIVE, field=field)
-    elif wish != "Disabled":
+    value = mount["recursiveReadOnly"]
+    if value not in _RECURSIVE:
+        yield not_supported(path, named(value), _RECURSIVE, field=field)
+    elif value != "Disabled":
         if not mount.get("readOnly"):
             yield forbidden(path, "may only be specified when readOnly is true", field=field)
         if mount.get("mountPropagation", "None") != "None":

@@ -213,8 +213,8 @@ def _traffic(spec: Value, kind: str) -> Iterator[Cause]:
         yield invalid((*_SPEC, "healthCheckNodePort"), number, detail)
     internal = spec.get("internalTrafficPolicy", "Cluster")
     yield from one_of((*_SPEC, "internalTrafficPolicy"), internal, _POLICIES)
-    wish = spec.get("trafficDistribution", "PreferClose")
-    if wish not in _DISTRIBUTIONS:
+    value = spec.get("trafficDistribution", "PreferClose")
+    if value not in _DISTRIBUTIONS:
         yield not_supported(
-            (*_SPEC, "trafficDistribution"), wish, _DISTRIBUTIONS, field=field_of((*_SPEC, "trafficDistribution"))
+            (*_SPEC, "trafficDistribution"), value, _DISTRIBUTIONS, field=field_of((*_SPEC, "trafficDistribution"))
         )

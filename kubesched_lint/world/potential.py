@@ -12,7 +12,7 @@ from dataclasses import field
 from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, topology_keys, wishes_of
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of, topology_keys
 from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, overlaid, templates
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
@@ -131,7 +131,7 @@ def potential_of(
     if not pools:
         return Potential()
     real = live.nodes
-    wishes = _wishes(asked, real)
+    demand = _demand(asked, real)
     zones = tuple(dict.fromkeys(zone for node in real if (zone := zone_of(node.labels))))
     daemons = tuple(daemon_pods(asked.daemons, live))
     known = tuple(zip(daemons, asked.certain(daemons), strict=True))
@@ -140,18 +140,18 @@ def potential_of(
     complete = True
     most = min(_MOST_OFFERS, _MOST_TEMPLATES // len(pools))
     for pool in pools:
-        kinds = tuple(islice(templates(pool, wishes, zones, most), _MOST_OFFERS + 1))
+        kinds = tuple(islice(templates(pool, demand, zones, most), _MOST_OFFERS + 1))
         if overlays and pool.maker == KARPENTER:
             kinds = tuple(overlaid(kind, overlays) for kind in kinds)
         complete = complete and len(kinds) <= _MOST_OFFERS
         offers = tuple(offers_of(kinds[:_MOST_OFFERS], known))
         every += offers
-        groups += _alike(offers, wishes)
+        groups += _alike(offers, demand)
     nodes: list[Node] = []
     by_name: dict[str, Offer] = {}
     first: list[int] = []
     chosen = [offer for group in groups for offer in _largest(group)]
-    for offer, count in zip(chosen, _counts(asked, chosen, wishes), strict=True):
+    for offer, count in zip(chosen, _counts(asked, chosen, demand), strict=True):
         first.append(len(nodes))
         for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many shows that it is not all
             node = offer.node(number)
@@ -169,7 +169,7 @@ def potential_of(
     )
 
 
-def _wishes(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
+def _demand(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
     """Return the labels that pods, volumes and classes ask for; a topology key asks for the values of today's nodes."""
     terms = [term for volume in asked.volumes for term in volume.node_terms or ()]
     topologies = [(r.key, r.values) for term in terms for r in term.expressions if r.operator == "In"]
@@ -183,7 +183,7 @@ def _wishes(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
         for key in keys & node.labels.keys():
             today[key][node.labels[key]] = None
     topologies += [(key, tuple(values)[:_MOST_VALUES]) for key, values in today.items()]
-    return wishes_of((pod for pod, _ in asked.pods), topologies)
+    return demand_of((pod for pod, _ in asked.pods), topologies)
 
 
 # --- DaemonSets -----------------------------------------------------------------------------------------------------
@@ -250,19 +250,19 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
 # ----------------------------------------------------------------------------------------
 
 
-def _alike(offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[list[Offer]]:
+def _alike(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[list[Offer]]:
     """Yield groups of offers that pods cannot distinguish by label or taint, the largest first."""
     alike: dict[object, list[Offer]] = {}
     for offer in offers:
-        alike.setdefault(_looks(offer, wishes), []).append(offer)
+        alike.setdefault(_looks(offer, demand), []).append(offer)
     for group in alike.values():
         yield sorted(group, key=lambda o: o.size, reverse=True)
 
 
-def _looks(offer: Offer, wishes: LabelDemand) -> object:
+def _looks(offer: Offer, demand: LabelDemand) -> object:
     """Return what pods can tell about a kind of node, besides its room."""
     labels = offer.template.labels
-    return offer.template.taints, tuple((key, labels.get(key)) for key in sorted({*wishes.asked, ZONE}))
+    return offer.template.taints, tuple((key, labels.get(key)) for key in sorted({*demand.asked, ZONE}))
 
 
 def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
@@ -298,14 +298,14 @@ def _outdoes(one: Offer, other: Offer) -> bool:
     return all(one.room.get(name, 0) >= amount for name, amount in other.room.items())
 
 
-def _counts(asked: Asked, offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[int]:
+def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Iterator[int]:
     """Return enough nodes of each kind that every workload could have all its pods there, each on nodes of its own.
 
     Of kinds that pods cannot distinguish, whatever their pools, one node is enough of those that another exceeds.
     """
     alike: dict[object, list[Offer]] = {}
     for offer in sorted(offers, key=lambda o: o.size, reverse=True):
-        group = alike.setdefault(_looks(offer, wishes), [])
+        group = alike.setdefault(_looks(offer, demand), [])
         if not any(_outdoes(other, offer) for other in group):
             group.append(offer)
     largest = {id(offer) for group in alike.values() for offer in group}

@@ -189,7 +189,7 @@ class World:
     @cached_property
     def as_deployed(self) -> tuple[Workload, ...]:
         """The workloads in creation order; of several variants of one object only the last, which is applied last."""
-        return self.order.last_of_each if self.manifests.has_namesakes else self.order.workloads
+        return self.order.last_of_each if self.manifests.has_duplicates else self.order.workloads
 
     @cached_property
     def as_created(self) -> tuple[Workload, ...]:

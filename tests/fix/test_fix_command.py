@@ -140,17 +140,17 @@ def test_permissions_and_line_ends_stay(tmp_path: Path) -> None:
 def test_a_file_that_has_changed_since_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "web.yaml"
     file.write_text("somebody was faster\n")
-    sheet = OpenFile(str(file), WEB.encode(), WEB_FIXED.encode(), (), in_kustomization=False, unrendered=False)
+    open_file = OpenFile(str(file), WEB.encode(), WEB_FIXED.encode(), (), in_kustomization=False, unrendered=False)
     with pytest.raises(WriteError, match=r"web\.yaml has changed since it was read, and was not written"):
-        write(sheet)
+        write(open_file)
     assert file.read_text() == "somebody was faster\n"
     assert os.listdir(tmp_path) == ["web.yaml"]
 
 
 def test_a_file_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
-    sheet = OpenFile(str(tmp_path / "x.yaml"), b"a", b"b", (), in_kustomization=False, unrendered=False)
+    open_file = OpenFile(str(tmp_path / "x.yaml"), b"a", b"b", (), in_kustomization=False, unrendered=False)
     with pytest.raises(WriteError, match=r"x\.yaml cannot be written: no such file"):
-        write(sheet)
+        write(open_file)
     assert os.listdir(tmp_path) == []
 
 

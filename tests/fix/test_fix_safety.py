@@ -67,7 +67,7 @@ def mended(text: str, folder: Path, *, unsafe: bool) -> Mended:
 @pytest.mark.parametrize(("text", "kind"), [(POD, "Pod"), (JOB, "Job")])
 def test_a_field_that_cannot_be_changed_is_left_and_the_title_says_why(text: str, kind: str, tmp_path: Path) -> None:
     safe = mended(text, tmp_path, unsafe=False)
-    assert (safe.sheets, safe.unsafe) == ((), 1)
+    assert (safe.open_files, safe.unsafe) == ((), 1)
     every = mended(text, tmp_path, unsafe=True)
     (fix,) = every.fixes.values()
     assert not fix.safe
@@ -89,8 +89,8 @@ def test_an_object_that_is_refused_as_it_is_has_nothing_to_be_deleted(tmp_path: 
 
 def test_who_has_written_that_no_pod_may_go_is_asked(tmp_path: Path) -> None:
     assert mended(WEB % "", tmp_path, unsafe=False).fixed == 1
-    assert mended(WEB % ", maxUnavailable: 0", tmp_path, unsafe=False).sheets == ()
-    assert mended(WEB % ", maxUnavailable: 0%", tmp_path, unsafe=False).sheets == ()
+    assert mended(WEB % ", maxUnavailable: 0", tmp_path, unsafe=False).open_files == ()
+    assert mended(WEB % ", maxUnavailable: 0%", tmp_path, unsafe=False).open_files == ()
     assert mended(WEB % ", maxUnavailable: 0", tmp_path, unsafe=True).fixed == 1
 
 
@@ -181,11 +181,11 @@ def test_what_only_the_anti_affinity_asked_for_is_not_added_where_it_goes(
     monkeypatch.setattr(f"{__name__}.CLUSTER", ZONES)
     text = WEB.replace("  strategy: {rollingUpdate: {maxSurge: 1%s}}\n", "")
     text = text.replace("kubernetes.io/hostname", "topology.kubernetes.io/zone") + UP_TO_NINE
-    (sheet,) = mended(text, tmp_path, unsafe=True).sheets
-    assert b"topologySpreadConstraints" in sheet.data
-    assert b"podAntiAffinity" not in sheet.data
-    assert b"maxSurge" not in sheet.data
-    (safe,) = mended(text, tmp_path, unsafe=False).sheets
+    (open_file,) = mended(text, tmp_path, unsafe=True).open_files
+    assert b"topologySpreadConstraints" in open_file.data
+    assert b"podAntiAffinity" not in open_file.data
+    assert b"maxSurge" not in open_file.data
+    (safe,) = mended(text, tmp_path, unsafe=False).open_files
     assert b"maxSurge: 0" in safe.data
 
 
@@ -198,4 +198,4 @@ def test_a_constraint_is_not_bent_to_labels_that_the_api_server_refuses(tmp_path
         "        whenUnsatisfiable: DoNotSchedule\n        labelSelector: {matchLabels: {app: edge}}\n"
         "      containers:\n      - {name: c, image: 'c:1'}\n"
     )
-    assert mended(text, tmp_path, unsafe=True).sheets == ()
+    assert mended(text, tmp_path, unsafe=True).open_files == ()

@@ -61,8 +61,8 @@ def mended(folder: Path, text: str = WEB) -> Mended:
 def test_a_right_edit_has_nothing_against_it(tmp_path: Path) -> None:
     found = mended(tmp_path)
     assert (found.fixed, found.refused) == (1, ())
-    (sheet,) = found.sheets
-    assert b"matchLabelKeys: [pod-template-hash]" in sheet.data
+    (open_file,) = found.open_files
+    assert b"matchLabelKeys: [pod-template-hash]" in open_file.data
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_edit_that_does_more_than_it_says_is_caught_and_the_file_left(
         assert words in objection(WEB.split("---")[0], after, [Made(17, CHANGE)])
         return
     found = mended(tmp_path)
-    assert found.sheets == ()
+    assert found.open_files == ()
     assert found.fixed == 0
     (refusal,) = found.refused
     assert refusal.startswith(f"{tmp_path / 'web.yaml'}:")
@@ -168,5 +168,5 @@ def test_nothing_of_it_is_loaded_where_nothing_is_fixed(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_not_touched_has_nothing_to_read() -> None:
-    sheet = OpenFile("x.yaml", WEB.encode(), WEB.encode(), (), in_kustomization=False, unrendered=False)
-    assert sheet.objection() == ""
+    open_file = OpenFile("x.yaml", WEB.encode(), WEB.encode(), (), in_kustomization=False, unrendered=False)
+    assert open_file.objection() == ""

@@ -144,9 +144,9 @@ def mended(name: str, text: str, folder: Path) -> list[str]:
     rules = BOOK.select()
     report = suppress(lint(manifests, cluster, options, rules)[0], manifests, BOOK, rules, options)
     found = mend(manifests, cluster, options, BOOK, report, unsafe=True)
-    (sheet,) = found.sheets
+    (open_file,) = found.open_files
     titles = [f"= {fix.title} ({'safe' if fix.safe else 'unsafe'})\n" for fix in found.fixes.values()]
-    lines = difflib.unified_diff(text.splitlines(True), sheet.data.decode().splitlines(True), n=2)
+    lines = difflib.unified_diff(text.splitlines(True), open_file.data.decode().splitlines(True), n=2)
     return [f"## {name}: fixed {found.fixed} of {found.findings}\n", *titles, *list(lines)[2:], "\n"]
 
 

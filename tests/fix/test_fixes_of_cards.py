@@ -160,8 +160,10 @@ def test_the_hazard_is_gone_and_none_has_come(slug: str, tmp_path: Path) -> None
         for unsafe in (False, True):
             mended = desk.mended(unsafe=unsafe)
             fixed[unsafe] = mended.fixed
-            after = Counter(subject_of(finding) for sheet in mended.sheets for finding in desk.findings(sheet.data))
-            if mended.sheets:
+            after = Counter(
+                subject_of(finding) for open_file in mended.open_files for finding in desk.findings(open_file.data)
+            )
+            if mended.open_files:
                 assert after < before, "less of what there was, and nothing else"
                 assert sum(before.values()) - sum(after.values()) == mended.fixed
                 gone[unsafe] += sum(n for (rule, _), n in (before - after).items() if rule == slug)
@@ -188,7 +190,7 @@ def test_all_findings_of_all_examples_together_are_mended_in_one_go(tmp_path: Pa
     report = suppress(lint(manifests, None, options, rules)[0], manifests, BOOK, rules, options)
     mended = mend(manifests, None, options, BOOK, report, unsafe=True)
     assert mended.fixed > 20
-    assert len(mended.sheets) > 10
+    assert len(mended.open_files) > 10
     assert not any("trials" in words for words in mended.refused)
 
 

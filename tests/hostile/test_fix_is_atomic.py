@@ -34,7 +34,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def sheet(path: str = "web.yaml", data: bytes = NEW) -> OpenFile:
+def open_file(path: str = "web.yaml", data: bytes = NEW) -> OpenFile:
     return OpenFile(path, OLD, data, (), False, False)
 
 
@@ -61,13 +61,13 @@ def left_behind(file: Path) -> None:
 
 def test_whenever_it_is_killed_the_file_is_old_or_new(file: Path) -> None:
     start = time.perf_counter()
-    os.waitpid(in_child(lambda: write(sheet())), 0)
+    os.waitpid(in_child(lambda: write(open_file())), 0)
     takes = time.perf_counter() - start
     assert file.read_bytes() == NEW
     chance, seen = random.Random(7), {OLD: 0, NEW: 0}
     for _ in range(KILLS):
         file.write_bytes(OLD)
-        child = in_child(lambda: write(sheet()))
+        child = in_child(lambda: write(open_file()))
         time.sleep(chance.uniform(0, 1.3 * takes))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -93,7 +93,7 @@ def test_at_whatever_line_it_is_killed_the_file_is_old_or_new(file: Path) -> Non
             return trace
 
         sys.settrace(trace)
-        write(sheet())
+        write(open_file())
 
     seen, line, status = [], 0, -1
     while status != 0:
@@ -136,7 +136,7 @@ def test_two_at_once_leave_one_of_the_two(file: Path) -> None:
     other = b"other\n" * 400_000
     for _ in range(20):
         file.write_bytes(OLD)
-        pair = [in_child(lambda data=data: write(sheet(data=data))) for data in (NEW, other)]  # type: ignore[misc]
+        pair = [in_child(lambda data=data: write(open_file(data=data))) for data in (NEW, other)]  # type: ignore[misc]
         codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in pair)
         assert codes == [0, 1], "the second one sees that the file is no longer what it has read"
         assert file.read_bytes() in (NEW, other)
@@ -150,9 +150,9 @@ def test_a_file_that_another_program_holds_is_left_alone(file: Path, monkeypatch
     with file.open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(WriteError, match="another program has locked it"):
-            write(sheet())
+            write(open_file())
     assert file.read_bytes() == OLD
-    write(sheet())
+    write(open_file())
     assert file.read_bytes() == NEW
 
 
@@ -160,7 +160,7 @@ def test_a_file_that_another_program_holds_is_left_alone(file: Path, monkeypatch
 def test_a_file_that_has_changed_since_it_was_read_is_left_alone(file: Path, changed: bytes) -> None:
     file.write_bytes(changed)
     with pytest.raises(WriteError, match="has changed since it was read"):
-        write(sheet())
+        write(open_file())
     assert file.read_bytes() == changed
     assert os.listdir(file.parent) == ["web.yaml"]
 
@@ -178,14 +178,14 @@ def test_a_file_that_is_replaced_while_we_write_is_left_alone(file: Path, monkey
 
     monkeypatch.setattr("kubesched_lint.commands.fix.workspace.kept", meanwhile)
     with pytest.raises(WriteError, match="has changed since it was read"):
-        write(sheet())
+        write(open_file())
     assert file.read_bytes() == OLD
 
 
 def test_a_file_that_is_gone_stays_gone(file: Path) -> None:
     file.unlink()
     with pytest.raises(WriteError, match="no such file"):
-        write(sheet())
+        write(open_file())
     assert os.listdir(file.parent) == []
 
 
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_the_old_file(file: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(NEW) // 2, len(NEW) // 2))
         with pytest.raises(WriteError, match=r"web\.yaml cannot be written: file too large"):
-            write(sheet())
+            write(open_file())
 
     assert os.waitpid(in_child(starved), 0)[1] == 0
     assert file.read_bytes() == OLD
@@ -214,7 +214,7 @@ def test_whatever_fails_leaves_the_old_file(file: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(os, step, full)
     with pytest.raises(WriteError, match="cannot be written: no space left on device"):
-        write(sheet())
+        write(open_file())
     monkeypatch.undo()
     assert file.read_bytes() == OLD
     assert os.listdir(file.parent) == ["web.yaml"]
@@ -224,7 +224,7 @@ def test_whatever_fails_leaves_the_old_file(file: Path, monkeypatch: pytest.Monk
 def test_a_read_only_file_is_left_alone_by_everybody(file: Path, mode: int) -> None:
     file.chmod(mode)
     with pytest.raises(WriteError, match="it is read-only"):
-        write(sheet())
+        write(open_file())
     assert file.read_bytes() == OLD
     assert file.stat().st_mode & 0o777 == mode
     assert os.listdir(file.parent) == ["web.yaml"]
@@ -233,7 +233,7 @@ def test_a_read_only_file_is_left_alone_by_everybody(file: Path, mode: int) -> N
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755, 0o4755])
 def test_permissions_stay(file: Path, mode: int) -> None:
     file.chmod(mode)
-    write(sheet())
+    write(open_file())
     assert file.read_bytes() == NEW
     assert file.stat().st_mode & 0o7777 == mode
 
@@ -261,6 +261,6 @@ def test_a_link_that_takes_the_place_of_the_file_is_not_followed(file: Path) -> 
     file.unlink()
     file.symlink_to("precious")
     with pytest.raises(WriteError, match="is behind a link"):
-        write(sheet())
+        write(open_file())
     assert (file.parent / "precious").read_bytes() == OLD
     assert file.is_symlink()

@@ -12,7 +12,7 @@ import pytest
 
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.commands.lint import cache
-from kubesched_lint.commands.lint.cache import CacheFolder, Kept, shelf
+from kubesched_lint.commands.lint.cache import CacheFolder, Kept, cache_folder
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
@@ -191,10 +191,10 @@ def test_only_what_is_ours_is_removed(place: Path) -> None:
 
 
 def test_where_entries_lie_follows_the_environment() -> None:
-    home = shelf({"XDG_CACHE_HOME": "/caches"})
+    home = cache_folder({"XDG_CACHE_HOME": "/caches"})
     assert home is not None
     assert home.folder == "/caches/kubesched-lint"
-    given = shelf({"KUBESCHED_LINT_CACHE_DIR": "here", "XDG_CACHE_HOME": "/caches"})
+    given = cache_folder({"KUBESCHED_LINT_CACHE_DIR": "here", "XDG_CACHE_HOME": "/caches"})
     assert given is not None
     assert given.folder == "here"
 

@@ -12,7 +12,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.groups import inferred_groups
 from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of
 from kubesched_lint.cluster.nodepools.templates import templates
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding, Severity
@@ -130,8 +130,8 @@ def test_each_machine_type_is_a_shape_of_its_own_with_the_most_that_any_node_off
 
 def test_a_label_that_every_node_has_with_its_own_value_may_take_any_on_a_further_node() -> None:
     (group,) = groups_of(eks())
-    wishes = wishes_of([Pod("shop", {}, node_selector={"team": "t9"})])
-    made = list(templates(group, wishes, ()))
+    demand = demand_of([Pod("shop", {}, node_selector={"team": "t9"})])
+    made = list(templates(group, demand, ()))
     assert {t.labels.get("team") for t in made} == {None, "t9"}
     one, two = (made[0].node(number, None) for number in (1, 2))
     assert one.labels["team"] != two.labels["team"], "anti-affinity by this label finds a domain on each further node"

@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.analysis.plan import LIMITED, Plan
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of
 from kubesched_lint.cluster.nodepools.templates import NodeTemplate, fits_limits, is_open, region_of, shapes, templates
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding
@@ -264,7 +264,7 @@ def test_open_labels_take_the_values_that_pods_ask_for() -> None:
         "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\npools:\n"
         "- {name: p, zones: [a], shapes: [s], requirements: [{key: team, operator: Exists}]}\n"
     )
-    wishes = wishes_of([Pod("shop", {}, node_selector={"team": t}) for t in ("x", "y")])
+    wishes = demand_of([Pod("shop", {}, node_selector={"team": t}) for t in ("x", "y")])
     assert [t.labels.get("team") for t in made(pool, wishes)] == [None, "x", "y"]
     assert len(made(pool)) == 1
 
@@ -276,7 +276,7 @@ def test_autopilot_separates_only_what_is_selected_and_tolerated() -> None:
     )
     both = Pod("shop", {}, node_selector={"group": "a"}, tolerations=(Toleration("group", "Equal", "a", "NoSchedule"),))
     half = Pod("shop", {}, node_selector={"group": "b"})
-    made_for = made(pool, wishes_of([both, half]))
+    made_for = made(pool, demand_of([both, half]))
     assert {t.labels.get("group") for t in made_for} == {None, "a"}
     assert all([str(x) for x in t.taints] == ["group=a:NoSchedule"] for t in made_for if "group" in t.labels)
 

@@ -53,14 +53,14 @@ def seen(
     manifest.write_text(WEB.replace("REPLICAS", str(replicas)).replace("KEY", key))
     cluster.write_text(CLUSTER.replace("COUNT", str(count)))
     run = checked(Request((str(manifest),), str(cluster)), Options(), Rulebook.shipped())
-    panorama = run.panorama()
-    assert panorama is not None
-    return run, panorama
+    extras = run.extras()
+    assert extras is not None
+    return run, extras
 
 
 def test_each_node_shows_how_far_it_lets_the_workload_in(tmp_path: Path) -> None:
-    _, panorama = seen(tmp_path)
-    scene = panorama.scene
+    _, extras = seen(tmp_path)
+    scene = extras.scene
     levels = {group.names[0]: level for group, level in zip(scene.groups, scene.reach[0], strict=True)}
     assert {level for name, level in levels.items() if name.startswith("node")} == {USABLE}
     assert {name.split("-")[0]: level for name, level in levels.items()} | {"node": USABLE} == {
@@ -73,8 +73,8 @@ def test_each_node_shows_how_far_it_lets_the_workload_in(tmp_path: Path) -> None
 
 
 def test_a_finding_lights_the_domains_of_the_term_it_points_to(tmp_path: Path) -> None:
-    run, panorama = seen(tmp_path)
-    scene = panorama.scene
+    run, extras = seen(tmp_path)
+    scene = extras.scene
     at = next(i for i, f in enumerate(run.report.findings) if f.rule == "anti-affinity-exceeds-domains")
     focus = scene.focuses[at]
     assert focus is not None
@@ -89,15 +89,15 @@ def test_a_finding_lights_the_domains_of_the_term_it_points_to(tmp_path: Path) -
 
 
 def test_nodes_without_the_key_are_counted_apart(tmp_path: Path) -> None:
-    run, panorama = seen(tmp_path, key="rack")
-    focus = next(focus for focus in panorama.scene.focuses if focus is not None and focus.key == "rack")
-    assert panorama.scene.domains[focus] == (Domain("r1", 4, 4), Domain("r2", 1, 0), Domain("", 2, 0))
+    run, extras = seen(tmp_path, key="rack")
+    focus = next(focus for focus in extras.scene.focuses if focus is not None and focus.key == "rack")
+    assert extras.scene.domains[focus] == (Domain("r1", 4, 4), Domain("r2", 1, 0), Domain("", 2, 0))
     assert run.report.findings
 
 
 def test_pods_stand_where_they_fit_and_the_rest_waits(tmp_path: Path) -> None:
-    run, panorama = seen(tmp_path)
-    scene = panorama.scene
+    run, extras = seen(tmp_path)
+    scene = extras.scene
     placed = sum(count for group in scene.groups for _, count in group.pods)
     assert placed == 2
     (waiting,) = scene.waiting
@@ -107,8 +107,8 @@ def test_pods_stand_where_they_fit_and_the_rest_waits(tmp_path: Path) -> None:
 
 
 def test_a_thousand_alike_nodes_are_few_boxes(tmp_path: Path) -> None:
-    _, panorama = seen(tmp_path, count=500)
-    scene = panorama.scene
+    _, extras = seen(tmp_path, count=500)
+    scene = extras.scene
     assert scene.nodes == 1_003
     assert len(scene.groups) == 5
     assert {(group.zone, group.count) for group in scene.groups[:2]} == {("eu-west-1a", 500), ("eu-west-1b", 500)}
@@ -116,14 +116,14 @@ def test_a_thousand_alike_nodes_are_few_boxes(tmp_path: Path) -> None:
 
 
 def test_few_nodes_are_drawn_one_by_one(tmp_path: Path) -> None:
-    _, panorama = seen(tmp_path, count=MOST_DRAWN // 2 - 2)
-    assert {group.count for group in panorama.scene.groups} == {1}
+    _, extras = seen(tmp_path, count=MOST_DRAWN // 2 - 2)
+    assert {group.count for group in extras.scene.groups} == {1}
 
 
 def test_too_many_pods_are_told_not_drawn(tmp_path: Path) -> None:
-    _, panorama = seen(tmp_path, count=500, replicas=2_000)
-    assert any("pods are not drawn: placing 2,000 on 1,003 nodes" in note for note in panorama.scene.notes)
-    assert not any(group.pods for group in panorama.scene.groups)
+    _, extras = seen(tmp_path, count=500, replicas=2_000)
+    assert any("pods are not drawn: placing 2,000 on 1,003 nodes" in note for note in extras.scene.notes)
+    assert not any(group.pods for group in extras.scene.groups)
 
 
 def test_what_passes_and_what_pools_add_is_marked(tmp_path: Path) -> None:
@@ -143,16 +143,16 @@ pools:
     (tmp_path / "web.yaml").write_text(WEB.replace("REPLICAS", "1").replace("KEY", "kubernetes.io/hostname"))
     run = checked(Request((str(tmp_path / "web.yaml"),), str(sketch)), Options(), Rulebook.shipped())
     assert run.cluster is not None, run.report.errors
-    panorama = run.panorama()
-    assert panorama is not None
-    marks = {group.names[0]: group.mark for group in panorama.scene.groups}
+    extras = run.extras()
+    assert extras is not None
+    marks = {group.names[0]: group.mark for group in extras.scene.groups}
     assert [mark for name, mark in marks.items() if name.startswith("away")] == ["cordoned"]
     assert [mark for name, mark in marks.items() if not name.startswith(("away", "node"))] == ["to be added"]
 
 
 def test_there_is_no_panorama_without_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(WEB.replace("REPLICAS", "1").replace("KEY", "rack"))
-    assert checked(Request((str(tmp_path / "web.yaml"),)), Options(), Rulebook.shipped()).panorama() is None
+    assert checked(Request((str(tmp_path / "web.yaml"),)), Options(), Rulebook.shipped()).extras() is None
 
 
 def test_where_not_all_workloads_are_told_those_with_findings_are(
@@ -168,18 +168,18 @@ def test_where_not_all_workloads_are_told_those_with_findings_are(
     (tmp_path / "web.yaml").write_text("---\n".join((*calm, web)))
     (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("COUNT", "12"))
     run = checked(Request((str(tmp_path / "web.yaml"),), str(tmp_path / "cluster.yaml")), Options(), Rulebook.shipped())
-    panorama = run.panorama()
-    assert panorama is not None
-    assert panorama.outlook is not None
-    drawn = {panorama.outlook.workloads[row.number].name for row in panorama.outlook.rows}
+    extras = run.extras()
+    assert extras is not None
+    assert extras.outlook is not None
+    drawn = {extras.outlook.workloads[row.number].name for row in extras.outlook.rows}
     assert len(drawn) == 10
     assert "web" in drawn, "its findings bring it in"
-    assert any("10 of 12 workloads" in note for note in panorama.notes)
+    assert any("10 of 12 workloads" in note for note in extras.notes)
 
 
 @pytest.mark.parametrize("findings", [0, 3])
 def test_the_same_run_gives_the_same_picture(tmp_path: Path, findings: int) -> None:
-    run, panorama = seen(tmp_path, replicas=1 + findings)
-    again = run.panorama()
+    run, extras = seen(tmp_path, replicas=1 + findings)
+    again = run.extras()
     assert again is not None
-    assert again.scene == panorama.scene
+    assert again.scene == extras.scene

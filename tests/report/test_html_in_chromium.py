@@ -76,7 +76,7 @@ def page_of(run: LintRun, file: Path) -> Path:
             slug, "what it is about", Severity.ERROR, f"# {slug}\n\n## What it finds\n\nThe prose of {slug}.\n"
         )
 
-    file.write_text("".join(render(run.report, RenderContext(lines, card, panorama=run.panorama))))
+    file.write_text("".join(render(run.report, RenderContext(lines, card, extras=run.extras))))
     return file
 
 

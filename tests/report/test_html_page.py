@@ -195,7 +195,7 @@ spec:
     )
     run = run_on(tmp_path / "web.yaml", cluster)
     assert run.cluster is not None, run.report.errors
-    found = page(run.report, replace(context(), panorama=run.panorama))
+    found = page(run.report, replace(context(), extras=run.extras))
     assert any(f.rule == "anti-affinity-exceeds-domains" for f in run.report.findings)
     assert [attrs.get("type", "") for attrs in found.has("script")] == ["application/json", ""]
     assert found.has("g", **{"data-zone": evil})

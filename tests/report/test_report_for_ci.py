@@ -266,7 +266,7 @@ def test_a_comment_begins_with_its_mark_and_tells_the_worst_first(reports: dict[
 
 def test_a_comment_has_the_matrix_when_there_is_a_cluster(context: Context) -> None:
     run = shop()
-    text = markdown(run.report, replace(context(), panorama=run.panorama, root=str(ROOT)))
+    text = markdown(run.report, replace(context(), extras=run.extras, root=str(ROOT)))
     rows = [line for line in text.split("\n") if line.startswith("| ")]
     assert rows[0] == "| | deploy | rollout | HPA max | scale down | node loss | zone loss | drain |"
     assert rows[1].startswith("| Deployment shop/cache | ❌ 3/6 −3 | ❌ stuck | no HPA | ✅ 3/3 ok |")

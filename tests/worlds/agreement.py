@@ -206,7 +206,7 @@ def _of_lint_and_cells(reading: Reading, cells: dict[tuple[str, str], Cell]) -> 
         met = [cells.get((name, claim.event)) for name in claim.objects]
         if all(cell is not None and cell.verdict == FINE and cell.proven for cell in met):
             answered = "; ".join(f"{cell.text}, proven: {cell.why}" for cell in met if cell is not None)
-            twice = reading.manifests.inventory.has_namesakes
+            twice = reading.manifests.inventory.has_duplicates
             what = "an object that is defined twice" if twice else claim.finding.rule
             yield Contradiction(f"lint and simulate: {what}", f"lint: {claim}", f"simulate: {answered}")
 

@@ -31,7 +31,7 @@ class LabelDemand:
         return self.asked.get(key, ())
 
 
-def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ...]]] = ()) -> LabelDemand:
+def demand_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ...]]] = ()) -> LabelDemand:
     """Return the label demand of pods; ``topologies`` are further keys with values, such as the zones of volumes."""
     asked: dict[str, dict[str, None]] = {}
     apart: dict[tuple[tuple[str, str], ...], Labels] = {}

@@ -122,24 +122,24 @@ def _with_disk(found: Resources | None) -> Resources | None:
 
 
 def templates(
-    pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str], most: int = MOST_KINDS
+    pool: NodePool, demand: LabelDemand, seen_zones: Sequence[str], most: int = MOST_KINDS
 ) -> Iterator[NodeTemplate]:
     """Yield every kind of node that the pool can make and that some pod could distinguish from the others.
 
     ``seen_zones``, with the zones that pods ask for, replace the zones of a pool that lists none. If there are more
     than ``most``, machine types are left out that another exceeds.
     """
-    zones = _zones(pool, wishes, seen_zones)
-    made = [with_devices(shape, wishes.devices) for shape in shapes(pool)]
-    choices = max((sum(1 for _ in _choices(pool, shape, wishes)) for shape in made[-1:]), default=1)
-    made = _worth_making(made, wishes, most // max(1, len(zones) * choices))
+    zones = _zones(pool, demand, seen_zones)
+    made = [with_devices(shape, demand.devices) for shape in shapes(pool)]
+    choices = max((sum(1 for _ in _choices(pool, shape, demand)) for shape in made[-1:]), default=1)
+    made = _worth_making(made, demand, most // max(1, len(zones) * choices))
     for zone in zones:
         for shape in made:
-            for labels, taints, chosen in _choices(pool, shape, wishes):
+            for labels, taints, chosen in _choices(pool, shape, demand):
                 yield NodeTemplate(pool, zone, shape, {**labels, **_place(pool, zone)}, taints, chosen)
 
 
-def _worth_making(made: list[Shape], wishes: LabelDemand, most: int) -> list[Shape]:
+def _worth_making(made: list[Shape], demand: LabelDemand, most: int) -> list[Shape]:
     """Return the shapes; from more than ``most``, the largest of those that pods cannot distinguish, and some others.
 
     Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
@@ -148,7 +148,7 @@ def _worth_making(made: list[Shape], wishes: LabelDemand, most: int) -> list[Sha
         return made
     alike: dict[tuple[str | None, ...], list[Shape]] = {}
     for shape in sorted(made, key=_bulk, reverse=True):
-        kept = alike.setdefault(tuple(shape.labels.get(key) for key in wishes.asked), [])
+        kept = alike.setdefault(tuple(shape.labels.get(key) for key in demand.asked), [])
         if not any(_outdoes(other, shape) for other in kept):
             kept.append(shape)
     largest = {id(shape) for group in alike.values() for shape in group}
@@ -219,11 +219,11 @@ def _meets(shape: Shape, requirements: Iterable[Requirement]) -> bool:
     return all(r.matches(shape.labels) for r in requirements if r.key in shape.labels)
 
 
-def _zones(pool: NodePool, wishes: LabelDemand, seen: Sequence[str]) -> tuple[str | None, ...]:
+def _zones(pool: NodePool, demand: LabelDemand, seen: Sequence[str]) -> tuple[str | None, ...]:
     if pool.zones is not None:
         return pool.zones
     wanted = [r for r in pool.requirements if r.key == ZONE]
-    found = dict.fromkeys((*seen, *wishes.values(ZONE)))
+    found = dict.fromkeys((*seen, *demand.values(ZONE)))
     return tuple(z for z in found if all(r.matches({ZONE: z}) for r in wanted)) or (None,)
 
 
@@ -244,7 +244,7 @@ def region_of(zone: str) -> str:
 
 
 def _choices(
-    pool: NodePool, shape: Shape, wishes: LabelDemand
+    pool: NodePool, shape: Shape, demand: LabelDemand
 ) -> Iterator[tuple[Labels, tuple[Taint, ...], tuple[str, ...]]]:
     """Yield labels, taints and chosen keys for each choice among the values that the pool leaves open."""
     fixed = {} if shape.name in (OTHER, NAMELESS) else {INSTANCE_TYPE: shape.name}
@@ -258,15 +258,15 @@ def _choices(
             keys[ARCH] = None
         if shape.name == OTHER:
             keys[INSTANCE_TYPE] = None
-    values = {key: _values(pool, key, wishes) for key in keys}
+    values = {key: _values(pool, key, demand) for key in keys}
     # a cloud sets more labels than our table has; a label that pods ask for may be one of them
     if pool.maker == KARPENTER:
-        unlisted = (key for key in wishes.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
-        values |= {key: (None, *wishes.values(key)) for key in unlisted}
-    if pool.inferred and wishes.values(HOSTNAME):  # a group names a further node as it likes
-        values[HOSTNAME] = (None, *wishes.values(HOSTNAME))
+        unlisted = (key for key in demand.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
+        values |= {key: (None, *demand.values(key)) for key in unlisted}
+    if pool.inferred and demand.values(HOSTNAME):  # a group names a further node as it likes
+        values[HOSTNAME] = (None, *demand.values(HOSTNAME))
     if pool.separates:
-        values |= {key: (None, *found) for key, found in _asked_of_autopilot(wishes) if key not in fixed}
+        values |= {key: (None, *found) for key, found in _asked_of_autopilot(demand) if key not in fixed}
     chosen = tuple(key for key, found in values.items() if len(found) > 1)
     for choice in islice(product(*values.values()), _MOST_CHOICES):
         labels = fixed | {key: value for key, value in zip(values, choice, strict=True) if value is not None}
@@ -274,29 +274,29 @@ def _choices(
             continue
         if all(r.matches(labels) for r in pool.requirements if r.key not in (ZONE, HOSTNAME) and r.key in labels):
             yield labels, pool.taints, chosen
-            for apart in wishes.separations if pool.separates else ():
+            for apart in demand.separations if pool.separates else ():
                 taints = tuple(Taint(key, value) for key, value in apart.items())
                 yield {**labels, **apart}, (*pool.taints, *taints), (*chosen, *apart)
 
 
-def _asked_of_autopilot(wishes: LabelDemand) -> Iterator[tuple[str, Sequence[str]]]:
+def _asked_of_autopilot(demand: LabelDemand) -> Iterator[tuple[str, Sequence[str]]]:
     for key in _AUTOPILOT_KEYS:
-        found = [value for value in wishes.values(key) if key != ARCH or value in _GOOGLES_ARCHITECTURES]
+        found = [value for value in demand.values(key) if key != ARCH or value in _GOOGLES_ARCHITECTURES]
         if found:
             yield key, found
 
 
-def _values(pool: NodePool, key: str, wishes: LabelDemand) -> tuple[str | None, ...]:
+def _values(pool: NodePool, key: str, demand: LabelDemand) -> tuple[str | None, ...]:
     """Return the values of a key that make a difference to some pod; None means no label."""
     wanted = [r for r in pool.requirements if r.key == key]
     listed = _listed(wanted, key) or _WELL_KNOWN.get(key, ())
-    if key in _WELL_KNOWN and _RESERVED in wishes.values(key):  # where the account has a capacity reservation
+    if key in _WELL_KNOWN and _RESERVED in demand.values(key):  # where the account has a capacity reservation
         listed = (*listed, _RESERVED)
     if any(r.operator == "DoesNotExist" for r in wanted):
         return (None,)
-    every: tuple[str | None, ...] = listed or (*_generic(wanted), *wishes.values(key))
+    every: tuple[str | None, ...] = listed or (*_generic(wanted), *demand.values(key))
     found = tuple(dict.fromkeys(v for v in every if v is None or all(r.matches({key: v}) for r in wanted)))
-    if not wishes.mentions(key):
+    if not demand.mentions(key):
         return found[:1]
     return found
 

@@ -56,8 +56,8 @@ class Proposal:
 
     def size(self, workspace: Workspace) -> int:
         """Return the number of bytes that its changes read."""
-        sheet = workspace.sheets[self.path]
-        return 0 if sheet is None else len(sheet.data) * len(self.remedy.changes)
+        open_file = workspace.open_files[self.path]
+        return 0 if open_file is None else len(open_file.data) * len(self.remedy.changes)
 
 
 def rank(remedy: Remedy) -> tuple[bool, bool]:
@@ -94,16 +94,16 @@ def source_of(judged: Judged) -> Source | None:
 
 def fix_of(proposal: Proposal, before: Workspace, after: Workspace) -> Fix | None:
     """Return the fix for the report; None if the file was changed before, because the report's lines have moved."""
-    sheet, made = before.sheets[proposal.path], after.sheets[proposal.path]
-    if sheet is None or made is None or sheet.data != sheet.first:
+    open_file, made = before.open_files[proposal.path], after.open_files[proposal.path]
+    if open_file is None or made is None or open_file.data != open_file.first:
         return None
-    old, new = text_of(sheet.path, sheet.data), text_of(sheet.path, made.data)
+    old, new = text_of(open_file.path, open_file.data), text_of(open_file.path, made.data)
     assert isinstance(old, str)
     assert isinstance(new, str)
     head = _alike(old, new)
     tail = _alike(old[head:][::-1], new[head:][::-1])
     span = Span(*place_of(old, head), *place_of(old, len(old) - tail))
-    return Fix(proposal.remedy.title, proposal.remedy.safe, (Edit(sheet.path, span, new[head : len(new) - tail]),))
+    return Fix(proposal.remedy.title, proposal.remedy.safe, (Edit(open_file.path, span, new[head : len(new) - tail]),))
 
 
 def _alike(one: str, other: str) -> int:

@@ -62,7 +62,7 @@ class Fixable:
 class Mended:
     """The result of a search: the changed files, and the applied ``fixes`` for findings of the given report."""
 
-    sheets: tuple[OpenFile, ...] = ()
+    open_files: tuple[OpenFile, ...] = ()
     fixed: int = 0
     findings: int = 0
     """Open findings before."""
@@ -93,7 +93,7 @@ def mend(
     while True:
         search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, wanted)), unsafe)
         mended = _mended(search, Workspace(manifests, closed=closed), len(wanted), unsafe)
-        objections = {sheet.path: words for sheet in mended.sheets if (words := sheet.objection())}
+        objections = {open_file.path: words for open_file in mended.open_files if (words := open_file.objection())}
         if not objections:
             return mended
         closed = {**closed, **objections}
@@ -120,7 +120,7 @@ def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: boo
     applied = dict(search.fixes)
     further = result if unsafe else search.mended(result, unsafe=True, most=_MOST_TO_COUNT)
     return Mended(
-        sheets=result.workspace.differing,
+        open_files=result.workspace.differing,
         fixed=search.count(start) - search.count(result),
         findings=findings,
         unsafe=search.count(result) - search.count(further),

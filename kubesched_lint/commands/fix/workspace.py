@@ -87,13 +87,13 @@ class OpenFile:
 
 @record
 class Workspace:
-    """A manifest set with open files: ``sheets`` by path, None for a file that cannot be edited.
+    """A manifest set with open files: ``open_files`` by path, None for a file that cannot be edited.
 
     ``closed``: path of a file that must not be edited → the reason.
     """
 
     manifests: ManifestSet
-    sheets: Mapping[str, OpenFile | None] = field(default_factory=dict)
+    open_files: Mapping[str, OpenFile | None] = field(default_factory=dict)
     closed: Mapping[str, str] = field(default_factory=dict)
 
     def open(self, document: Document) -> tuple[Workspace, int]:
@@ -103,28 +103,30 @@ class Workspace:
         if document.path in self.closed:
             raise ChangeError(self.closed[document.path])
         workspace = self
-        if document.path not in self.sheets:
+        if document.path not in self.open_files:
             mine = [d for d in self.manifests.documents if d.path == document.path]
-            workspace = replace(self, sheets={**self.sheets, document.path: _sheet(document.path, mine)})
-        sheet = workspace.sheets[document.path]
-        if sheet is None:
+            workspace = replace(self, open_files={**self.open_files, document.path: _open_file(document.path, mine)})
+        open_file = workspace.open_files[document.path]
+        if open_file is None:
             raise ChangeError("the file has changed since it was read, or it is generated")
-        number = sheet.number_of(document)
+        number = open_file.number_of(document)
         if number is None:
             raise ChangeError("another fix has changed the document")
         return workspace, number
 
     def changed(self, path: str, number: int, changes: Iterable[Change]) -> Workspace:
         """Return the workspace with the changes, made in order, in one object of an open file. Raises ChangeError."""
-        sheet = self.sheets[path]
-        assert sheet is not None
+        open_file = self.open_files[path]
+        assert open_file is not None
         for change in changes:
-            sheet = sheet.changed(number, change)
-        return replace(self, sheets={**self.sheets, path: sheet})
+            open_file = open_file.changed(number, change)
+        return replace(self, open_files={**self.open_files, path: open_file})
 
     def reread(self, namespace: str) -> Workspace:
         """Return the workspace with the manifest set read from the changed files."""
-        fresh = {path: iter(sheet.documents) for path, sheet in self.sheets.items() if sheet is not None}
+        fresh = {
+            path: iter(open_file.documents) for path, open_file in self.open_files.items() if open_file is not None
+        }
         found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
         undecoded = {id(error) for _, error in self.manifests.undecoded}  # manifest_set reports these again
         errors = (error for error in self.manifests.errors if id(error) not in undecoded)
@@ -134,8 +136,12 @@ class Workspace:
     @property
     def differing(self) -> tuple[OpenFile, ...]:
         """The changed files, by path."""
-        sheets = (sheet for sheet in self.sheets.values() if sheet is not None and sheet.data != sheet.first)
-        return tuple(sorted(sheets, key=lambda sheet: sheet.path))
+        open_files = (
+            open_file
+            for open_file in self.open_files.values()
+            if open_file is not None and open_file.data != open_file.first
+        )
+        return tuple(sorted(open_files, key=lambda open_file: open_file.path))
 
 
 def _within(change: Change, document: Document) -> Change:
@@ -152,16 +158,16 @@ def _within(change: Change, document: Document) -> Change:
             return Remove(at)
 
 
-def _sheet(path: str, mine: list[Document]) -> OpenFile | None:
+def _open_file(path: str, mine: list[Document]) -> OpenFile | None:
     """Return the file if it still has the documents that were linted, else None."""
     data = standard_input() if path == STDIN else _bytes(path)
     if data is None:
         return None
     for in_kustomization in (False, True):
-        sheet = OpenFile(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
-        sheet = replace(sheet, entries=tuple(sheet.read(data)))
-        if _places(sheet.documents) == _places(mine) and _texts(sheet.documents) == _texts(mine):
-            return sheet
+        open_file = OpenFile(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
+        open_file = replace(open_file, entries=tuple(open_file.read(data)))
+        if _places(open_file.documents) == _places(mine) and _texts(open_file.documents) == _texts(mine):
+            return open_file
     return None
 
 
@@ -181,28 +187,28 @@ def _bytes(path: str) -> bytes | None:
         return None
 
 
-def write(sheet: OpenFile) -> None:
+def write(open_file: OpenFile) -> None:
     """Replace the file by its changed bytes atomically. Raises WriteError, and then the file is unchanged.
 
     Owner and permissions stay; hard links keep the old file. Never writes through a link, because a repository's author
     chooses its target, which the user may not want to change.
     """
     try:
-        place = place_of(sheet.path)
-        if place.is_linked or os.path.islink(sheet.path):
-            raise WriteError(f"{sheet.path} is behind a link and was not written: name the file itself")
-        with opened(sheet.path) as old, _alone(old, sheet.path), replacing(place.real, 0o600) as file:
+        place = place_of(open_file.path)
+        if place.is_linked or os.path.islink(open_file.path):
+            raise WriteError(f"{open_file.path} is behind a link and was not written: name the file itself")
+        with opened(open_file.path) as old, _alone(old, open_file.path), replacing(place.real, 0o600) as file:
             known = os.fstat(old.fileno())
             if not known.st_mode & 0o222 or not os.access(place.real, os.W_OK):
-                raise WriteError(f"{sheet.path} cannot be written: it is read-only")
-            file.write(sheet.data)
+                raise WriteError(f"{open_file.path} cannot be written: it is read-only")
+            file.write(open_file.data)
             _own(file, known)
             os.fchmod(file.fileno(), known.st_mode & 0o7777)
             kept(file)
-            if _bytes(sheet.path) != sheet.first or not os.path.samestat(os.lstat(place.real), known):
-                raise WriteError(f"{sheet.path} has changed since it was read, and was not written")
+            if _bytes(open_file.path) != open_file.first or not os.path.samestat(os.lstat(place.real), known):
+                raise WriteError(f"{open_file.path} has changed since it was read, and was not written")
     except OSError as error:
-        raise WriteError(f"{sheet.path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise WriteError(f"{open_file.path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
 @contextmanager

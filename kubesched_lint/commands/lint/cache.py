@@ -128,7 +128,7 @@ def _remove(folder: int, name: str) -> None:
         pass
 
 
-def shelf(environ: Mapping[str, str]) -> CacheFolder | None:
+def cache_folder(environ: Mapping[str, str]) -> CacheFolder | None:
     """Return the folder ``KUBESCHED_LINT_CACHE_DIR``, else the one in the user's caches; None without a home."""
     given = environ.get("KUBESCHED_LINT_CACHE_DIR")
     if given:

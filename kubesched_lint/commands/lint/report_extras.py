@@ -33,7 +33,7 @@ class ReportExtras:
     notes: tuple[str, ...] = ()
 
 
-def panorama(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ReportExtras:
+def extras_of(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ReportExtras:
     """Return matrix and diagram; if the matrix cannot have all workloads, it has those with findings first."""
     rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
     effort = Effort() if len(rows) <= FEW_ROWS else Effort(runs=1, nodes=1)

@@ -125,13 +125,13 @@ class LintRun:
     def cluster(self) -> Cluster | None:
         return self.material.opened[0]
 
-    def panorama(self) -> ReportExtras | None:
+    def extras(self) -> ReportExtras | None:
         """The matrix and the picture of the cluster; simulates, so that only formats which show it ask."""
         if self.cluster is None:
             return None
-        from kubesched_lint.commands.lint.report_extras import panorama
+        from kubesched_lint.commands.lint.report_extras import extras_of
 
-        return panorama(self.manifests, self.cluster, self.options, self.report.findings)
+        return extras_of(self.manifests, self.cluster, self.options, self.report.findings)
 
 
 def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
@@ -221,9 +221,9 @@ def _made(material: Inputs, rulebook: Rulebook) -> Report:
 
 def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
     """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
-    from kubesched_lint.commands.lint.cache import Kept, files_of_cluster, is_worthwhile, key_of, shelf
+    from kubesched_lint.commands.lint.cache import Kept, cache_folder, files_of_cluster, is_worthwhile, key_of
 
-    place = shelf(os.environ) if is_worthwhile(files) else None
+    place = cache_folder(os.environ) if is_worthwhile(files) else None
     nodes = files_of_cluster(material.request.cluster) if place else None
     if place is None or nodes is None:
         return _made(material, rulebook)

@@ -211,7 +211,7 @@ def _simulated(
 
 def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
     """Return the inventory with one definition per object, and notes on the chosen definitions."""
-    if not manifests.has_namesakes:
+    if not manifests.has_duplicates:
         return manifests, ()
     from kubesched_lint.linter.duplicate_definitions import one_of_each
 

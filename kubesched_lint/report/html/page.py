@@ -33,7 +33,7 @@ _KEYS = (
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield the page in pieces."""
     context = replace(context, sources=lru_cache(maxsize=8)(context.sources))
-    seen = context.panorama()
+    seen = context.extras()
     this = numbered(report)
     yield from _head(report)
     yield from _masthead()

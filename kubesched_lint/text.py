@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+
+_LONG = 300
+"""Texts with fewer characters are never cut."""
+_FEW, _MANY = 6, 12
+_PARENTHESES = re.compile(r"([()])")
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -29,6 +35,25 @@ def and_more(left: int, noun: str = "") -> str:
 def first_few(names: Sequence[str], most: int, glue: str = ", ") -> str:
     """Return the first ``most`` names and how many more there are: ``a, b, c and 4 more``."""
     return glue.join(names[:most]) + and_more(len(names) - most)
+
+
+def brief(text: str) -> str:
+    """Return the text with its long lists cut: ``a, b, … 209 more …, z``.
+
+    A list has more than 12 parts between ``, ``, ``; `` or `` + ``, and no parenthesis opens or closes within it.
+    """
+    if len(text) < _LONG:
+        return text
+    pieces = _PARENTHESES.split(text)
+    return "".join(_brief_lists(piece) for piece in pieces)
+
+
+def _brief_lists(text: str) -> str:
+    for glue in ("; ", " + ", ", "):
+        parts = text.split(glue)
+        if len(parts) > _MANY:
+            text = glue.join((*parts[:_FEW], f"… {len(parts) - _FEW - 1:,} more …", parts[-1]))
+    return text
 
 
 def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:

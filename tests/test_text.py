@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.text import and_more, closest, did_you_mean, first_few, joined, many, plural
+from kubesched_lint.text import and_more, brief, closest, did_you_mean, first_few, joined, many, plural
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,17 @@ from kubesched_lint.text import and_more, closest, did_you_mean, first_few, join
 )
 def test_phrases(said: str, words: str) -> None:
     assert said == words
+
+
+def test_a_long_list_keeps_its_start_and_its_end() -> None:
+    names = ", ".join(f"node-{number}" for number in range(300))
+    cut = brief(f"0 of 300 nodes ({names}) fit, 3 are full")
+    assert (
+        cut == "0 of 300 nodes (node-0, node-1, node-2, node-3, node-4, node-5, … 293 more …, node-299) fit, 3 are full"
+    )
+    assert brief(" + ".join(["1 in zone-x"] * 100)).count("zone-x") == 7
+
+
+def test_a_short_text_is_not_cut() -> None:
+    for text in (", ".join("abcdefghijklmnopqrst"), "a" * 5000, ""):
+        assert brief(text) == text

@@ -18,7 +18,7 @@ from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_wo
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
 from kubesched_lint.report.words import annotated, explanation, relative
-from kubesched_lint.text import many, plural
+from kubesched_lint.text import brief, many, plural
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""
@@ -132,7 +132,7 @@ def _error(error: InputError, context: RenderContext) -> str:
 
 def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
     finding = cause.first
-    yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(finding.message)}**\n\n"
+    yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(brief(finding.message))}**\n\n"
     text = "".join((*_excerpt(finding, context), *_remarks(finding)))
     if text:
         rule = f"<code>{_html(finding.rule)}</code>"
@@ -143,9 +143,9 @@ def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
 
 def _remarks(finding: Finding) -> Iterator[str]:
     for line in explanation(finding):
-        label, _, text = line.partition(": ")
+        label, _, text = brief(line).partition(": ")
         is_event = label[:1].isdigit() or not text
-        yield f"- {_plain(line)}\n" if is_event else f"- **{label}:** {_plain(text)}\n"
+        yield f"- {_plain(brief(line))}\n" if is_event else f"- **{label}:** {_plain(text)}\n"
     yield from (f"- **fix:** {_plain(fix.title)} ({_safety(fix)})\n" for fix in finding.fixes)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
 from kubesched_lint.printing import visible_lines
-from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, ordered
+from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, ordered, shared_premises
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, statistics
 from kubesched_lint.report.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.words import PREVIEW
+from kubesched_lint.text import brief, many
 
 _MOST_LISTED = 50
 """Number of listed findings of one cause."""
@@ -29,8 +30,10 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
-    for cause in causes(ordered(open_findings(report))):
-        yield _block(_finding(cause, context, paint))
+    groups = list(causes(ordered(open_findings(report))))
+    shared = {} if context.quiet else shared_premises(groups)
+    for cause in groups:
+        yield _block(_finding(cause, context, paint, shared))
     known = ordered(f for f in report.findings if f.suppressed and f.suppressed.known)
     if known and context.verbose:
         yield _block(_known(known, context, paint))
@@ -40,7 +43,9 @@ def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     if context.statistics and report.findings:
         yield _block(_statistics(report, paint))
     if not context.quiet:
-        yield from _footer(report, context, paint)
+        yield from _footer(
+            [*_premises(shared, report), *footer(report, _ALL if context.verbose else 0)], report, context, paint
+        )
 
 
 def _block(lines: Iterable[str]) -> str:
@@ -49,7 +54,8 @@ def _block(lines: Iterable[str]) -> str:
 
 def _headline(severity: Severity, slug: str, message: str, context: RenderContext, paint: Palette) -> Iterator[str]:
     tag = f"{severity.word}[{slug}]" if slug else severity.word
-    for number, line in enumerate(wrapped(f"{tag}: {message}", context.width, 4)):
+    words = message if context.verbose else brief(message)
+    for number, line in enumerate(wrapped(f"{tag}: {words}", context.width, 4)):
         if not number and line.startswith(tag):
             yield paint.severity(severity, tag) + paint.bold(line[len(tag) :])
         else:
@@ -64,7 +70,8 @@ def _input_error(error: InputError, context: RenderContext, paint: Palette) -> I
     yield from frame([mark], context.sources(error.path) if error.line else (), canvas)
 
 
-def _finding(cause: FindingGroup, context: RenderContext, paint: Palette) -> Iterator[str]:
+def _finding(cause: FindingGroup, context: RenderContext, paint: Palette, shared: Container[str]) -> Iterator[str]:
+    """Yield the lines of a finding; the footer has the ``shared`` premises."""
     finding = cause.first
     yield from _headline(finding.severity, finding.rule, finding.message, context, paint)
     marks = [Underline(finding.location, primary=True)]
@@ -78,16 +85,16 @@ def _finding(cause: FindingGroup, context: RenderContext, paint: Palette) -> Ite
         if number:
             yield canvas.gutter()
         yield from frame(its_marks, context.sources(path), canvas)
-    remarks = list(_remarks(finding))
+    remarks = list(_remarks(finding, shared))
     if remarks or cause.others:
         yield canvas.gutter()
     for label, text in remarks:
-        yield from _remark(label, text, canvas)
+        yield from _remark(label, text if context.verbose else brief(text), canvas)
     if cause.others:
         yield from _others(cause, canvas)
 
 
-def _remarks(finding: Finding) -> Iterator[tuple[str, str]]:
+def _remarks(finding: Finding, shared: Container[str]) -> Iterator[tuple[str, str]]:
     evidence: Evidence = finding.evidence
     if finding.location.near is not None:
         yield "from", place(finding.location.near)
@@ -97,13 +104,19 @@ def _remarks(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "", f"{number}. {event}"
     if len(evidence.trace) > _MOST_EVENTS:
         yield "", f"… and {len(evidence.trace) - _MOST_EVENTS} more events ({_ELSEWHERE})"
-    yield from (("assumes", premise) for premise in evidence.assumes)
+    yield from (("assumes", premise) for premise in evidence.assumes if premise not in shared)
     if finding.help:
         yield "help", finding.help
     for fix in finding.fixes:
         yield "fix", f"{fix.title} ({'safe' if fix.safe else 'may change placement'})"
+    if finding.also:
+        yield "also", ", ".join(f"{part.rule} ({_beside(part.location, finding.location)})" for part in finding.also)
     if finding.preview:
         yield "preview", PREVIEW
+
+
+def _beside(where: Location, first: Location) -> str:
+    return f"line {where.span.line}" if where.path == first.path else place(where)
 
 
 def _remark(label: str, text: str, canvas: Canvas) -> Iterator[str]:
@@ -126,7 +139,7 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
     rows: dict[tuple[str, str], int] = {}
     for finding in cause.others:
         other = difference(finding, cause.first)
-        row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {other}' if other else ''}")
+        row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {brief(other)}' if other else ''}")
         rows[row] = rows.get(row, 0) + 1
     across = min(48, max(len(where) for where, _ in rows))
     room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
@@ -156,8 +169,13 @@ def _statistics(report: Report, paint: Palette) -> Iterator[str]:
         yield paint.bold(line) if not number else line
 
 
-def _footer(report: Report, context: RenderContext, paint: Palette) -> Iterator[str]:
-    pairs = list(footer(report, _ALL if context.verbose else 0))
+def _premises(shared: Mapping[str, int], report: Report) -> Iterator[tuple[str, str]]:
+    total = sum(1 for _ in open_findings(report))
+    for premise, count in shared.items():
+        yield "assumes", f"{premise} ({count:,} of {many(total, 'finding')})"
+
+
+def _footer(pairs: Sequence[tuple[str, str]], report: Report, context: RenderContext, paint: Palette) -> Iterator[str]:
     broad = max(len(label) for label, _ in pairs)
     previous = ""
     for label, text in pairs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kubesched_lint.findings import Finding, Location
@@ -23,15 +23,17 @@ class FindingGroup:
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings by path, line, column and rule, which is the order of every report."""
-    return sorted(
-        findings,
-        key=lambda f: (f.location.path, f.location.span.line, f.location.span.column, f.rule, str(f.object), f.message),
-    )
+    """Return the findings with errors first, then by path, line, column and rule: the order of every report."""
+    return sorted(findings, key=lambda finding: (-finding.severity, *_place(finding)))
+
+
+def _place(finding: Finding) -> tuple[object, ...]:
+    where = finding.location
+    return (where.path, where.span.line, where.span.column, finding.rule, str(finding.object), finding.message)
 
 
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
-    """Yield groups in the order of their first findings; fewer than three similar findings are not grouped.
+    """Yield groups in the order of their first findings; two similar findings follow each other without a group.
 
     All findings of a rule with ``once_per_run`` are one group.
     """
@@ -43,17 +45,25 @@ def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
         key: tuple[object, ...] = (number,)
         if finding.once_per_run:
             key = (finding.rule, finding.severity)
-        elif rules[finding.rule] >= _FEWEST:
+        elif rules[finding.rule] > 1:
             key = _likeness(finding)
         groups.setdefault(key, []).append(finding)
-    shown: list[tuple[int, FindingGroup]] = []
-    order = {id(finding): number for number, finding in enumerate(findings)}
-    for group in groups.values():
+    for group in groups.values():  # a dict keeps the order of the first findings
         if len(group) >= _FEWEST or group[0].once_per_run:
-            shown.append((order[id(group[0])], FindingGroup(group[0], tuple(group[1:]))))
+            yield FindingGroup(group[0], tuple(group[1:]))
         else:
-            shown.extend((order[id(finding)], FindingGroup(finding)) for finding in group)
-    yield from (cause for _, cause in sorted(shown, key=lambda pair: pair[0]))
+            yield from map(FindingGroup, group)
+
+
+def shared_premises(groups: Iterable[FindingGroup]) -> Mapping[str, int]:
+    """Return premise → number of findings for those premises that at least ``_FEWEST`` groups share."""
+    shown: dict[str, int] = {}
+    findings: dict[str, int] = {}
+    for group in groups:
+        for premise in group.first.evidence.assumes:  # all findings of a group assume the same
+            shown[premise] = shown.get(premise, 0) + 1
+            findings[premise] = findings.get(premise, 0) + 1 + len(group.others)
+    return {premise: number for premise, number in findings.items() if shown[premise] >= _FEWEST}
 
 
 def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:

@@ -13,6 +13,7 @@ from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.text import brief
 
 _WORDS = {
     FINE: "fine",
@@ -117,7 +118,7 @@ def details(outlook: SimulationReport, palette: Palette, room: int = 0) -> Itera
             yield palette.bold(str(outlook.workloads[row.number]))
         for group in groups:
             for line, hang in _group(outlook, group, printed):
-                yield from wrapped(line, room, hang)
+                yield from wrapped(brief(line), room, hang)
 
 
 def _by_reason(outlook: SimulationReport, cells: Sequence[Cell]) -> list[list[Cell]]:

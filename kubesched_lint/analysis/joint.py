@@ -28,7 +28,7 @@ GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
 _MOST_SOLVED = 40
 """Most workloads for the integer programme; a larger set is only counted."""
-_MOST_REPORTED = 3
+_MOST_REPORTED, _MOST_ROUNDS = 3, 12
 _MOST_TRIED = 1_000
 """Most pods that are placed in a trial to see whether they fit; for more, the solver is faster."""
 
@@ -106,18 +106,22 @@ def contradictions(world: World) -> tuple[Impossible, ...]:
 def impossible(world: World) -> Iterator[Impossible]:
     """Yield the first few small sets of workloads that cannot all run together, although each could alone."""
     problem = Problem(world, [d for d in demands_of(world) if _fits_alone(world, d)])
-    left = _MOST_REPORTED
-    while left:
+    reported: set[tuple[object, ...]] = set()
+    for _ in range(_MOST_ROUNDS):
         demands = problem.demands
         culprits = overfull(problem)
         if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(world):
             culprits = _smallest(world, demands)
         if culprits is None:
             return
-        # A single workload that cannot run even alone proves nothing about the others.
-        if len(culprits.demands) > 1 and not culprits.is_pair_by_port:
-            left -= 1
+        # A single workload that cannot run even alone proves nothing about the others. What still does not fit for the
+        # same reasons without the last workload has the same cause.
+        cause = (culprits.because, culprits.placed)
+        if len(culprits.demands) > 1 and not culprits.is_pair_by_port and cause not in reported:
+            reported.add(cause)
             yield culprits
+            if len(reported) == _MOST_REPORTED:
+                return
         problem = problem.without(culprits.demands[-1])
 
 

@@ -8,9 +8,10 @@ from kubesched_lint import work
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import many
+from kubesched_lint.record import record
+from kubesched_lint.text import first_few, many
 from kubesched_lint.world.neighbours import repelled_by_running
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.staying import preempts, staying, staying_beside_set
@@ -25,9 +26,12 @@ def check(it: Member) -> Iterator[Hazard]:
     yield from _from_running(it.workload, it.world)
     pod = it.pod
     for term, original in zip(pod.required_anti_affinity, it.workload.pod.required_anti_affinity, strict=True):
-        for other in it.selected_workloads(term):
-            if other is not it.workload and other.stays and it.surely_selects(term, other):
-                yield from _between(it.workload, other, original.topology_key, original.path, it.world)
+        others = [
+            other
+            for other in it.selected_workloads(term)
+            if other is not it.workload and other.stays and it.surely_selects(term, other)
+        ]
+        yield from _between(it, others, original)
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
@@ -63,33 +67,78 @@ def _held(holders: Sequence[BoundPod]) -> tuple[str, ...]:
     return ("nothing removes their finalizers",) if any(bound.kept_by_finalizers for bound in holders) else ()
 
 
-def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], world: World) -> Iterator[Hazard]:
-    """The workload that is created first, or preempts the other, may take every domain; the other one then waits."""
+def _between(it: Member, others: Sequence[Workload], term: PodAffinityTerm) -> Iterator[Hazard]:
+    """Yield one hazard for all others that the term keeps out, and one for all that keep its own pods out."""
+    kept_out: list[_Conflict] = []
+    keeping_out: list[_Conflict] = []
+    for other in others:
+        conflict = _conflict(it.workload, other, term.topology_key, it.world)
+        if conflict is not None:
+            (keeping_out if conflict.victim is it.workload else kept_out).append(conflict)
+    for found, variant in ((kept_out, "symmetry"), (keeping_out, "own")):
+        if found:
+            yield _hazard(it, found, term, variant)
+
+
+@record
+class _Conflict:
+    """The workload that comes first may take every domain of the other, the victim."""
+
+    first: Workload
+    victim: Workload
+    why: str
+    """Why it comes first."""
+    domains: tuple[str, ...]
+
+
+def _conflict(holder: Workload, other: Workload, key: str, world: World) -> _Conflict | None:
+    """Return what the workload that is created first, or preempts the other, does to it; None if there is room."""
     first, victim = (holder, other) if world.order.comes_before(holder, other) else (other, holder)
     why = "is created first"
     if preempts(world.member(victim), first):
         first, victim, why = victim, first, "preempts them"
     work.spend(_STEPS)
     room = domain_room(world.member(victim), key)
-    if not room.is_bounded or world.member(first).replicas < len(room.domains):
-        return
+    if not room.is_bounded or world.member(first).replicas < len(room.domains) or not world.member(victim).replicas:
+        return None
     if not set(room.domains) <= set(domain_room(world.member(first), key).domains):
-        return
-    if not world.member(victim).replicas:
-        return
-    trace = tuple(f"a pod of {first} is placed in {key}={d}" for d in room.domains)
-    mutual = "symmetry" if victim is other else "own"
-    yield Hazard(
-        at=at,
-        source=holder.source,
-        victim=victim.ref,
+        return None
+    return _Conflict(first, victim, why, tuple(room.domains))
+
+
+def _hazard(it: Member, found: Sequence[_Conflict], term: PodAffinityTerm, variant: str) -> Hazard:
+    """Return the hazard of the first conflict; the others are related places."""
+    one, key = found[0], term.topology_key
+    partners = [conflict.victim if variant == "symmetry" else conflict.first for conflict in found]
+    firsts = [str(conflict.first) for conflict in (found if variant == "own" else found[:1])]
+    replicas = it.world.member(one.first).replicas
+    return Hazard(
+        at=term.path,
+        source=it.workload.source,
+        victim=one.victim.ref,
         severity=Severity.WARNING,
         evidence=witness(
-            f"{first} {why} and has {many(world.member(first).replicas, 'replica')} "
-            f"for {many(len(room.domains), f'{key} domain')}",
-            trace=(*trace, f"every pod of {victim} stays Pending"),
+            f"{one.first} {one.why} and has {many(replicas, 'replica')} for {many(len(one.domains), f'{key} domain')}",
+            trace=(
+                *(f"a pod of {one.first} is placed in {key}={domain}" for domain in one.domains),
+                f"every pod of {one.victim} stays Pending",
+            ),
         ),
-        values={"victim": str(victim), "first": str(first), "why": why, "key": key, "domains": room.domains},
-        related=(Place(("metadata", "name"), "stays Pending", victim.source, victim.ref),),
-        variant=mutual,
+        values={
+            "victims": tuple(dict.fromkeys(str(conflict.victim) for conflict in found)),
+            "first": firsts[0] if len(firsts) == 1 else f"each of {first_few(firsts, 6)}",
+            "why": one.why,
+            "key": key,
+            "domains": one.domains,
+        },
+        related=tuple(
+            Place(
+                ("metadata", "name"),
+                "stays Pending" if partner is not one.first else one.why,
+                partner.source,
+                partner.ref,
+            )
+            for partner in partners
+        ),
+        variant=variant,
     )

@@ -1,17 +1,20 @@
-"""Two workloads take the same port of their nodes, and there are not enough nodes for both."""
+"""Workloads take the same port of their nodes, and there are not enough nodes for all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 from kubesched_lint.analysis.joint import demands_of
-from kubesched_lint.analysis.ports import REASON, clash, rivals, taken_by_running
+from kubesched_lint.analysis.ports import REASON, Crowd, PortUser, crowds, host_port_users, taken_by_running, user_of
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
-from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, running_premises
-from kubesched_lint.world.world import Member
+from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -19,33 +22,72 @@ def check(it: Member) -> Iterator[Hazard]:
     if not wanted or wanted > nodes.bit_count():
         return  # too many for its nodes even alone: hostport-replicas-exceed-nodes
     yield from _running(it, wanted, nodes)
-    for other in rivals(it):
-        theirs = _nodes(it.world.member(other))
-        count = lasting_pods_wanted(it.world.member(other))
-        supply = (nodes | theirs).bit_count()
-        ports = clash(it.workload.pod, other.pod)
-        if ports is None or not count or count > theirs.bit_count() or wanted + count <= supply:
-            continue
-        mine, its = ports
-        yield Hazard(
-            at=mine.path,
-            together=(it.workload.ref, other.ref),
-            severity=None if _asks_for_places(it) and _asks_for_places(it.world.member(other)) else Severity.WARNING,
-            evidence=proof(
-                f"{wanted} + {count} pods > {many(supply, 'node')} with one host port {mine.protocol} {mine.port} each",
-                demand=wanted + count,
-                supply=supply,
-                assumes=(*node_premises(it), "both are deployed together"),
-            ),
-            values={
-                "port": mine.port,
-                "other": str(other),
-                "wanted": wanted + count,
-                "supply": supply,
-                "pending": wanted + count - supply,
-            },
-            related=(Place(its.path, "takes it as well", other.source, other.ref),),
-        )
+    for crowd in _crowds(it.world).get(id(it.workload), ()):
+        yield _hazard(it, crowd)
+
+
+@once_per_world
+def _crowds(world: World) -> Mapping[int, Sequence[Crowd]]:
+    """id of a workload → the crowds that it reports; a crowd that shares several ports counts once."""
+    rank = {id(workload): number for number, workload in enumerate(world.as_deployed)}
+    distinct: dict[frozenset[int], Crowd] = {}
+    for key, users in host_port_users(world).items():
+        ordered = sorted((w for w in users if id(w) in rank), key=lambda w: rank[id(w)])
+        for crowd in crowds(_users(world, key, ordered) if len(ordered) > 1 else ()):
+            distinct.setdefault(frozenset(id(user.workload) for user in crowd.users), crowd)
+    found: dict[int, list[Crowd]] = {}
+    for crowd in distinct.values():
+        assert crowd.reporter is not None
+        found.setdefault(id(crowd.reporter.workload), []).append(crowd)
+    return found
+
+
+def _users(world: World, key: tuple[str, int], workloads: Iterable[Workload]) -> Iterator[PortUser]:
+    """Yield the users of a port that fit their own nodes."""
+    for workload in workloads:
+        pods, nodes = lasting_pods_wanted(world.member(workload)), _nodes(world.member(workload))
+        if 0 < pods <= nodes.bit_count():
+            yield user_of(key, workload, pods, nodes)
+
+
+def _hazard(it: Member, crowd: Crowd) -> Hazard:
+    """Count only the users whose pods surely ask for places, if these are too many; else it is a warning."""
+    sure = [user for user in crowd.users if _asks_for_places(it.world.member(user.workload))]
+    is_sure = sum(user.pods for user in sure) > _supply(sure)
+    counted = sure if is_sure else crowd.users
+    wanted, supply = sum(user.pods for user in counted), _supply(counted)
+    mine = next(user.port for user in crowd.users if user.workload is it.workload)
+    others = [user for user in crowd.users if user.workload is not it.workload]
+    together = "both" if len(others) == 1 else "all"
+    return Hazard(
+        at=mine.path,
+        together=tuple(user.workload.ref for user in counted),
+        severity=None if is_sure else Severity.WARNING,
+        evidence=proof(
+            f"{' + '.join(str(user.pods) for user in counted)} pods > {many(supply, 'node')} "
+            f"with one host port {mine.protocol} {mine.port} each",
+            demand=wanted,
+            supply=supply,
+            assumes=(*node_premises(it), f"{together} are deployed together"),
+        ),
+        values={
+            "port": mine.port,
+            "others": tuple(str(user.workload) for user in others),
+            "count": len(crowd.users),
+            "wanted": wanted,
+            "supply": supply,
+            "pending": wanted - supply,
+        },
+        related=tuple(
+            Place(user.port.path, "takes it as well", user.workload.source, user.workload.ref) for user in others
+        ),
+        variant="default" if len(others) == 1 else "many",
+    )
+
+
+def _supply(users: Iterable[PortUser]) -> int:
+    """The number of nodes that any of the users may use."""
+    return reduce(or_, (user.nodes for user in users), EMPTY).bit_count()
 
 
 def _asks_for_places(it: Member) -> bool:

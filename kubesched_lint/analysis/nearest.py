@@ -106,16 +106,22 @@ def nearest_resource(resource: str, nodes: Iterable[Node]) -> str:
     return _closest(resource, {name for name in offered if "/" in name}) or ""
 
 
-def nearest_taint(toleration: Toleration, taints: Mapping[Taint, int], today: int) -> str:
-    """A taint of the nodes that a toleration nearly matches; empty without one.
+def meant_taint(toleration: Toleration, taints: Iterable[Taint]) -> Taint | None:
+    """The taint that a toleration with operator Equal nearly matches; None if it matches one exactly, or is far off."""
+    if not toleration.key or toleration.operator != "Equal":
+        return None
+    every = list(taints)
+    if any(
+        t.key == toleration.key and t.value == toleration.value and toleration.effect in ("", t.effect) for t in every
+    ):
+        return None
+    close = _closest(toleration.key, {t.key for t in every})
+    return next((taint for taint in every if taint.key == close), None)
 
-    ``taints`` as ``NodeIndex.taints``; ``today`` are the nodes that exist.
-    """
-    close = _closest(toleration.key, {t.key for t in taints})
-    for taint, nodes in taints.items():
-        if taint.key == close:
-            return f"{_nodes((nodes & today).bit_count())} the taint {taint}"
-    return ""
+
+def nodes_with(taint: Taint, taints: Mapping[Taint, int], today: int) -> str:
+    """``3 nodes have the taint …``; ``taints`` as ``NodeIndex.taints``, ``today`` are the nodes that exist."""
+    return f"{_nodes((taints[taint] & today).bit_count())} the taint {taint}"
 
 
 def hint(nearest: str, lead: str = "") -> str:
@@ -169,7 +175,8 @@ def _closest_of(word: str, pool: tuple[str, ...]) -> str | None:
     tail = _plain(word.rpartition("/")[2])
     if tail in tails:
         return tails[tail]
-    return closest(word, pool, 0.75) or None
+    longer = next((c for c in pool if len(tail) > 2 and c.startswith(word)), None)  # a word that lacks its end
+    return longer or closest(word, pool, 0.75) or None
 
 
 def _plain(word: str) -> str:

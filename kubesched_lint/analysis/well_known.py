@@ -116,5 +116,6 @@ def correction_of(key: str) -> Correction | None:
     prefix, _, name = key.rpartition("/")
     if name in _BARE and (not prefix or prefix.endswith(_DOMAINS)):
         return Correction(_BARE[name], f"the well-known label is {_BARE[name]}")
-    close = closest(key, WELL_KNOWN, 0.88)
+    longer = next((known for known in sorted(WELL_KNOWN) if len(name) > 2 and prefix and known.startswith(key)), "")
+    close = longer or closest(key, WELL_KNOWN, 0.88)
     return Correction(close, f"it reads like {close}") if close else None

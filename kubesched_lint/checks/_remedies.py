@@ -11,7 +11,7 @@ from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key
-from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.pod import PodAffinityTerm, Toleration
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member
@@ -92,6 +92,19 @@ def select_by_label(it: Member, *, never_runs: bool) -> Iterator[Remedy]:
             Remove((*pod.path, "nodeName")),
         ),
     )
+
+
+def tolerate_as_written(workload: Workload, toleration: Toleration, taint: Taint) -> Iterator[Remedy]:
+    """Correct a toleration so that it matches a taint of the nodes."""
+    if not taint.value:
+        return
+    wanted = {"key": taint.key, "value": taint.value, **({"effect": taint.effect} if toleration.effect else {})}
+    changes = tuple(
+        Put((*toleration.path, field), value)
+        for field, value in wanted.items()
+        if written_at(workload.source, (*toleration.path, field)) != value
+    )
+    yield Remedy(f"tolerate {taint}, as nodes have it", safe=False, changes=changes)
 
 
 def tolerate(workload: Workload, taints: Iterable[Taint]) -> Iterator[Remedy]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_key
+from kubesched_lint.analysis.nearest import nearest_key
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import WELL_KNOWN, is_left_out
+from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of, is_left_out
 from kubesched_lint.checks._remedies import is_slip
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
@@ -61,9 +61,19 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _values(it: Member, key: str, lacks: str) -> dict[str, object]:
-    return {"key": key, "lacks": lacks, "nearest": hint(_nearest_usable(it, key), "perhaps ")}
+    nearest = _nearest_usable(it, key)
+    remedy = (
+        f"write {nearest}, which nodes carry, or label the nodes"
+        if nearest
+        else "use a topologyKey that nodes carry, or label the nodes"
+    )
+    return {"key": key, "lacks": lacks, "remedy": remedy}
 
 
 def _nearest_usable(it: Member, key: str) -> str:
-    """A label key of usable nodes that reads like ``key``; the key itself may be on nodes that the pod cannot use."""
-    return nearest_key(key, (it.world.nodes[i] for i in positions(it.usable & it.world.distinct)))
+    """A label key of usable nodes that ``key`` stands for; the key itself may be on nodes that the pod cannot use."""
+    usable = it.usable & it.world.distinct
+    meant = correction_of(key)
+    if meant is not None and usable & it.world.index.with_key(meant.key):
+        return meant.key
+    return nearest_key(key, (it.world.nodes[i] for i in positions(usable)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from kubesched_lint.analysis.nearest import meant_taint
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import tolerate
+from kubesched_lint.checks._remedies import tolerate, tolerate_as_written
 from kubesched_lint.findings import Hazard, Path, proof
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.node import Taint
+from kubesched_lint.model.pod import Pod, Toleration
 from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
@@ -20,11 +22,13 @@ def check(it: Member) -> Iterator[Hazard]:
     matching = reach.matching & it.world.distinct
     taints = taints_in_the_way(it, matching & it.world.today or matching)
     nodes = nodes_in_words(it.world, matching)
+    mistaken, meant = _misspelt(it, taints)
     yield Hazard(
-        at=_what_leads_there(it.workload.pod),
-        key=True,
+        at=_what_leads_there(it.workload.pod) if mistaken is None else mistaken.path,
+        key=mistaken is None,
+        variant="default" if mistaken is None else "misspelt",
         evidence=proof(
-            f"0 of {nodes_in_words(it.world, matching, 'matching')} have no untolerated taint: "
+            f"each of {nodes_in_words(it.world, matching, 'matching')} has an untolerated taint: "
             f"{', '.join(map(str, taints))}",
             demand=1,
             supply=0,
@@ -34,13 +38,28 @@ def check(it: Member) -> Iterator[Hazard]:
             "replicas": it.replicas,
             "tainted": "the only node that matches has" if nodes == ONE_NODE else f"each of the {nodes} that match has",
             "taints": tuple(str(t) for t in taints),
+            "meant": str(meant),
         },
     )
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint that keeps most nodes closed."""
+    if hazard.variant == "misspelt":
+        toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
+        meant = meant_taint(toleration, it.world.index.taints)
+        if meant is not None:
+            yield from tolerate_as_written(it.workload, toleration, meant)
     yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching & it.world.distinct))
+
+
+def _misspelt(it: Member, taints: Collection[Taint]) -> tuple[Toleration | None, Taint | None]:
+    """The toleration that nearly matches one of ``taints`` and no taint of any node, and that taint."""
+    for toleration in it.workload.pod.tolerations:
+        meant = meant_taint(toleration, it.world.index.taints)
+        if meant in taints:
+            return toleration, meant
+    return None, None
 
 
 def _what_leads_there(pod: Pod) -> Path:

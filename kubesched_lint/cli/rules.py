@@ -250,6 +250,7 @@ def _as_json(rule: Rule) -> dict[str, object]:
         "params": rule.params,
         "fix": rule.fix,
         "yieldsTo": rule.yields_to,
+        "yieldsHereTo": rule.yields_here_to,
         "formerly": rule.formerly,
         "since": rule.since,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
+from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, SameCause, Severity, Skip, Source
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.workload import Workload
@@ -131,18 +131,47 @@ def _digest(text: str) -> str:
 
 
 def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
-    """Yield the findings that no better one replaces.
+    """Yield the findings that no better one explains; the better ones list them in ``also``.
 
     An error never yields to a lower severity. A trial does not yield to findings that explain fewer waiting pods.
     """
     by_rule: dict[tuple[str, ObjectRef], list[Judged]] = {}
     for one in judged:
-        by_rule.setdefault((one.rule.slug, one.finding.object), []).append(one)
+        for subject in {one.finding.object, *one.hazard.together}:
+            by_rule.setdefault((one.rule.slug, subject), []).append(one)
+    explains: dict[int, Judged] = {}
     for one in judged:
-        better = [other for slug in one.rule.yields_to for other in by_rule.get((slug, one.finding.object), ())]
-        enough = one.finding.severity if one.finding.severity is Severity.ERROR else Severity.NOTE
-        if all(other.finding.severity < enough for other in better) or _saw_more(one, better):
-            yield one
+        finding = one.finding
+        better = [other for slug in one.rule.yields_to for other in by_rule.get((slug, finding.object), ())]
+        enough = finding.severity if finding.severity is Severity.ERROR else Severity.NOTE
+        better = [] if _saw_more(one, better) else [o for o in better if o.finding.severity >= enough]
+        better += [
+            other
+            for slug in one.rule.yields_here_to
+            for other in by_rule.get((slug, finding.object), ())
+            if other.finding.severity >= finding.severity and _same_place(one, other)
+        ]
+        if better:
+            explains[id(one)] = better[0]
+    parts: dict[int, list[SameCause]] = {}
+    for one in judged if explains else ():
+        if id(one) in explains:
+            finding, best = one.finding, one
+            while id(best) in explains:
+                best = explains[id(best)]
+            cause = SameCause(finding.rule, finding.message, finding.location, finding.at)
+            parts.setdefault(id(best), []).append(cause)
+    for one in judged:
+        if id(one) not in explains:
+            also = tuple(parts.get(id(one), ()))
+            yield replace(one, finding=replace(one.finding, also=also)) if also else one
+
+
+def _same_place(one: Judged, other: Judged) -> bool:
+    """Whether the path of one begins with that of the other, in the same source."""
+    mine, its = one.hazard.at, other.hazard.at
+    shared = min(len(mine), len(its))
+    return one.source is other.source and mine[:shared] == its[:shared]
 
 
 def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:

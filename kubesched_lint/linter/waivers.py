@@ -107,7 +107,18 @@ def uses(
         if rule is None:
             yield waiver, WaiverUse(False, unknown=_guess(waiver.rule, known, families))
         else:
-            yield waiver, WaiverUse(waiver in used, rule not in ran, nearest=_nearest(waiver, rule, findings))
+            is_needed = waiver in used or _covers_a_part(waiver, rule, findings)
+            yield waiver, WaiverUse(is_needed, rule not in ran, nearest=_nearest(waiver, rule, findings))
+
+
+def _covers_a_part(waiver: Waiver, rule: str, findings: Sequence[Finding]) -> bool:
+    """Whether a waiver covers what a finding of another rule explains."""
+    return any(
+        part.rule == rule
+        and (waiver.covers(part.location) or waiver.is_above(part.location) or waiver.object == f.object)
+        for f in findings
+        for part in f.also
+    )
 
 
 def _waives(waiver: Waiver, finding: Finding, owner: Owner) -> bool:

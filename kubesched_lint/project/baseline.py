@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from kubesched_lint.files import content
-from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
+from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
@@ -67,8 +67,11 @@ class Change:
 
 
 def entry_of(finding: Finding) -> KnownFinding:
-    at = ".".join("*" if isinstance(part, int) else part for part in finding.at)
-    return KnownFinding(finding.rule, finding.object, at, finding.severity)
+    return KnownFinding(*_key(finding.rule, finding.object, finding.at), finding.severity)
+
+
+def _key(rule: str, subject: ObjectRef, at: Path) -> tuple[str, ObjectRef, str]:
+    return rule, subject, ".".join("*" if isinstance(part, int) else part for part in at)
 
 
 def entries_of(report: Report) -> tuple[KnownFinding, ...]:
@@ -102,7 +105,13 @@ def held_against(
         if finding.suppressed is None and enough:
             room[entry_of(finding).key].remove(min(enough))
             findings[number] = replace(finding, suppressed=known)
-    gone = [KnownFinding(*key, severity) for key, left in room.items() if key[0] in ran for severity in left]
+    explained = {_key(part.rule, f.object, part.at) for f in findings for part in f.also}
+    gone = [
+        KnownFinding(*key, severity)
+        for key, left in room.items()
+        if key[0] in ran and key not in explained
+        for severity in left
+    ]
     if gone:
         there = objects()
         gone = [entry for entry in gone if entry.object in there]

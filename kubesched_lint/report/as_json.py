@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report
+from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report, SameCause
 from kubesched_lint.printing import json_text
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import RenderContext
@@ -73,7 +73,12 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "suppressed": _suppression(finding),
         "fingerprint": finding.fingerprint,
         **({"preview": True} if finding.preview else {}),
+        **({"also": [_part(part) for part in finding.also]} if finding.also else {}),
     }
+
+
+def _part(part: SameCause) -> dict[str, Any]:
+    return {"rule": part.rule, "message": part.message, "location": location(part.location)}
 
 
 def evidence(why: Evidence) -> dict[str, Any]:

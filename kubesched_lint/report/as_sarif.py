@@ -175,10 +175,12 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
         "suppressions": _suppressions(finding),
         "properties": {"evidence": evidence(finding.evidence)},
     }  # fmt: skip
-    if finding.related:
+    related = [(r.location, r.label) for r in finding.related]
+    related += [(part.location, f"{part.rule}: {part.message}") for part in finding.also]
+    if related:
         result["relatedLocations"] = [
-            {"id": number, "physicalLocation": _physical(r.location), "message": {"text": _message(r.label)}}
-            for number, r in enumerate(finding.related[:MOST_RELATED], 1)
+            {"id": number, "physicalLocation": _physical(where), "message": {"text": _message(label)}}
+            for number, (where, label) in enumerate(related[:MOST_RELATED], 1)
         ]
     if finding.fingerprint:
         result["partialFingerprints"] = {"kubeschedLint/v1": finding.fingerprint}

@@ -124,6 +124,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
         helps=_templates(front["help"]),
         params={name: _default(param) for name, param in front.get("params", {}).items()},
         yields_to=tuple(front.get("yields_to", ())),
+        yields_here_to=tuple(front.get("yields_here_to", ())),
         fix=front.get("fix", ""),
         refuses=front.get("refuses", False),
         every_definition=front.get("every_definition", False),
@@ -332,6 +333,8 @@ def _facts(rule: Rule, card: Card) -> Iterator[str]:
         )
     if rule.yields_to:
         yield f"- **Yields to:** {', '.join(rule.yields_to)}"
+    if rule.yields_here_to:
+        yield f"- **Yields, at the same place, to:** {', '.join(rule.yields_here_to)}"
     if rule.formerly:
         yield f"- **Formerly:** {', '.join(rule.formerly)}"
     yield f"- **Since:** {rule.since}"

@@ -100,11 +100,12 @@ class _Home:
 
 def _strangers(card: Card, known: Collection[str]) -> Iterator[CardError]:
     """Yield faults for rules that a card names and that do not exist."""
-    better = card.front.value.get("yields_to")
-    for slug in better if isinstance(better, list) else ():
-        if slug not in known:
-            line = card.front.line(("yields_to",))
-            yield CardError(card.path, line, f"yields_to: there is no rule `{slug}`{did_you_mean(str(slug), known)}")
+    for key in ("yields_to", "yields_here_to"):
+        better = card.front.value.get(key)
+        for slug in better if isinstance(better, list) else ():
+            if slug not in known:
+                line = card.front.line((key,))
+                yield CardError(card.path, line, f"{key}: there is no rule `{slug}`{did_you_mean(str(slug), known)}")
 
 
 def _house_faults(card: Card) -> Iterator[CardError]:

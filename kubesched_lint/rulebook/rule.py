@@ -99,6 +99,9 @@ class Rule:
     default: str = "on"
     params: Mapping[str, object] = field(default_factory=dict)
     yields_to: tuple[str, ...] = ()
+    """Rules that name the cause better, if one of them reports the same object."""
+    yields_here_to: tuple[str, ...] = ()
+    """Rules that name the cause better, if one of them reports the same place of the object."""
     fix: str = ""
     """``safe`` or ``unsafe``: the best that the ``fix`` beside the check offers; empty without one."""
     refuses: bool = False

@@ -126,9 +126,12 @@ def flips(example: Example, finding: Finding) -> Iterator[Example]:
     else:
         cut(objects[number], unit(path))
     yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
-    if path[-1] in ("tolerations", "nodeSelector"):
+    if "tolerations" in path[-2:] or path[-1] == "nodeSelector":
         objects = list(yaml.safe_load_all(example.manifest))
-        at(objects[number], path[:-1]).setdefault("tolerations", []).extend(missing_tolerations(example))
+        spec = path[: path.index("tolerations")] if "tolerations" in path else path[:-1]
+        if path[-2] == "tolerations":
+            cut(objects[number], path)
+        at(objects[number], spec).setdefault("tolerations", []).extend(missing_tolerations(example))
         yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
 
 

@@ -26,7 +26,7 @@ _STEP = 50
 
 
 @record
-class Scene:
+class TracePart:
     """One phase of a trace: its steps, each with the state it led to; node positions are those of ``oracle``."""
 
     name: str
@@ -40,7 +40,7 @@ class Scene:
 
     @cached_property
     def lines(self) -> dict[str, str]:
-        """Cache of the scene in words, by the event that starts it."""
+        """Cache of the part in words, by the event that starts it."""
         return {}
 
 
@@ -58,7 +58,7 @@ class Exploration:
     parents: dict[State, tuple[State, Step] | None] = field(default_factory=dict)
     """Canonical state seen → (the state from which it was first reached, the step), None for a start."""
     complete: bool = True
-    scenes: dict[int, tuple[State, Scene]] = field(default_factory=dict)
+    parts: dict[int, tuple[State, TracePart]] = field(default_factory=dict)
     """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
 
     @property

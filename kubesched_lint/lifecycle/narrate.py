@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.event_outcomes import FinalState
-from kubesched_lint.lifecycle.explore import Scene
+from kubesched_lint.lifecycle.explore import TracePart
 from kubesched_lint.lifecycle.states import PodTypes, State, Step
 from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness
@@ -18,14 +18,14 @@ Newest = Mapping[int, int]
 
 def witness(end: FinalState) -> Witness:
     """Return the end with the course of events that leads there."""
-    scenes = trace(end.story.phases, end.state)
-    lines = [_line(scene, _happening(scene, end.where if scene is scenes[-1] else "")) for scene in scenes]
+    parts = trace(end.story.phases, end.state)
+    lines = [_line(part, _happening(part, end.where if part is parts[-1] else "")) for part in parts]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), end.where)
 
 
-def _happening(scene: Scene, where: str) -> str:
+def _happening(part: TracePart, where: str) -> str:
     """Return the words for the event that starts a phase."""
-    match scene.name:
+    match part.name:
         case "lose":
             return f"{where} is lost"
         case "drain":
@@ -34,31 +34,31 @@ def _happening(scene: Scene, where: str) -> str:
             return "a new template"
         case "scale":
             return "a new number of replicas"
-    return scene.name
+    return part.name
 
 
-def _line(scene: Scene, name: str) -> str:
-    if name not in scene.lines:
-        scene.lines[name] = _text(scene, name)
-    return scene.lines[name]
+def _line(part: TracePart, name: str) -> str:
+    if name not in part.lines:
+        part.lines[name] = _text(part, name)
+    return part.lines[name]
 
 
-def _text(scene: Scene, name: str) -> str:
-    newest = _newest(scene)
+def _text(part: TracePart, name: str) -> str:
+    newest = _newest(part)
     steps = []
-    before = scene.start
-    for step, after in scene.steps:
-        words = _words(scene, step, newest)
+    before = part.start
+    for step, after in part.steps:
+        words = _words(part, step, newest)
         if step.what == "preempt":
-            words = _driven_out(scene, step, newest, before, after)
+            words = _driven_out(part, step, newest, before, after)
         if words is not None:
             steps.append(words)
         before = after
     more = len(steps) - MOST_STEPS
-    parts = list(_folded(steps[:MOST_STEPS]))
+    texts = list(_folded(steps[:MOST_STEPS]))
     if more > 0:
-        parts.append(f"and {more} more steps")
-    return f"{name}: {', '.join(parts) if parts else 'nothing moves'}"
+        texts.append(f"and {more} more steps")
+    return f"{name}: {', '.join(texts) if texts else 'nothing moves'}"
 
 
 def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
@@ -71,11 +71,11 @@ def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
             run = []
 
 
-def _newest(scene: Scene) -> Newest:
-    """Return the newest revision in the scene of each workload that has several."""
-    pod_types = scene.oracle.pod_types
-    slots = {step.slot for step, _ in scene.steps if step.slot >= 0}
-    for state in (scene.start, scene.end):
+def _newest(part: TracePart) -> Newest:
+    """Return the newest revision in the part of each workload that has several."""
+    pod_types = part.oracle.pod_types
+    slots = {step.slot for step, _ in part.steps if step.slot >= 0}
+    for state in (part.start, part.end):
         work.spend((len(state.bound) + len(state.waiting)) // 2)
         slots.update(_present(state))
     found: dict[int, int] = {}
@@ -92,12 +92,12 @@ def _present(state: State) -> Iterator[int]:
         yield from (slot for slot, _, _ in queue)
 
 
-def _words(scene: Scene, step: Step, newest: Newest) -> tuple[str, str] | None:
+def _words(part: TracePart, step: Step, newest: Newest) -> tuple[str, str] | None:
     """Return (what happens to which pod, node); None if the step needs no words."""
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
-    name = pod_name(scene.oracle.pod_types, step.slot, newest)
-    node = scene.oracle.index.names[step.position] if step.position >= 0 else ""
+    name = pod_name(part.oracle.pod_types, step.slot, newest)
+    node = part.oracle.index.names[step.position] if step.position >= 0 else ""
     match step.what:
         case "bind":
             return f"{name} →", node
@@ -110,17 +110,17 @@ def _words(scene: Scene, step: Step, newest: Newest) -> tuple[str, str] | None:
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
 
 
-def _driven_out(scene: Scene, step: Step, newest: Newest, before: State, after: State) -> tuple[str, str]:
+def _driven_out(part: TracePart, step: Step, newest: Newest, before: State, after: State) -> tuple[str, str]:
     """Return the words for the pods that a pod preempts, and the node."""
     left = dict(after.bound[step.position])
     gone = [
-        f"{count - left.get(slot, 0)} × {pod_name(scene.oracle.pod_types, slot, newest)}"
+        f"{count - left.get(slot, 0)} × {pod_name(part.oracle.pod_types, slot, newest)}"
         for slot, count in before.bound[step.position]
         if left.get(slot, 0) < count
     ]
     return (
-        f"{pod_name(scene.oracle.pod_types, step.slot, newest)} preempts {' and '.join(gone)} on",
-        scene.oracle.index.names[step.position],
+        f"{pod_name(part.oracle.pod_types, step.slot, newest)} preempts {' and '.join(gone)} on",
+        part.oracle.index.names[step.position],
     )
 
 

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
-from kubesched_lint.lifecycle.explore import Scene, all_moves
+from kubesched_lint.lifecycle.explore import TracePart, all_moves
 from kubesched_lint.lifecycle.states import State, Step, settled
 
 _STEPS, _AT_ONCE = 20, 8
 """Cost of one state of a trace in steps of ``work``, plus one step per ``_AT_ONCE`` entries in its queue."""
 
 
-def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
-    """Return the scenes of all phases by which the last one ends in ``final``, one of its finals.
+def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
+    """Return the parts of all phases by which the last one ends in ``final``, one of its finals.
 
     Raises LookupError if the phases do not lead there, which would be a bug in the search.
     """
@@ -37,32 +37,32 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
         target = origin
         targets.append(origin)
     at = target
-    scenes: list[Scene] = []
+    parts: list[TracePart] = []
     for phase, path, wanted in zip(phases, reversed(paths), reversed(targets[:-1]), strict=True):
-        scene = _known(phase, wanted) or _walk(phase, at, path)
+        part = _known(phase, wanted) or _walk(phase, at, path)
         if phase.sampled:  # many traces begin with the same course
-            phase.found.scenes[id(wanted)] = (wanted, scene)
-        scenes.append(scene)
-        at = settled(scene.end)
-        if at != wanted and all(len(s.start.bound) == len(at.bound) for s in scenes):
-            # The same end up to a swap of equal nodes: rename the nodes in all earlier scenes.
+            phase.found.parts[id(wanted)] = (wanted, part)
+        parts.append(part)
+        at = settled(part.end)
+        if at != wanted and all(len(s.start.bound) == len(at.bound) for s in parts):
+            # The same end up to a swap of equal nodes: rename the nodes in all earlier parts.
             to = phase.transitions.oracle.symmetry.renaming(at)
-            scenes = [_renamed(s, to) for s in scenes]
+            parts = [_renamed(s, to) for s in parts]
             at = wanted
-    return tuple(scenes)
+    return tuple(parts)
 
 
-def _known(phase: Phase, final: State) -> Scene | None:
+def _known(phase: Phase, final: State) -> TracePart | None:
     """Return the cached course to an end, or None."""
-    cached = phase.found.scenes.get(id(final))
+    cached = phase.found.parts.get(id(final))
     return cached[1] if cached is not None and cached[0] is final else None
 
 
-def _renamed(scene: Scene, to: Sequence[int]) -> Scene:
+def _renamed(part: TracePart, to: Sequence[int]) -> TracePart:
     steps = tuple(
-        (s._replace(position=to[s.position] if s.position >= 0 else -1), _moved(t, to)) for s, t in scene.steps
+        (s._replace(position=to[s.position] if s.position >= 0 else -1), _moved(t, to)) for s, t in part.steps
     )
-    return Scene(scene.name, scene.oracle, _moved(scene.start, to), steps)
+    return TracePart(part.name, part.oracle, _moved(part.start, to), steps)
 
 
 def _moved(state: State, to: Sequence[int]) -> State:
@@ -88,11 +88,11 @@ def _path(phase: Phase, final: State) -> list[State]:
     return path[::-1]
 
 
-def _walk(phase: Phase, before: State, path: Sequence[State]) -> Scene:
+def _walk(phase: Phase, before: State, path: Sequence[State]) -> TracePart:
     transitions, canonical = phase.transitions, phase.transitions.oracle.symmetry.canonical
     if phase.sampled:
         known = [(phase.found.parents[state], state) for state in path[1:]]
-        return Scene(
+        return TracePart(
             phase.name, transitions.oracle, path[0], tuple((p[1], state) for p, state in known if p is not None)
         )
     starts = (transitions.settle(s) for s in phase.enter(before))
@@ -108,24 +108,24 @@ def _walk(phase: Phase, before: State, path: Sequence[State]) -> Scene:
                 break
         else:
             raise LookupError(f"phase {phase.name}: no move leads on along the trace")
-    return Scene(phase.name, transitions.oracle, start, tuple(steps))
+    return TracePart(phase.name, transitions.oracle, start, tuple(steps))
 
 
-def replays(scene: Scene) -> bool:
+def replays(part: TracePart) -> bool:
     """Whether the scheduler, run again at each binding, may choose the node in the trace."""
-    state = scene.start
-    for step, after in scene.steps:
+    state = part.start
+    for step, after in part.steps:
         if step.what in ("bind", "preempt"):
-            pinned = step.position if _waits_pinned(scene, state, step) else -1
-            candidate_nodes = scene.oracle.candidate_nodes(state, step.slot, pinned)
+            pinned = step.position if _waits_pinned(part, state, step) else -1
+            candidate_nodes = part.oracle.candidate_nodes(state, step.slot, pinned)
             if step.what == "bind" and step.position not in candidate_nodes:
                 return False
-            freed = scene.oracle.evictions(state, step.slot, pinned)
+            freed = part.oracle.evictions(state, step.slot, pinned)
             if step.what == "preempt" and (candidate_nodes or all(step.position != e.position for e in freed)):
                 return False
         state = after
     return True
 
 
-def _waits_pinned(scene: Scene, state: State, step: Step) -> bool:
+def _waits_pinned(part: TracePart, state: State, step: Step) -> bool:
     return any(slot == step.slot for slot, _, _ in state.pinned[step.position])

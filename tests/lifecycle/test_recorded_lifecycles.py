@@ -80,9 +80,9 @@ def test_who_makes_pods_anew_when_others_take_them(case_id, workload, phase_inde
 def test_a_trace_replays_and_a_forged_one_does_not():
     case = json.loads(cases("lifecycles")[3])
     *_, (_, _, story, phase) = story_of(case)
-    scenes = trace(story.phases, next(iter(phase.found.finals)))
-    assert all(map(replays, scenes))
-    forged = next(s for s in scenes if any(step.what == "bind" for step, _ in s.steps))
+    parts = trace(story.phases, next(iter(phase.found.finals)))
+    assert all(map(replays, parts))
+    forged = next(s for s in parts if any(step.what == "bind" for step, _ in s.steps))
     at = next(i for i, (step, _) in enumerate(forged.steps) if step.what == "bind")
     step, after = forged.steps[at]
     state = forged.start if at == 0 else forged.steps[at - 1][1]

@@ -60,8 +60,8 @@ def seen(
 
 def test_each_node_shows_how_far_it_lets_the_workload_in(tmp_path: Path) -> None:
     _, extras = seen(tmp_path)
-    scene = extras.scene
-    levels = {group.names[0]: level for group, level in zip(scene.groups, scene.reach[0], strict=True)}
+    diagram = extras.diagram
+    levels = {group.names[0]: level for group, level in zip(diagram.groups, diagram.reach[0], strict=True)}
     assert {level for name, level in levels.items() if name.startswith("node")} == {USABLE}
     assert {name.split("-")[0]: level for name, level in levels.items()} | {"node": USABLE} == {
         "node": USABLE,
@@ -69,38 +69,38 @@ def test_each_node_shows_how_far_it_lets_the_workload_in(tmp_path: Path) -> None
         "small": FULL,
         "metal": UNMATCHED,
     }
-    assert scene.counts[0] == {USABLE: 4, FULL: 1, TAINTED: 1, UNMATCHED: 1}
+    assert diagram.counts[0] == {USABLE: 4, FULL: 1, TAINTED: 1, UNMATCHED: 1}
 
 
 def test_a_finding_lights_the_domains_of_the_term_it_points_to(tmp_path: Path) -> None:
     run, extras = seen(tmp_path)
-    scene = extras.scene
+    diagram = extras.diagram
     at = next(i for i, f in enumerate(run.report.findings) if f.rule == "anti-affinity-exceeds-domains")
-    focus = scene.focuses[at]
+    focus = diagram.focuses[at]
     assert focus is not None
     assert focus.key == "topology.kubernetes.io/zone"
-    assert scene.domains[focus] == (
+    assert diagram.domains[focus] == (
         Domain("eu-west-1a", 2, 2),
         Domain("eu-west-1b", 2, 2),
         Domain("eu-west-1c", 3, 0),
     )
-    usable = [domain.value for domain in scene.domains[focus] if domain.usable]
+    usable = [domain.value for domain in diagram.domains[focus] if domain.usable]
     assert f"({', '.join(usable)})" in run.report.findings[at].evidence.text, "the picture and the proof say the same"
 
 
 def test_nodes_without_the_key_are_counted_apart(tmp_path: Path) -> None:
     run, extras = seen(tmp_path, key="rack")
-    focus = next(focus for focus in extras.scene.focuses if focus is not None and focus.key == "rack")
-    assert extras.scene.domains[focus] == (Domain("r1", 4, 4), Domain("r2", 1, 0), Domain("", 2, 0))
+    focus = next(focus for focus in extras.diagram.focuses if focus is not None and focus.key == "rack")
+    assert extras.diagram.domains[focus] == (Domain("r1", 4, 4), Domain("r2", 1, 0), Domain("", 2, 0))
     assert run.report.findings
 
 
 def test_pods_stand_where_they_fit_and_the_rest_waits(tmp_path: Path) -> None:
     run, extras = seen(tmp_path)
-    scene = extras.scene
-    placed = sum(count for group in scene.groups for _, count in group.pods)
+    diagram = extras.diagram
+    placed = sum(count for group in diagram.groups for _, count in group.pods)
     assert placed == 2
-    (waiting,) = scene.waiting
+    (waiting,) = diagram.waiting
     assert waiting.pods == 4
     assert "node(s) didn't match pod anti-affinity rules" in waiting.message
     assert run.cluster is not None
@@ -108,22 +108,22 @@ def test_pods_stand_where_they_fit_and_the_rest_waits(tmp_path: Path) -> None:
 
 def test_a_thousand_alike_nodes_are_few_boxes(tmp_path: Path) -> None:
     _, extras = seen(tmp_path, count=500)
-    scene = extras.scene
-    assert scene.nodes == 1_003
-    assert len(scene.groups) == 5
-    assert {(group.zone, group.count) for group in scene.groups[:2]} == {("eu-west-1a", 500), ("eu-west-1b", 500)}
-    assert all(len(group.names) <= 3 for group in scene.groups)
+    diagram = extras.diagram
+    assert diagram.nodes == 1_003
+    assert len(diagram.groups) == 5
+    assert {(group.zone, group.count) for group in diagram.groups[:2]} == {("eu-west-1a", 500), ("eu-west-1b", 500)}
+    assert all(len(group.names) <= 3 for group in diagram.groups)
 
 
 def test_few_nodes_are_drawn_one_by_one(tmp_path: Path) -> None:
     _, extras = seen(tmp_path, count=MOST_DRAWN // 2 - 2)
-    assert {group.count for group in extras.scene.groups} == {1}
+    assert {group.count for group in extras.diagram.groups} == {1}
 
 
 def test_too_many_pods_are_told_not_drawn(tmp_path: Path) -> None:
     _, extras = seen(tmp_path, count=500, replicas=2_000)
-    assert any("pods are not drawn: placing 2,000 on 1,003 nodes" in note for note in extras.scene.notes)
-    assert not any(group.pods for group in extras.scene.groups)
+    assert any("pods are not drawn: placing 2,000 on 1,003 nodes" in note for note in extras.diagram.notes)
+    assert not any(group.pods for group in extras.diagram.groups)
 
 
 def test_what_passes_and_what_pools_add_is_marked(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ pools:
     assert run.cluster is not None, run.report.errors
     extras = run.extras()
     assert extras is not None
-    marks = {group.names[0]: group.mark for group in extras.scene.groups}
+    marks = {group.names[0]: group.mark for group in extras.diagram.groups}
     assert [mark for name, mark in marks.items() if name.startswith("away")] == ["cordoned"]
     assert [mark for name, mark in marks.items() if not name.startswith(("away", "node"))] == ["to be added"]
 
@@ -182,4 +182,4 @@ def test_the_same_run_gives_the_same_picture(tmp_path: Path, findings: int) -> N
     run, extras = seen(tmp_path, replicas=1 + findings)
     again = run.extras()
     assert again is not None
-    assert again.scene == extras.scene
+    assert again.diagram == extras.diagram

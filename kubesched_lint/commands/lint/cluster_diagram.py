@@ -48,7 +48,7 @@ class NodeGroup:
     mark: str = ""
     """``cordoned``, ``not ready`` or ``to be added``."""
     pods: tuple[tuple[int, int], ...] = ()
-    """(index in ``workloads`` of the scene, number of pods), over all nodes of the group."""
+    """(index in ``workloads`` of the diagram, number of pods), over all nodes of the group."""
     others: int = 0
     """Number of running pods that no workload of the set owns."""
 
@@ -96,7 +96,7 @@ class ClusterDiagram:
         return sum(group.count for group in self.groups)
 
 
-def scene(
+def diagram(
     world: World, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()
 ) -> ClusterDiagram:
     """Return the diagram of ``world``, which has no pools and no transient states of nodes.

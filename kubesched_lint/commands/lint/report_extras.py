@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from kubesched_lint.analysis.worlds import grown_world, without_transient
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, scene
+from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, diagram
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
@@ -29,7 +29,7 @@ class ReportExtras:
     """``outlook`` None: the set is too large; ``notes`` say what was left out."""
 
     outlook: SimulationReport | None
-    scene: ClusterDiagram
+    diagram: ClusterDiagram
     notes: tuple[str, ...] = ()
 
 
@@ -38,7 +38,7 @@ def extras_of(manifests: ManifestSet, cluster: Cluster, options: Options, findin
     rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
     effort = Effort() if len(rows) <= FEW_ROWS else Effort(runs=1, nodes=1)
     outlook = simulate(manifests, cluster, options, effort=effort, only=rows) if rows else None
-    return ReportExtras(outlook, _scene(manifests, cluster, options, findings), notes)
+    return ReportExtras(outlook, _diagram(manifests, cluster, options, findings), notes)
 
 
 def _rows(
@@ -59,9 +59,9 @@ def _rows(
     return frozenset(first), (f"{note}: kubesched-lint simulate shows all",)
 
 
-def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
+def _diagram(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
     world = World(manifests.inventory, without_transient(cluster), manifests.premises(options))
     grown = grown_world(world)
     assert grown.cluster is not None
     added = grown.cluster.inventory.nodes[len(cluster.inventory.nodes) :]
-    return scene(grown.without_pools, findings, cluster.inventory.nodes, added)
+    return diagram(grown.without_pools, findings, cluster.inventory.nodes, added)

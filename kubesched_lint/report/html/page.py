@@ -44,11 +44,11 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         yield from _section("errors", "Could not be read", errors(items, context))
     if seen is not None:
         yield from _section("matrix", "What happens when", _matrix(seen, report))
-    drawn = seen is not None and bool(seen.scene.groups)
+    drawn = seen is not None and bool(seen.diagram.groups)
     yield f'<div class="{"split" if drawn else "whole"}">\n'
     if seen is not None and drawn:
         status = '<p id="status" aria-live="polite"></p><ul id="chips"></ul>'
-        yield from _section("cluster", "The cluster", (f"{status}\n", *picture(seen.scene)), tag="aside")
+        yield from _section("cluster", "The cluster", (f"{status}\n", *picture(seen.diagram)), tag="aside")
     nothing = '<p class="calm">No findings: nothing that was checked keeps a pod from a node.</p>'
     yield from _section("findings", "Findings", sections(this, context) if this.causes else [nothing])
     yield "</div>\n"
@@ -152,14 +152,14 @@ def _foot(report: Report, this: NumberedCauses, seen: ReportExtras | None, conte
     yield f'<dialog id="keys" aria-label="Keys"><h2>Keys</h2><dl>{shown}</dl>'
     yield '<form method="dialog"><button>Close</button></form></dialog>\n'
     yield f'<footer>kubesched-lint {esc(context.version)}</footer>\n<p id="none" hidden>Nothing matches.</p>\n'
-    if seen is not None and seen.scene.groups:
+    if seen is not None and seen.diagram.groups:
         yield f'<script type="application/json" id="view">{_data(_view(report, this, seen))}</script>\n'
     yield f"<script>{_file('page.js')}</script>\n</body>\n</html>\n"
 
 
 def _view(report: Report, this: NumberedCauses, seen: ReportExtras) -> object:
-    focus = {id(finding): at for finding, at in zip(report.findings, seen.scene.focuses, strict=True)}
-    return view(seen.scene, [focus.get(key) for key in this.numbers])
+    focus = {id(finding): at for finding, at in zip(report.findings, seen.diagram.focuses, strict=True)}
+    return view(seen.diagram, [focus.get(key) for key in this.numbers])
 
 
 def _data(value: object) -> str:

@@ -36,16 +36,16 @@ _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 class _Zone:
     name: str
     groups: tuple[tuple[int, NodeGroup], ...]
-    """(index in the scene, group)."""
+    """(index in the diagram, group)."""
 
     @property
     def nodes(self) -> int:
         return sum(group.count for _, group in self.groups)
 
 
-def picture(scene: ClusterDiagram) -> Iterator[str]:
+def picture(diagram: ClusterDiagram) -> Iterator[str]:
     """Yield the drawing, its legend and the pending pods."""
-    zones = _zones(scene)
+    zones = _zones(diagram)
     columns = min(len(zones), 3)
     across = (_WIDTH - _GAP * (columns - 1)) // max(columns, 1)
     boxes = {1: 3, 2: 2, 3: 1}.get(columns, 1)
@@ -54,9 +54,9 @@ def picture(scene: ClusterDiagram) -> Iterator[str]:
         band = zones[start : start + columns]
         tall = max(_HEAD + _PAD + -(-len(zone.groups) // boxes) * (_BOX + _PAD) for zone in band)
         for i, zone in enumerate(band):
-            drawn.append("".join(_zone(zone, i * (across + _GAP), y, across, tall, boxes, scene)))
+            drawn.append("".join(_zone(zone, i * (across + _GAP), y, across, tall, boxes, diagram)))
         y += tall + _GAP
-    title = f"{many(scene.nodes, 'node')} in {many(len(zones), 'zone')}"
+    title = f"{many(diagram.nodes, 'node')} in {many(len(zones), 'zone')}"
     yield (
         f'<svg class="topology" viewBox="0 0 {_WIDTH} {max(y - _GAP, 1)}" role="img" aria-label="{title}">'
         '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
@@ -64,28 +64,28 @@ def picture(scene: ClusterDiagram) -> Iterator[str]:
     )
     yield from drawn
     yield "</svg>\n"
-    if any(group.count == 1 for group in scene.groups):
-        yield from _legend(scene)
-    waits = list(_waiting(scene))
+    if any(group.count == 1 for group in diagram.groups):
+        yield from _legend(diagram)
+    waits = list(_waiting(diagram))
     yield "".join(waits[:_MOST_WAITING])
     if waits[_MOST_WAITING:]:
         more = f"{len(waits) - _MOST_WAITING:,} more workloads with Pending pods"
         yield f"<details><summary>{more}</summary>{''.join(waits[_MOST_WAITING:_MOST_PENDING])}</details>\n"
-    yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in scene.notes)
+    yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in diagram.notes)
 
 
-def _waiting(scene: ClusterDiagram) -> Iterator[str]:
-    for waiting in scene.waiting:
-        who = f"{esc(str(scene.workloads[waiting.workload]))} {plural(waiting.pods, 'stays', 'stay')} Pending"
+def _waiting(diagram: ClusterDiagram) -> Iterator[str]:
+    for waiting in diagram.waiting:
+        who = f"{esc(str(diagram.workloads[waiting.workload]))} {plural(waiting.pods, 'stays', 'stay')} Pending"
         yield (
             f'<p class="waiting" data-w="{waiting.workload}"><b>{many(waiting.pods, "pod")}</b> of '
             f"{who} <small>{esc(waiting.message)}</small></p>\n"
         )
 
 
-def _zones(scene: ClusterDiagram) -> list[_Zone]:
+def _zones(diagram: ClusterDiagram) -> list[_Zone]:
     found: dict[str, list[tuple[int, NodeGroup]]] = {}
-    for place, group in enumerate(scene.groups):
+    for place, group in enumerate(diagram.groups):
         found.setdefault(group.zone, []).append((place, group))
     return [_Zone(name, tuple(groups)) for name, groups in found.items()]
 
@@ -95,28 +95,28 @@ def _room(wide: int) -> int:
     return int((wide - 14) / 6.5)
 
 
-def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene: ClusterDiagram) -> Iterator[str]:
+def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, diagram: ClusterDiagram) -> Iterator[str]:
     name = zone.name or "no zone"
     yield f'<g class="zone" data-zone="{esc(zone.name)}"><rect class="frame" x="{x + 0.5}" y="{y + 0.5}" '
     yield f'width="{across - 1}" height="{tall - 1}" rx="10"/>'
     yield f'<text class="zname" x="{x + 10}" y="{y + 18}">{esc(shortened(name, (across - 52) // 7))}</text>'
     yield f'<text class="zcount" x="{x + across - 10}" y="{y + 18}" text-anchor="end">{zone.nodes:,}</text>'
     wide = (across - _PAD * (boxes + 1)) // boxes
-    labels = told_apart([group.names[0] for group in scene.groups if group.count == 1], _room(wide))
+    labels = told_apart([group.names[0] for group in diagram.groups if group.count == 1], _room(wide))
     for i, (place, group) in enumerate(zone.groups):
         left = x + _PAD + (i % boxes) * (wide + _PAD)
         top = y + _HEAD + _PAD // 2 + (i // boxes) * (_BOX + _PAD)
-        yield from _node(group, place, left, top, wide, scene, labels)
+        yield from _node(group, place, left, top, wide, diagram, labels)
     yield "</g>\n"
 
 
 def _node(
-    group: NodeGroup, place: int, x: int, y: int, wide: int, scene: ClusterDiagram, labels: Mapping[str, str]
+    group: NodeGroup, place: int, x: int, y: int, wide: int, diagram: ClusterDiagram, labels: Mapping[str, str]
 ) -> Iterator[str]:
     room = _room(wide)
     label = labels[group.names[0]] if group.count == 1 else shortened(f"{group.count:,} × {_stem(group)}", room)
     kind = "node transient" if group.mark else "node"
-    yield f'<g class="{kind}" data-g="{place}"><title>{esc(_tooltip(group, scene))}</title>'
+    yield f'<g class="{kind}" data-g="{place}"><title>{esc(_tooltip(group, diagram))}</title>'
     yield f'<rect class="box" x="{x + 0.5}" y="{y + 0.5}" width="{wide - 1}" height="{_BOX - 1}" rx="6"/>'
     yield f'<text class="nname" x="{x + 8}" y="{y + 16}">{esc(label)}</text>'
     below = " · ".join(filter(None, (group.mark, group.capacity)))
@@ -151,34 +151,34 @@ def _stem(group: NodeGroup) -> str:
     return same if len(same) >= 2 else f"{group.names[0]} …"
 
 
-def _tooltip(group: NodeGroup, scene: ClusterDiagram) -> str:
+def _tooltip(group: NodeGroup, diagram: ClusterDiagram) -> str:
     names = ", ".join(group.names) + (and_more(group.count - len(group.names)) if group.count > 3 else "")
-    pods = ", ".join(f"{count:,} × {scene.workloads[number]}" for number, count in group.pods)
+    pods = ", ".join(f"{count:,} × {diagram.workloads[number]}" for number, count in group.pods)
     parts = (names, group.capacity, group.mark, *(f"taint {taint}" for taint in group.taints), pods)
     return " · ".join(filter(None, parts))
 
 
-def _legend(scene: ClusterDiagram) -> Iterator[str]:
-    there = sorted({number for group in scene.groups for number, _ in group.pods})
+def _legend(diagram: ClusterDiagram) -> Iterator[str]:
+    there = sorted({number for group in diagram.groups for number, _ in group.pods})
     if not there:
         return
     items = "".join(
-        f'<li data-w="{number}"><i class="pod p{number % _HUES}"></i>{esc(_short_name(scene, number))}</li>'
+        f'<li data-w="{number}"><i class="pod p{number % _HUES}"></i>{esc(_short_name(diagram, number))}</li>'
         for number in there[:_MOST_LEGEND]
     )
     more = f"<li>and {len(there) - _MOST_LEGEND:,} more workloads</li>" if there[_MOST_LEGEND:] else ""
     yield f'<ul class="legend">{items}{more}</ul>\n'
 
 
-def _short_name(scene: ClusterDiagram, number: int) -> str:
-    ref = scene.workloads[number]
+def _short_name(diagram: ClusterDiagram, number: int) -> str:
+    ref = diagram.workloads[number]
     return f"{ref.namespace}/{ref.name}"
 
 
 # --- data for the page's script ---------------------------------------------------------------------------------------
 
 
-def view(scene: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[str, Any]:
+def view(diagram: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[str, Any]:
     """Return the data; ``focuses`` are those of the findings on the page, in the page's order.
 
     ``reach``: workload → a letter per group; ``say``: workload → a sentence about its nodes; ``at``: per finding the
@@ -188,19 +188,19 @@ def view(scene: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[str
     place = {focus: i for i, focus in enumerate(different)}
     used = {focus.workload for focus in different}
     return {
-        "reach": {number: "".join(_LETTERS[level] for level in scene.reach[number]) for number in used},
-        "name": {number: shortened(scene.workloads[number].name, 16) for number in used},
-        "say": {number: _about_nodes(scene, number) for number in used},
-        "pods": [dict(group.pods) for group in scene.groups],
-        "folded": [int(group.count > 1) for group in scene.groups],
+        "reach": {number: "".join(_LETTERS[level] for level in diagram.reach[number]) for number in used},
+        "name": {number: shortened(diagram.workloads[number].name, 16) for number in used},
+        "say": {number: _about_nodes(diagram, number) for number in used},
+        "pods": [dict(group.pods) for group in diagram.groups],
+        "folded": [int(group.count > 1) for group in diagram.groups],
         "at": [-1 if focus is None else place[focus] for focus in focuses],
-        "focus": [_focus(scene, focus) for focus in different],
+        "focus": [_focus(diagram, focus) for focus in different],
     }
 
 
-def _about_nodes(scene: ClusterDiagram, number: int) -> str:
-    counts = scene.counts[number]
-    parts = [f"{scene.workloads[number]} can use {counts[USABLE]:,} of {many(sum(counts.values()), 'node')}"]
+def _about_nodes(diagram: ClusterDiagram, number: int) -> str:
+    counts = diagram.counts[number]
+    parts = [f"{diagram.workloads[number]} can use {counts[USABLE]:,} of {many(sum(counts.values()), 'node')}"]
     for level, one, more in (
         (TAINTED, "has a taint that it does not tolerate", "have a taint that it does not tolerate"),
         (UNMATCHED, "does not match its node selector or affinity", "do not match its node selector or affinity"),
@@ -211,8 +211,8 @@ def _about_nodes(scene: ClusterDiagram, number: int) -> str:
     return "; ".join(parts) + "."
 
 
-def _focus(scene: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
-    domains = scene.domains.get(focus, ())
+def _focus(diagram: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
+    domains = diagram.domains.get(focus, ())
     usable = [domain for domain in domains if domain.usable and domain.value]
     found: dict[str, Any] = {"w": focus.workload, "key": focus.key}
     if focus.key == ZONE:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.nearest import nodes_carry
-from kubesched_lint.model.node import CSI_ZONES, KEPT_LIKE
+from kubesched_lint.analysis.nearest import nearest_node, nodes_carry
+from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE
 from kubesched_lint.record import record
 from kubesched_lint.text import closest
+from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
+    from kubesched_lint.model.labels import Requirement
     from kubesched_lint.model.pod import Pod
-    from kubesched_lint.world.world import World
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 WELL_KNOWN = (
@@ -57,8 +59,37 @@ def unstated_label(pod: Pod, world: World) -> str:
         return ""
     asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
     unknown = (key for key in asked if key in SET_BY_KUBELETS and not nodes_carry(world, key))
+    host = unknown_host((r for t in pod.required_node_terms or () for r in t.expressions), world)
+    named = pod.node_selector.get(HOSTNAME, "")
+    if host or (named and is_unknown_host(named, world)):
+        return f"{HOSTNAME}={host or named}"
     spread = [c.topology_key for c in pod.spread if c.is_hard] + [t.topology_key for t in pod.required_affinity]
     return min(unknown, default="") or min((key for key in (*asked, *spread) if is_left_out(key, world)), default="")
+
+
+def unknown_host(conditions: Iterable[Requirement], world: World) -> str:
+    """Return a hostname that conditions require and that nodes may have, although the sketch has none; else empty."""
+    wanted = (r.values for r in conditions if r.key == HOSTNAME and r.operator == "In" and r.values)
+    return next((values[0] for values in wanted if all(is_unknown_host(value, world) for value in values)), "")
+
+
+def is_unknown_host(name: str, world: World) -> bool:
+    """Return whether a node may have this name: a sketch makes up the names of an entry with several nodes.
+
+    A name that reads like one of the made-up names is a misspelt one.
+    """
+    if not makes_up_names(world) or name in world.index.domains(HOSTNAME):
+        return False
+    return not nearest_node(world, name)
+
+
+@once_per_world
+def makes_up_names(world: World) -> bool:
+    """Return whether the cluster is a sketch in which one entry stands for several nodes."""
+    if world.cluster is None or world.cluster.origin != "sketch":
+        return False
+    entries = [node.path for node in world.cluster.inventory.nodes]
+    return len(set(entries)) < len(entries)
 
 
 def is_left_out(key: str, world: World) -> bool:

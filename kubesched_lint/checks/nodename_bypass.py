@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, nearest_node
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.well_known import is_unknown_host
 from kubesched_lint.checks._remedies import select_by_label
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.world.world import Member
@@ -14,6 +15,7 @@ from kubesched_lint.world.world import Member
 def check(it: Member) -> Iterator[Hazard]:
     node = it.workload.pod.node_name
     absent = it.world.cluster is not None and node not in it.world.index.positions
+    absent = absent and not is_unknown_host(node, it.world)
     yield Hazard(
         at=(*it.workload.pod.path, "nodeName"),
         evidence=pattern(f"nodeName {node} is written in the manifest"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.analysis.well_known import unknown_host
+from kubesched_lint.findings import Hazard, UncheckedError, proof
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
 from kubesched_lint.world.premises import node_premises, nodes_in_words
@@ -24,8 +25,11 @@ def check(it: Member) -> Iterator[Hazard]:
         where = nodes_of_volume(it, volume)
         if where & usable:
             continue
-        theirs = tuple(z for z, nodes in it.world.index.domains(ZONE).items() if nodes & usable)
         terms = bound.node_terms or ()
+        host = unknown_host((r for t in terms for r in t.expressions), it.world)
+        if host:
+            raise UncheckedError(f"volume {bound.name} is on {host}, and the sketch makes up the names of its nodes")
+        theirs = tuple(z for z, nodes in it.world.index.domains(ZONE).items() if nodes & usable)
         pins = tuple(v for t in terms for r in t.expressions for v in r.values)
         yield Hazard(
             at=(*volume.path, "claimName"),

@@ -264,10 +264,12 @@ def _has_directive(value: object) -> bool:
 
 
 def _is_partial(value: object) -> bool:
-    """Return whether a Deployment, DaemonSet, StatefulSet, Pod or Service lacks a field that each of them must have."""
+    """Return whether a workload, Pod, Service or claim lacks a field that each of its kind must have."""
     if not isinstance(value, dict):
         return False
     kind, spec = value.get("kind"), value.get("spec")
+    if kind == "PersistentVolumeClaim":
+        return isinstance(spec, dict) and "accessModes" not in spec
     if kind == "Service":
         return isinstance(spec, dict) and spec.keys().isdisjoint(("ports", "clusterIP", "externalName"))
     if kind not in ("Deployment", "DaemonSet", "StatefulSet", "Pod"):

@@ -85,7 +85,15 @@ def test_what_a_tool_completes_is_skipped_with_the_reason(text: str, reason: str
     assert not reason or entry.reason.startswith(reason)
 
 
-def test_a_service_called_patch_without_ports_is_a_patch() -> None:
-    text = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ipFamilyPolicy: PreferDualStack}\n"
-    (patch,) = documents("services-patch.yaml", text.encode(), is_read)
-    assert isinstance(patch, Skipped)
+@pytest.mark.parametrize(
+    ("kind", "spec", "complete"),
+    [
+        ("Service", "ipFamilyPolicy: PreferDualStack", "ports: [{port: 80}]"),
+        ("PersistentVolumeClaim", "resources: {requests: {storage: 9Gi}}", "accessModes: [ReadWriteOnce]"),
+    ],
+)
+def test_a_file_called_patch_holds_patches_of_services_and_claims(kind: str, spec: str, complete: str) -> None:
+    text = "apiVersion: v1\nkind: {}\nmetadata: {{name: s}}\nspec: {{{}}}\n"
+    (patch,) = documents("x-patch.yaml", text.format(kind, spec).encode(), is_read)
+    (whole,) = documents("x-patch.yaml", text.format(kind, f"{spec}, {complete}").encode(), is_read)
+    assert (type(patch), type(whole)) == (Skipped, Document)

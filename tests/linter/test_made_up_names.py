@@ -1,0 +1,43 @@
+"""A sketch makes up the names of an entry with several nodes, so a real hostname may be one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_lint import lint, load_cluster
+
+
+def findings(sketch: dict[str, Any], **spec: object) -> dict[str, str]:
+    cluster = load_cluster(objects=[{"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", **sketch}])
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    containers = [{"name": "c", "image": "x"}]
+    report = lint(objects=[{**pod, "spec": {"containers": containers, **spec}}], cluster=cluster)
+    return {f.rule: f.message for f in report.findings}
+
+
+def entries(*names: str, count: int = 1) -> dict[str, Any]:
+    room = {"cpu": "4", "memory": "16Gi"}
+    return {"nodeGroups": "complete", "nodes": [{"name": n, "count": count, "allocatable": room} for n in names]}
+
+
+TERM = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["talos01"]}]}
+REQUIRED = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [TERM]}}}
+
+
+@pytest.mark.parametrize("spec", [{"nodeSelector": {"kubernetes.io/hostname": "talos01"}}, {"affinity": REQUIRED}])
+def test_a_hostname_is_held_against_real_names_only(spec: dict[str, Any]) -> None:
+    assert "nodeselector-matches-nothing" not in findings(entries("worker", count=3), **spec)
+    assert "nodeselector-matches-nothing" in findings(entries("w1", "w2"), **spec)
+
+
+def test_a_slip_in_a_made_up_name_is_found() -> None:
+    assert "nodeselector-matches-nothing" in findings(
+        entries("worker", count=3), nodeSelector={"kubernetes.io/hostname": "worker1"}
+    )
+
+
+def test_node_name_may_be_one_of_the_nodes() -> None:
+    assert "bypasses the scheduler" in findings(entries("worker", count=3), nodeName="talos01")["nodename-bypass"]
+    assert "does not have" in findings(entries("w1", "w2"), nodeName="talos01")["nodename-bypass"]

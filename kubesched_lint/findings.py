@@ -237,6 +237,8 @@ class InputError:
     column: int = 0
     rule: str = ""
     """The rule that finds the same in what can be read; empty if there is none."""
+    is_refusal: bool = False
+    """Whether the API server would refuse the object; the linter then fills in ``rule``."""
 
 
 def one_line(text: str) -> str:

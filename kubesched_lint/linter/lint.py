@@ -70,7 +70,7 @@ def _lint(
     report = Report(
         tuple(numbered(findings)),
         tuple(run.skipped),
-        (*manifests.errors, *run.failed.values()),
+        (*_with_rule(manifests.errors, rules), *run.failed.values()),
         Summary(
             files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
             documents=len(manifests.documents) + len(manifests.unread),
@@ -90,6 +90,12 @@ def _lint(
         ),
     )
     return report, judged
+
+
+def _with_rule(errors: Iterable[InputError], rules: Iterable[Rule]) -> Iterator[InputError]:
+    """Give refusals the rule that reports what the API server refuses in objects that can be decoded."""
+    slug = next((rule.slug for rule in rules if rule.refuses), "")
+    yield from (replace(error, rule=slug) if error.is_refusal else error for error in errors)
 
 
 def _lack_notes(world: World) -> Iterator[str]:

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from kubesched_lint.validation.validate import ApiServerAnswer
 
 
-_REFUSED = "api-would-reject"
-"""The rule that reports what the API server refuses in objects that can be decoded."""
-
-
 @record
 class Decoded:
     """``object`` if a kustomization corrects all wrong types; else ``errors`` or ``skipped``."""
@@ -46,10 +42,15 @@ def decoded_anyway(document: Document, first: DecodeError, namespace: str, order
         reason = f"a template, render it first: {text} is a placeholder, so this object was not checked"
         return Decoded(skipped=Skipped(document.path, document.span(path).line, reason))
     verdict = _verdict(document)
-    rule = "" if verdict.accepted else _REFUSED
     errors = sorted(
         (
-            InputError(document.path, _in_its_words(verdict, error), span.line, span.column, rule)
+            InputError(
+                document.path,
+                _in_its_words(verdict, error),
+                span.line,
+                span.column,
+                is_refusal=not verdict.accepted,
+            )
             for span, error in places
             if error.path not in filled
         ),

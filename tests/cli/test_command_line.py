@@ -30,8 +30,8 @@ def test_the_first_command_of_the_readme_finds_what_it_promises() -> None:
     assert f"kubesched-lint lint {SHOP} --cluster {ZONES}" in readme
     done = run("lint", SHOP, "--cluster", ZONES)
     assert done.returncode == 1
-    assert "two errors and two warnings" in readme
-    assert "2 errors, 2 warnings" in done.stdout
+    assert "two errors, a warning and a note" in readme
+    assert "2 errors, 1 warning, 1 note" in done.stdout
 
 
 def test_the_matrix_of_the_readme_is_what_simulate_prints() -> None:

@@ -170,7 +170,7 @@ def test_a_cluster_that_cannot_be_read_is_told_last() -> None:
 
 def test_on_elastic_nodes_the_result_says_what_fixed_ones_would_make_of_it() -> None:
     errors = run("lint", *SHOP, "--fixed").stdout.splitlines()[-1]
-    assert errors.split("result")[1].strip() == "2 errors, 2 warnings"
+    assert errors.split("result")[1].strip() == "2 errors, 1 warning, 1 note"
     elastic = run("lint", *SHOP, "--elastic").stdout.splitlines()[-1]
-    summary = "4 warnings; 2 would be errors if no autoscaler made nodes (--fixed)"
+    summary = "3 warnings, 1 note; 2 would be errors if no autoscaler made nodes (--fixed)"
     assert elastic.split("result")[1].strip() == summary

@@ -119,7 +119,9 @@ def flips(example: Example, finding: Finding) -> Iterator[Example]:
     if path in WHOLE:
         return
     objects = list(yaml.safe_load_all(example.manifest))
-    if path[-1] == "replicas":
+    if finding.at[-1:] == ("image",) and "image" not in at(objects[number], finding.at[:-1]):
+        at(objects[number], finding.at[:-1])["image"] = "registry.example.com/shop/web:1.0"
+    elif path[-1] == "replicas":
         at(objects[number], path[:-1])["replicas"] = fewer(at(objects[number], path), finding)
     elif objects[number]["kind"] == "PodDisruptionBudget":
         del objects[number]

@@ -192,14 +192,16 @@ def simulate(
     assert known is not None
     manifests = _manifests(paths, text, objects, options, cluster)
     sizes = [f"{name}={size}" for name, size in (scale or {}).items()]
-    outlook = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), scale=sizes)
+    simulation = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), scale=sizes)
     outcomes = (
-        _outcome(outlook, outlook.workloads[row.number].ref, cell) for row in outlook.rows for cell in row.cells
+        _outcome(simulation, simulation.workloads[row.number].ref, cell)
+        for row in simulation.rows
+        for cell in row.cells
     )
-    return Simulation(tuple(outcomes), outlook.errors, outlook.notes)
+    return Simulation(tuple(outcomes), simulation.errors, simulation.notes)
 
 
-def _outcome(outlook: SimulationReport, subject: ObjectRef, cell: Cell) -> Outcome:
+def _outcome(simulation: SimulationReport, subject: ObjectRef, cell: Cell) -> Outcome:
     return Outcome(
         object=subject,
         event=cell.event,
@@ -211,7 +213,7 @@ def _outcome(outlook: SimulationReport, subject: ObjectRef, cell: Cell) -> Outco
         text=cell.text,
         because=cell.why,
         message=cell.message,
-        location=outlook.place(cell),
+        location=simulation.place(cell),
         assumes=cell.assumes,
     )
 

@@ -144,8 +144,8 @@ def fine(example: Example) -> Well:
     """The objects that the matrix proves to be fine in every event, and whether that is all objects."""
     from tests.lifecycle.test_rules_and_matrix_agree import report_of
 
-    outlook = report_of(example, *EVENTS)
-    well = {outlook.workloads[row.number].ref: all(map(_is_fine, row.cells)) for row in outlook.rows}
+    result = report_of(example, *EVENTS)
+    well = {result.workloads[row.number].ref: all(map(_is_fine, row.cells)) for row in result.rows}
     return frozenset(ref for ref, is_well in well.items() if is_well), all(well.values())
 
 

@@ -84,7 +84,7 @@ def simulate(
     try:
         nodes = read_stated(cluster_of(context, settings), settings.autoscaling)
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
-        outlook = simulated(
+        simulation = simulated(
             manifests,
             nodes,
             options,
@@ -100,9 +100,9 @@ def simulate(
     match output:
         case SimulationFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
-            say(as_text(outlook, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+            say(as_text(simulation, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
         case SimulationFormat.JSON:
-            say_exactly([as_json(outlook), "\n"])
+            say_exactly([as_json(simulation), "\n"])
         case SimulationFormat.HTML:
-            say_exactly([as_html_fragment(outlook), "\n"])
-    raise typer.Exit(2 if outlook.errors else 1 if outlook.is_bad else 0)
+            say_exactly([as_html_fragment(simulation), "\n"])
+    raise typer.Exit(2 if simulation.errors else 1 if simulation.is_bad else 0)

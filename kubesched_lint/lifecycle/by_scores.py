@@ -22,26 +22,26 @@ from kubesched_lint.record import replace
 LACKING = "a proof that no other trace of the default scheduler ends badly"
 
 
-def with_scores(rows: Sequence[Row], simulation: Matrix) -> tuple[Row, ...]:
+def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
     """Return the rows with open cells decided by scores, as far as the remaining work allows."""
     found = list(rows)
     try:
         with work.within(work.share(0, 4 / 3)):
             for i, row in enumerate(rows):
-                found[i] = replace(row, cells=tuple(_by_scores(cell, row.number, simulation) for cell in row.cells))
+                found[i] = replace(row, cells=tuple(_by_scores(cell, row.number, matrix) for cell in row.cells))
     except work.OutOfWorkError:
         pass  # the other cells stay as they are
     return tuple(found)
 
 
-def _by_scores(cell: Cell, number: int, simulation: Matrix) -> Cell:
-    place, setting = simulation.place(number), simulation.setting
+def _by_scores(cell: Cell, number: int, matrix: Matrix) -> Cell:
+    place, setting = matrix.place(number), matrix.setting
     if place is None or cell.verdict != UNKNOWN or setting.workloads[place].kind == "Job" or setting.never_ready:
         return cell
-    missing, good = simulation.well.get((cell.event, place), ((), ()))
+    missing, good = matrix.well.get((cell.event, place), ((), ()))
     if not good or cell.missing != missing:  # something else is missing as well
         return cell
-    bad = _against(simulation.seeded, cell.event, place)
+    bad = _against(matrix.seeded, cell.event, place)
     if not bad:
         return cell
     tried = f"{len(good)} random trace{'s' * (len(good) != 1)} of the default scheduler ended well"

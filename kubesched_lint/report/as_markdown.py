@@ -37,7 +37,9 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     seen = context.extras()
     matrix = ""
     if seen is not None:
-        blocks = list(_matrix(seen.outlook, context, seen.notes, objects_with_errors(report))) if seen.outlook else []
+        blocks = (
+            list(_matrix(seen.simulation, context, seen.notes, objects_with_errors(report))) if seen.simulation else []
+        )
         matrix = "".join(_within(blocks, _MATRIX, _workloads_left_out))
         matrix = matrix or "".join(f"\n_{_plain(note)}_\n" for note in seen.notes)
     room = LIMIT - _size(head) - _size(matrix) - _size(tail)
@@ -181,29 +183,29 @@ def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
 
 
 def _matrix(
-    outlook: SimulationReport, context: RenderContext, notes: Sequence[str], errors: Collection[ObjectRef]
+    simulation: SimulationReport, context: RenderContext, notes: Sequence[str], errors: Collection[ObjectRef]
 ) -> Iterator[_Block]:
     """Yield the rows with a cell that is not fine, then the reasons of each row."""
-    rows = [row for row in outlook.rows if any(map(needs_a_word, row.cells))]
-    fine = len(outlook.rows) - len(rows)
+    rows = [row for row in simulation.rows if any(map(needs_a_word, row.cells))]
+    fine = len(simulation.rows) - len(rows)
     text = "\n### What happens when\n\n"
     if rows:
-        text += f"| | {' | '.join(map(event_title, outlook.events))} |\n|---|{'---|' * len(outlook.events)}\n"
+        text += f"| | {' | '.join(map(event_title, simulation.events))} |\n|---|{'---|' * len(simulation.events)}\n"
     for row in rows[:_MOST_ROWS]:
-        is_error = outlook.workloads[row.number].ref in errors
+        is_error = simulation.workloads[row.number].ref in errors
         cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {_plain(c.text)}".strip() for c in row.cells)
-        text += f"| {_plain(str(outlook.workloads[row.number]))} | {' | '.join(cells)} |\n"
+        text += f"| {_plain(str(simulation.workloads[row.number]))} | {' | '.join(cells)} |\n"
     below = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with problems"] if rows[_MOST_ROWS:] else []
     below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []
     text += "".join(f"\n{_plain(line)}\n" for line in (*below, *notes))
     yield _Block(text)
     for row in rows:
-        subject = _html(str(outlook.workloads[row.number]))
-        reasons = "".join(_reasons(outlook, [cell for cell in row.cells if needs_a_word(cell)], context))
+        subject = _html(str(simulation.workloads[row.number]))
+        reasons = "".join(_reasons(simulation, [cell for cell in row.cells if needs_a_word(cell)], context))
         yield _Block(f"\n<details><summary>Why: {subject}</summary>\n\n{reasons}\n</details>\n", 1)
 
 
-def _reasons(outlook: SimulationReport, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:
+def _reasons(simulation: SimulationReport, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:
     """Yield one line per reason with all its events. Only text and HTML reports have the traces."""
     groups: dict[object, list[Cell]] = {}
     for cell in cells:
@@ -211,7 +213,7 @@ def _reasons(outlook: SimulationReport, cells: Sequence[Cell], context: RenderCo
     for group in groups.values():
         first = group[0]
         events = ", ".join(event_title(cell.event) for cell in group)
-        place = outlook.place(first)
+        place = simulation.place(first)
         at = f" ({_code(f'{relative(place.path, context.root)}:{place.span.line}')})" if place else ""
         yield f"- **{events}** ({verdict_words(first)}): {_plain(first.why or first.message)}{at}\n"
         yield from (f"  - missing: {_plain(missing)}\n" for missing in first.missing)

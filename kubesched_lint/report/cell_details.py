@@ -59,11 +59,11 @@ def _bad_end(cell: Cell) -> str:
 # --- one cell, for pages ----------------------------------------------------------------------------------------------
 
 
-def behind(outlook: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
+def behind(simulation: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
     """Yield (label, text); the lines of a trace share one label."""
     if cell.why:
         yield "because", cell.why
-    place = outlook.place(cell)
+    place = simulation.place(cell)
     if place is not None:
         yield "at", f"{place.path}:{place.span.line}"
     if cell.message:
@@ -80,8 +80,8 @@ def behind(outlook: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
 class _PrintedTraces:
     """The traces that the report has already printed, and their numbers."""
 
-    def __init__(self, outlook: SimulationReport) -> None:
-        cells = [cell for row in outlook.rows for cell in row.cells if needs_a_word(cell)]
+    def __init__(self, simulation: SimulationReport) -> None:
+        cells = [cell for row in simulation.rows for cell in row.cells if needs_a_word(cell)]
         witnesses = [w for cell in cells for w in (cell.worst, cell.best) if w is not None]
         self._uses = Counter(w.lines[: _shared(w)] for w in witnesses)
         self._numbers: dict[tuple[str, ...], int] = {}
@@ -108,33 +108,33 @@ def _shared(witness: Witness) -> int:
     return max(len(witness.lines) - 1, 1)
 
 
-def details(outlook: SimulationReport, palette: Palette, room: int = 0) -> Iterator[str]:
+def details(simulation: SimulationReport, palette: Palette, room: int = 0) -> Iterator[str]:
     """Yield the details of each workload's cells, wrapped at ``room`` cells (0: no wrapping)."""
-    printed = _PrintedTraces(outlook)
-    for row in outlook.rows:
-        groups = _by_reason(outlook, [cell for cell in row.cells if needs_a_word(cell)])
+    printed = _PrintedTraces(simulation)
+    for row in simulation.rows:
+        groups = _by_reason(simulation, [cell for cell in row.cells if needs_a_word(cell)])
         if groups:
             yield ""
-            yield palette.bold(str(outlook.workloads[row.number]))
+            yield palette.bold(str(simulation.workloads[row.number]))
         for group in groups:
-            for line, hang in _group(outlook, group, printed):
+            for line, hang in _group(simulation, group, printed):
                 yield from wrapped(brief(line), room, hang)
 
 
-def _by_reason(outlook: SimulationReport, cells: Sequence[Cell]) -> list[list[Cell]]:
+def _by_reason(simulation: SimulationReport, cells: Sequence[Cell]) -> list[list[Cell]]:
     groups: dict[object, list[Cell]] = {}
     for cell in cells:
-        key = (cell.verdict, cell.proven, cell.why, outlook.place(cell), cell.missing)
+        key = (cell.verdict, cell.proven, cell.why, simulation.place(cell), cell.missing)
         groups.setdefault(key, []).append(cell)
     return list(groups.values())
 
 
-def _group(outlook: SimulationReport, group: Sequence[Cell], printed: _PrintedTraces) -> Iterator[tuple[str, int]]:
+def _group(simulation: SimulationReport, group: Sequence[Cell], printed: _PrintedTraces) -> Iterator[tuple[str, int]]:
     """Yield (line, indent of its continuation lines in cells) for a group of cells."""
     first = group[0]
     yield f"  {', '.join(f'{event_title(c.event)} {c.text}' for c in group)}: {verdict_words(first)}", 4
     yield f"    because: {first.why}", 6
-    place = outlook.place(first)
+    place = simulation.place(first)
     if place is not None:
         yield f"    at: {place.path}:{place.span.line}:{place.span.column}", 6
     yield from _messages(group)

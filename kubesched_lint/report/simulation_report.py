@@ -16,43 +16,43 @@ from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
 
 
-def as_text(outlook: SimulationReport, *, color: bool = False, details: bool = True, room: int = 0) -> str:
+def as_text(simulation: SimulationReport, *, color: bool = False, details: bool = True, room: int = 0) -> str:
     """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end."""
-    return "\n".join(_lines(outlook, Palette(color), details, room))
+    return "\n".join(_lines(simulation, Palette(color), details, room))
 
 
-def _lines(outlook: SimulationReport, palette: Palette, details: bool, room: int) -> Iterator[str]:
-    if outlook.rows or not outlook.errors:
-        yield from _matrix(outlook, palette, room)
+def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: int) -> Iterator[str]:
+    if simulation.rows or not simulation.errors:
+        yield from _matrix(simulation, palette, room)
     if details:
-        yield from _how_to_read(outlook, palette, room)
-        yield from behind(outlook, palette, room)
-    for entry in outlook.skews:
+        yield from _how_to_read(simulation, palette, room)
+        yield from behind(simulation, palette, room)
+    for entry in simulation.skews:
         yield ""
         yield from _skew(entry.workload, entry.skew)
-    if outlook.before is not None and outlook.after is not None:
+    if simulation.before is not None and simulation.after is not None:
         yield ""
-        yield from _pictures(outlook, palette, room)
-    for error in outlook.errors:
+        yield from _pictures(simulation, palette, room)
+    for error in simulation.errors:
         yield visible(f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}")
     if details:
-        yield from _premises(outlook, room)
-    if outlook.notes:
+        yield from _premises(simulation, room)
+    if simulation.notes:
         yield ""
-        for note in outlook.notes:
+        for note in simulation.notes:
             yield from wrapped(f"note: {note}", room, 6)
 
 
 # --- the matrix -----------------------------------------------------------------------------------------------------
 
 
-def _matrix(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
+def _matrix(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """The matrix, in several blocks if the terminal is too narrow for all events."""
-    names = [f"{visible(w.namespace)}/{visible(w.name)}" for w in outlook.workloads]
-    heads = [("", ""), *((names[r.number], outlook.workloads[r.number].kind) for r in outlook.rows)]
+    names = [f"{visible(w.namespace)}/{visible(w.name)}" for w in simulation.workloads]
+    heads = [("", ""), *((names[r.number], simulation.workloads[r.number].kind) for r in simulation.rows)]
     wide = [max(map(width, column)) for column in zip(*heads, strict=True)]
     columns = [
-        [event_title(e), *(visible(r.cells[i].text) for r in outlook.rows)] for i, e in enumerate(outlook.events)
+        [event_title(e), *(visible(r.cells[i].text) for r in simulation.rows)] for i, e in enumerate(simulation.events)
     ]
     widths = [max(map(width, column)) for column in columns]
     start = 0
@@ -68,7 +68,7 @@ def _matrix(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[
             for i in range(start, end):
                 text = _padded(columns[i][number], widths[i])
                 cells.append(
-                    _painted(text, outlook.rows[number - 1].cells[i], palette) if number else palette.bold(text)
+                    _painted(text, simulation.rows[number - 1].cells[i], palette) if number else palette.bold(text)
                 )
             yield "  ".join(cells).rstrip()
         start = end
@@ -96,9 +96,9 @@ def _painted(text: str, cell: Cell, palette: Palette) -> str:
 # --- how to read it -------------------------------------------------------------------------------------------------
 
 
-def _how_to_read(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
+def _how_to_read(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """The legend, with only the terms that this report uses."""
-    terms = dict(_terms([c for row in outlook.rows for c in row.cells]))
+    terms = dict(_terms([c for row in simulation.rows for c in row.cells]))
     if not terms:
         return
     yield ""
@@ -173,12 +173,12 @@ _WORDS = (
 )
 
 
-def _premises(outlook: SimulationReport, room: int) -> Iterator[str]:
+def _premises(simulation: SimulationReport, room: int) -> Iterator[str]:
     """The assumptions of the verdicts; one that holds for some cells only names the first of them."""
     holders: dict[str, list[str]] = {}
     total = 0
-    for row in outlook.rows:
-        workload = outlook.workloads[row.number]
+    for row in simulation.rows:
+        workload = simulation.workloads[row.number]
         for cell in row.cells:
             if cell.verdict != NONE:
                 total += 1
@@ -211,25 +211,25 @@ def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
-def _pictures(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
-    assert outlook.before is not None
-    assert outlook.after is not None
-    yield from wrapped(legend(outlook.workloads, (outlook.before, outlook.after)), room, 2)
-    yield f"before {event_title(outlook.pictured)}:"
-    yield from drawn(outlook.before, palette, room)
-    yield f"after {event_title(outlook.pictured)}:"
-    yield from drawn(outlook.after, palette, room)
+def _pictures(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
+    assert simulation.before is not None
+    assert simulation.after is not None
+    yield from wrapped(legend(simulation.workloads, (simulation.before, simulation.after)), room, 2)
+    yield f"before {event_title(simulation.pictured)}:"
+    yield from drawn(simulation.before, palette, room)
+    yield f"after {event_title(simulation.pictured)}:"
+    yield from drawn(simulation.after, palette, room)
 
 
 # --- for machines and pages -----------------------------------------------------------------------------------------
 
 
-def as_json(outlook: SimulationReport) -> str:
+def as_json(simulation: SimulationReport) -> str:
     """Return one JSON object: ``workloads``, each with its ``cells``; ``skews``; ``notes`` and ``errors``."""
     value = {
         "workloads": [
-            {"object": str(outlook.workloads[r.number]), "cells": [_cell(outlook, c) for c in r.cells]}
-            for r in outlook.rows
+            {"object": str(simulation.workloads[r.number]), "cells": [_cell(simulation, c) for c in r.cells]}
+            for r in simulation.rows
         ],
         "skews": [
             {
@@ -240,16 +240,16 @@ def as_json(outlook: SimulationReport) -> str:
                 "runs": t.skew.runs,
                 "ends": [{"pods": counts, "times": times} for counts, times in t.skew.ends],
             }
-            for t in outlook.skews
+            for t in simulation.skews
         ],
-        "notes": outlook.notes,
-        "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in outlook.errors],
+        "notes": simulation.notes,
+        "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
     }
     return json_text(value, 2)
 
 
-def _cell(outlook: SimulationReport, cell: Cell) -> dict[str, object]:
-    place = outlook.place(cell)
+def _cell(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
+    place = simulation.place(cell)
     return {
         "event": cell.event,
         "verdict": cell.verdict,
@@ -270,14 +270,14 @@ def _cell(outlook: SimulationReport, cell: Cell) -> dict[str, object]:
     }
 
 
-def as_html_fragment(outlook: SimulationReport) -> str:
+def as_html_fragment(simulation: SimulationReport) -> str:
     """Return a table for a page: each cell has its verdict as class and the reason as title."""
     from kubesched_lint.report.words import esc
 
-    head = "".join(f"<th>{esc(event_title(e))}</th>" for e in outlook.events)
+    head = "".join(f"<th>{esc(event_title(e))}</th>" for e in simulation.events)
     rows = []
-    for row in outlook.rows:
-        workload = outlook.workloads[row.number]
+    for row in simulation.rows:
+        workload = simulation.workloads[row.number]
         cells = "".join(f'<td class="{c.verdict}" title="{esc(c.why)}">{esc(c.text)}</td>' for c in row.cells)
         rows.append(f"<tr><th>{esc(f'{workload.namespace}/{workload.name}')}</th><td>{workload.kind}</td>{cells}</tr>")
     body = "\n".join(rows)

@@ -108,11 +108,9 @@ def test_a_trial_places_each_ordinal_with_its_own_labels() -> None:
 
 
 def test_simulate_says_that_it_does_not_follow_such_labels() -> None:
-    outlook = report_of(
-        SNAPSHOT, workload("StatefulSet", "db", 3), workload("Deployment", "web", 1, near(NAME, "db-0"))
-    )
-    assert cell(outlook, "db", "deploy").verdict == FINE
-    found = cell(outlook, "web", "deploy")
+    result = report_of(SNAPSHOT, workload("StatefulSet", "db", 3), workload("Deployment", "web", 1, near(NAME, "db-0")))
+    assert cell(result, "db", "deploy").verdict == FINE
+    found = cell(result, "web", "deploy")
     assert (found.verdict, found.bound.least, found.bound.most) == (UNKNOWN, 0, 1)
     assert any(NAME in missing for missing in found.missing)
 

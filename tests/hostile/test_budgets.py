@@ -336,8 +336,8 @@ def test_every_format_says_which_rules_were_cut_short(name: str) -> None:
 @pytest.mark.usefixtures("few_steps")
 def test_cells_that_run_out_of_work_are_unknown() -> None:
     files = SHAPES["crowd"].make(12)
-    outlook = simulate.simulate(set_of(files), cluster_of(files), Options())
-    cells = [cell for row in outlook.rows for cell in row.cells]
+    result = simulate.simulate(set_of(files), cluster_of(files), Options())
+    cells = [cell for row in result.rows for cell in row.cells]
     cut = [cell for cell in cells if any(work.WHY in missing for missing in cell.missing)]
     assert cut
     assert {cell.verdict for cell in cut} == {UNKNOWN}

@@ -74,6 +74,6 @@ def report_of(
     return simulate(found, cluster, Options(), events, Effort(**effort), pictured, never_ready=never_ready, scale=scale)
 
 
-def cell(outlook: SimulationReport, name: str, event: str) -> Cell:
-    row = next(r for r in outlook.rows if outlook.workloads[r.number].name == name)
+def cell(result: SimulationReport, name: str, event: str) -> Cell:
+    row = next(r for r in result.rows if result.workloads[r.number].name == name)
     return next(c for c in row.cells if c.event == event)

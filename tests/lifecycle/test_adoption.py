@@ -72,8 +72,8 @@ def with_node(cluster, node: dict):
 def test_a_bare_pod_of_the_set_is_told_as_what_the_set_calls_it():
     lonely = {**bare("lonely", "web", "w"), "spec": asking("100m")}
     web = workload("ReplicaSet", "web", 2)
-    outlook = report_of(sketch(1, "a", "4", "110", bare("lonely", "web", "w")), lonely, web)
-    assert cell(outlook, "lonely", "deploy").text == "1/1 ok"
+    result = report_of(sketch(1, "a", "4", "110", bare("lonely", "web", "w")), lonely, web)
+    assert cell(result, "lonely", "deploy").text == "1/1 ok"
 
 
 def test_a_replicaset_of_0_replicas_deletes_what_it_takes_over():

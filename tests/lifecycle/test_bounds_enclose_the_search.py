@@ -149,10 +149,10 @@ def test_revisions_that_do_not_see_each_other_are_not_said_to_be_stuck(shape, ke
     if keys:
         terms[0]["matchLabelKeys"] = keys
     for each in (2, 10):
-        outlook = simulated.report_of(
+        result = simulated.report_of(
             simulated.sketch(each), simulated.workload("Deployment", "web", 3, spec), events=("rollout",)
         )
-        here = simulated.cell(outlook, "web", "rollout")
+        here = simulated.cell(result, "web", "rollout")
         assert (here.verdict == "bad") == (not keys), here
         assert here.proven == (not keys) or here.verdict == "fine"
 

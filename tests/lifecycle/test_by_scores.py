@@ -21,15 +21,15 @@ def crowded(*more, web: int = 4):
 
 
 def test_another_choice_of_nodes_leaves_a_pod_pending():
-    outlook = crowded()
-    found = cell(outlook, "agent", "deploy")
+    result = crowded()
+    found = cell(result, "agent", "deploy")
     assert (found.verdict, found.proven, found.text) == (BY_SCORES, False, "30/30 by scores")
     assert str(found.bound) == "29–30"
     assert found.worst is not None
     assert found.best is not None
     assert (found.worst.bound, found.best.bound, found.best.complete) == (29, 30, True)
     assert "Insufficient cpu" in found.message
-    assert not outlook.is_bad
+    assert not result.is_bad
 
 
 def test_where_no_choice_can_fill_a_node_the_cell_is_proven_fine():
@@ -40,13 +40,13 @@ def test_where_no_choice_can_fill_a_node_the_cell_is_proven_fine():
 def test_a_workload_that_may_drive_out_others_does_not_hang_on_scores():
     urgent = other("PriorityClass", "urgent", "scheduling.k8s.io/v1", value=1000)
     web = workload("Deployment", "web", 4, asking("1"))
-    outlook = report_of(sketch(10, "abc", "4"), agents(priorityClassName="urgent"), web, urgent)
-    assert cell(outlook, "agent", "deploy").verdict == UNKNOWN
+    result = report_of(sketch(10, "abc", "4"), agents(priorityClassName="urgent"), web, urgent)
+    assert cell(result, "agent", "deploy").verdict == UNKNOWN
 
 
 def test_the_report_names_both_courses_and_what_is_missing():
-    outlook = crowded()
-    text = as_text(outlook)
+    result = crowded()
+    text = as_text(result)
     for line in (
         "depends on the scheduler's scores",
         "one way it ends badly, with other scores",
@@ -54,7 +54,7 @@ def test_the_report_names_both_courses_and_what_is_missing():
         "missing: a proof that no other trace of the default scheduler ends badly",
     ):
         assert line in text
-    (row,) = (w for w in json.loads(as_json(outlook))["workloads"] if w["object"].endswith("agent"))
+    (row,) = (w for w in json.loads(as_json(result))["workloads"] if w["object"].endswith("agent"))
     (found,) = (c for c in row["cells"] if c["event"] == "deploy")
     assert (found["verdict"], found["proven"]) == ("by-scores", False)
     assert found["worst"]

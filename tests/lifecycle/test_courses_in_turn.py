@@ -63,22 +63,22 @@ def test_no_more_run_than_fit_beside_those_that_they_must_be_near():
     """3 pods stand on 3 nodes at most: of 30 that want to be on theirs, 2 cores each, one finds room beside each."""
     hosts, many = workload("Deployment", "db", 3), workload("Deployment", "web", 30, beside("db", HOSTNAME))
     many["spec"]["template"]["spec"]["containers"] = asking("2")["containers"]
-    outlook = report_of(sketch(9), hosts, many)
-    found = cell(outlook, "web", "deploy")
+    result = report_of(sketch(9), hosts, many)
+    found = cell(result, "web", "deploy")
     assert (found.verdict, found.bound.most) == (BAD, 3)
     assert found.text.startswith("0–3/30"), "nothing ran before, so that nothing is stuck"
-    assert cell(outlook, "web", "rollout").text.startswith("stuck")
+    assert cell(result, "web", "rollout").text.startswith("stuck")
     assert found.why == "room for 3 in the domains of kubernetes.io/hostname of the 3 pods that its affinity selects"
 
 
 def test_with_a_node_go_both_the_pods_and_those_that_they_must_be_near():
     """A lost host comes back elsewhere, where one pod more finds room; but the one beside it has gone with its node."""
     many = workload("Deployment", "web", 5, {**asking("2"), **beside("db", HOSTNAME)})
-    outlook = report_of(sketch(9), workload("Deployment", "db", 3), many)
+    result = report_of(sketch(9), workload("Deployment", "db", 3), many)
     for event in ("node-loss", "zone-loss"):
-        found = cell(outlook, "web", event)
+        found = cell(result, "web", event)
         assert (found.verdict, found.bound.most) == (BAD, 3)
-    assert cell(outlook, "web", "drain").bound.most == 5, "a budget may keep pods where no host is any more"
+    assert cell(result, "web", "drain").bound.most == 5, "a budget may keep pods where no host is any more"
 
 
 def test_a_daemonset_has_no_pod_where_the_key_of_its_affinity_is_missing():

@@ -35,8 +35,8 @@ def one_node(*guests):
 
 
 def test_a_bare_pod_that_is_driven_out_is_gone():
-    outlook = report_of(one_node(guest("old")), HIGH, strong(1), events=("deploy",))
-    found = cell(outlook, "web", "deploy")
+    result = report_of(one_node(guest("old")), HIGH, strong(1), events=("deploy",))
+    found = cell(result, "web", "deploy")
     assert (found.text, found.verdict) == ("1/1 ok", FINE)
     assert "bare pods that are not in the manifests and are evicted do not come back" in found.assumes
 
@@ -55,9 +55,9 @@ def test_a_pod_with_a_controller_comes_again_and_takes_the_room_of_weaker_ones()
 
 def test_a_daemonset_pod_waits_where_it_was():
     cluster = sketch(2, "a", "4", "110", *(guest(f"agent-{n}", f"w-a-{n}", owner="DaemonSet agent") for n in (1, 2)))
-    outlook = report_of(cluster, HIGH, strong(2), events=("deploy", "node-loss"))
-    assert cell(outlook, "web", "deploy").text == "2/2 ok"
-    assert cell(outlook, "web", "node-loss").text == "1/2 −1"
+    result = report_of(cluster, HIGH, strong(2), events=("deploy", "node-loss"))
+    assert cell(result, "web", "deploy").text == "2/2 ok"
+    assert cell(result, "web", "node-loss").text == "1/2 −1"
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_what_nobody_tells_of_a_guest_is_said(standing):
 def test_counting_that_passes_over_preemption_proves_nothing():
     """More nodes than anybody searches, each full of a weaker pod: no bound by room holds."""
     guests = [guest(f"old-{n}", f"w-a-{n}") for n in range(1, 31)]
-    outlook = report_of(sketch(30, "a", "4", "110", *guests), HIGH, strong(31), events=("deploy",))
-    found = cell(outlook, "web", "deploy")
+    result = report_of(sketch(30, "a", "4", "110", *guests), HIGH, strong(31), events=("deploy",))
+    found = cell(result, "web", "deploy")
     assert (found.verdict, found.bound.most, found.proven) == (BAD, 30, True), "30 nodes hold one each, whoever goes"
     fits = cell(report_of(sketch(30, "a", "4", "110", *guests), HIGH, strong(30), events=("deploy",)), "web", "deploy")
     assert fits.verdict == UNKNOWN
@@ -111,9 +111,9 @@ def repelling(app: str):
 def test_a_drain_takes_the_bare_pod_that_kept_others_from_its_zone():
     """Recorded (made:mix#1025): the DaemonSet's pod, which stays off no cordoned node, comes where the guest was."""
     cluster = sketch(1, "ab", "4", "110", guest("old", "w-a", cpu="1", **repelling("web")))
-    outlook = report_of(cluster, workload("DaemonSet", "web", None), events=("deploy", "drain"))
-    assert cell(outlook, "web", "deploy").text == "1/2 −1"
-    drained = cell(outlook, "web", "drain")
+    result = report_of(cluster, workload("DaemonSet", "web", None), events=("deploy", "drain"))
+    assert cell(result, "web", "deploy").text == "1/2 −1"
+    drained = cell(result, "web", "drain")
     assert (drained.bound.least, drained.bound.most) == (1, 2), "of node w-a it is the guest that goes"
 
 
@@ -183,5 +183,5 @@ def test_a_lost_node_takes_the_pod_that_an_affinity_leads_to(nodes, proven):
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     web = workload("Deployment", "web", 1, asking("100m", **near))
-    outlook = report_of(sketch(2, "a", "4", "110", *friends), web, events=("node-loss",))
-    assert cell(outlook, "web", "node-loss").proven == proven
+    result = report_of(sketch(2, "a", "4", "110", *friends), web, events=("node-loss",))
+    assert cell(result, "web", "node-loss").proven == proven

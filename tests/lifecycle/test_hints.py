@@ -49,5 +49,5 @@ def test_who_waits_for_a_friend_of_a_labelled_namespace_is_not_surely_fine(more)
     home["metadata"]["labels"] = {"team": "shop"}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term("db", **more)]}}
     web = workload("Deployment", "web", 1, asking("100m", affinity=affinity))
-    outlook = report_of(sketch(), home, web, workload("Deployment", "db", 1), events=("deploy",))
-    assert (cell(outlook, "web", "deploy").verdict == FINE) == (not more)
+    result = report_of(sketch(), home, web, workload("Deployment", "db", 1), events=("deploy",))
+    assert (cell(result, "web", "deploy").verdict == FINE) == (not more)

@@ -31,12 +31,12 @@ def test_a_job_runs_as_many_pods_as_parallelism_allows_and_completions_need(para
 
 
 def test_a_jobs_pods_take_turns_where_room_is_short():
-    outlook = report_of(sketch(1, "abc", "4"), job(4, None, "3"), events=("deploy", "node-loss", "rollout"))
-    assert cell(outlook, "once", "deploy").text == "3/4 at once"
-    assert cell(outlook, "once", "deploy").verdict == FINE, "pods of a Job end, and the fourth has its turn"
-    assert cell(outlook, "once", "node-loss").text == "2/4 at once"
-    assert cell(outlook, "once", "rollout").text == "–"
-    assert "no pod of a Job has ended yet" in cell(outlook, "once", "deploy").assumes
+    result = report_of(sketch(1, "abc", "4"), job(4, None, "3"), events=("deploy", "node-loss", "rollout"))
+    assert cell(result, "once", "deploy").text == "3/4 at once"
+    assert cell(result, "once", "deploy").verdict == FINE, "pods of a Job end, and the fourth has its turn"
+    assert cell(result, "once", "node-loss").text == "2/4 at once"
+    assert cell(result, "once", "rollout").text == "–"
+    assert "no pod of a Job has ended yet" in cell(result, "once", "deploy").assumes
     never = cell(report_of(sketch(), job(2, None, "5"), events=("deploy",)), "once", "deploy")
     assert (never.verdict, never.proven) == (BAD, True)
     crowded = report_of(
@@ -52,8 +52,8 @@ def test_a_cronjob_is_left_out_and_the_report_says_so():
         "metadata": {"name": "nightly"},
         "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": job(None, None)["spec"]}},
     }
-    outlook = report_of(sketch(), cron, workload("Deployment", "web", 1), events=("deploy",))
-    assert "not simulated (schedule unknown): CronJob default/nightly" in outlook.notes
+    result = report_of(sketch(), cron, workload("Deployment", "web", 1), events=("deploy",))
+    assert "not simulated (schedule unknown): CronJob default/nightly" in result.notes
 
 
 # --- adopting -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ def rolling(surge, unavailable, kind="Deployment"):
     return {key: {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}}
 
 
-def outlook(*objects, events=("deploy", "rollout"), cluster=None, never=("default/web",)):
+def simulated(*objects, events=("deploy", "rollout"), cluster=None, never=("default/web",)):
     return report_of(cluster or sketch(), *objects, events=events, never_ready=never)
 
 
@@ -32,7 +32,7 @@ def outlook(*objects, events=("deploy", "rollout"), cluster=None, never=("defaul
     ],
 )
 def test_a_deployment_keeps_what_max_unavailable_promises(surge, unavailable, ready, bound):
-    outcome = outlook(workload("Deployment", "web", 4, **rolling(surge, unavailable)))
+    outcome = simulated(workload("Deployment", "web", 4, **rolling(surge, unavailable)))
     here = cell(outcome, "web", "rollout")
     assert (here.verdict, here.proven) == (BAD, True)
     assert here.text == f"stuck, {ready}/4 ready"
@@ -42,19 +42,19 @@ def test_a_deployment_keeps_what_max_unavailable_promises(surge, unavailable, re
 
 
 def test_recreate_keeps_nothing():
-    outcome = outlook(workload("Deployment", "web", 3, strategy={"type": "Recreate"}))
+    outcome = simulated(workload("Deployment", "web", 3, strategy={"type": "Recreate"}))
     assert cell(outcome, "web", "rollout").text == "stuck, 0/3 ready"
 
 
 def test_an_ordered_statefulset_stops_at_its_first_pod_and_loses_one_at_a_rollout():
-    outcome = outlook(workload("StatefulSet", "web", 3))
+    outcome = simulated(workload("StatefulSet", "web", 3))
     deploy = cell(outcome, "web", "deploy")
     assert (deploy.text, deploy.bound.most) == ("0/3 ready", 1)
     assert cell(outcome, "web", "rollout").text == "stuck, 2/3 ready"
 
 
 def test_a_parallel_statefulset_makes_all_its_pods():
-    outcome = outlook(workload("StatefulSet", "web", 3, podManagementPolicy="Parallel"))
+    outcome = simulated(workload("StatefulSet", "web", 3, podManagementPolicy="Parallel"))
     deploy = cell(outcome, "web", "deploy")
     assert (deploy.text, deploy.bound.least) == ("0/3 ready", 3)
     assert cell(outcome, "web", "rollout").text == "stuck, 2/3 ready"
@@ -63,7 +63,7 @@ def test_a_parallel_statefulset_makes_all_its_pods():
 @pytest.mark.parametrize(("surge", "unavailable", "ready"), [(0, 1, 5), (0, 2, 4), (1, 0, 6)])
 def test_a_daemonset_replaces_as_many_as_may_be_unavailable(surge, unavailable, ready):
     agent = workload("DaemonSet", "web", None, **rolling(surge, unavailable, "DaemonSet"))
-    assert cell(outlook(agent), "web", "rollout").text == f"stuck, {ready}/6 ready"
+    assert cell(simulated(agent), "web", "rollout").text == f"stuck, {ready}/6 ready"
 
 
 def test_scaling_up_adds_pods_that_are_not_ready_and_scaling_down_takes_none_that_are():
@@ -73,7 +73,7 @@ def test_scaling_up_adds_pods_that_are_not_ready_and_scaling_down_takes_none_tha
         "autoscaling/v2",
         spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 5},
     )
-    outcome = outlook(workload("Deployment", "web", 2), scaler, events=("hpa-max", "scale-down"))
+    outcome = simulated(workload("Deployment", "web", 2), scaler, events=("hpa-max", "scale-down"))
     assert cell(outcome, "web", "hpa-max").text == "2/5 ready"
     assert cell(outcome, "web", "scale-down").verdict == FINE
 
@@ -87,9 +87,9 @@ def test_a_drain_goes_on_only_as_far_as_the_budget_lets_ready_pods_go():
         spec={"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
     )
     objects = (workload("Deployment", "web", 4, asking("1")), budget)
-    ready = outlook(*objects, events=("drain",), cluster=sketch(1, "ab"), never=())
+    ready = simulated(*objects, events=("drain",), cluster=sketch(1, "ab"), never=())
     assert cell(ready, "web", "drain").text == "4/4 ok"
-    here = cell(outlook(*objects, events=("drain",), cluster=sketch(1, "ab")), "web", "drain")
+    here = cell(simulated(*objects, events=("drain",), cluster=sketch(1, "ab")), "web", "drain")
     assert here.text == "blocked (PDB keep)"
     assert "the drain gives up" in here.worst.lines[-1]
 
@@ -110,13 +110,13 @@ def test_a_budget_that_wants_no_healthy_pod_grants_no_exception():
 
 
 def test_others_are_not_held_up():
-    outcome = outlook(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
+    outcome = simulated(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
     assert cell(outcome, "api", "rollout").text == "2/2 ok"
     assert cell(outcome, "api", "deploy").verdict == FINE
 
 
 def test_the_assumption_is_said():
-    outcome = outlook(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
+    outcome = simulated(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
     text = as_text(outcome)
     assert "the pods that an event makes of Deployment default/web never become ready" in text
     assert "number of ready pods in the end" in text
@@ -124,10 +124,10 @@ def test_the_assumption_is_said():
 
 
 def test_on_a_large_cluster_nothing_is_called_fine_that_was_not_established():
-    outcome = outlook(workload("StatefulSet", "web", 3), cluster=sketch(40), events=("deploy", "rollout", "drain"))
+    outcome = simulated(workload("StatefulSet", "web", 3), cluster=sketch(40), events=("deploy", "rollout", "drain"))
     assert {c.verdict for c in outcome.rows[0].cells}.isdisjoint({FINE})
 
 
 def test_a_name_that_nobody_has_is_refused():
     with pytest.raises(ValueError, match="no workload default/nobody"):
-        outlook(workload("Deployment", "web", 2), never=("default/nobody",))
+        simulated(workload("Deployment", "web", 2), never=("default/nobody",))

@@ -37,22 +37,22 @@ def ranked(kind: str, name: str, replicas: int | None, cpu: str, rank: str, **sp
 
 
 def test_the_stronger_takes_the_room_and_the_weaker_keeps_what_is_left():
-    outlook = report_of(
+    result = report_of(
         sketch(), *CLASSES, ranked("Deployment", "high", 4, "3", "high"), ranked("Deployment", "low", 4, "3", "low")
     )
-    assert cell(outlook, "high", "deploy").text == "4/4 ok"
-    low = cell(outlook, "low", "deploy")
+    assert cell(result, "high", "deploy").text == "4/4 ok"
+    low = cell(result, "low", "deploy")
     assert (low.text, low.verdict) == ("2/4 −2", BAD)
-    assert cell(outlook, "high", "rollout").text == "4/4 ok", "its surge pod drives out another"
-    assert "high preempts 1 × low on w-" in as_text(outlook)
+    assert cell(result, "high", "rollout").text == "4/4 ok", "its surge pod drives out another"
+    assert "high preempts 1 × low on w-" in as_text(result)
 
 
 def test_no_verdict_about_other_schedulers_rests_on_preemption():
-    outlook = report_of(
+    result = report_of(
         sketch(), *CLASSES, ranked("Deployment", "high", 4, "3", "high"), ranked("Deployment", "low", 4, "3", "low")
     )
-    assert not cell(outlook, "low", "deploy").proven
-    assert not cell(outlook, "high", "deploy").proven
+    assert not cell(result, "low", "deploy").proven
+    assert not cell(result, "high", "deploy").proven
     crowd = report_of(
         sketch(), *CLASSES, ranked("Deployment", "high", 7, "3", "high"), ranked("Deployment", "low", 1, "3", "low")
     )
@@ -61,7 +61,7 @@ def test_no_verdict_about_other_schedulers_rests_on_preemption():
 
 def test_equal_pods_of_different_sizes_go_as_their_ages_have_it():
     """One small and one large of equal rank on a node: which of them goes depends on which is older."""
-    outlook = report_of(
+    result = report_of(
         sketch(1, "a", "4"),
         *CLASSES,
         ranked("Deployment", "small", 1, "1500m", "low"),
@@ -69,44 +69,44 @@ def test_equal_pods_of_different_sizes_go_as_their_ages_have_it():
         ranked("Deployment", "high", 1, "1500m", "high"),
         events=("deploy",),
     )
-    assert cell(outlook, "high", "deploy").text == "1/1 ok"
-    assert {cell(outlook, name, "deploy").verdict for name in ("small", "large")} == {DEPENDS}
+    assert cell(result, "high", "deploy").text == "1/1 ok"
+    assert {cell(result, name, "deploy").verdict for name in ("small", "large")} == {DEPENDS}
 
 
 def test_never_preempting_keeps_waiting():
     polite = other("PriorityClass", "polite", "scheduling.k8s.io/v1", value=1000, preemptionPolicy="Never")
-    outlook = report_of(
+    result = report_of(
         sketch(1, "a", "4"),
         polite,
         ranked("Deployment", "high", 1, "3", "polite"),
         workload("Deployment", "low", 1, asking("3")),
         events=("deploy",),
     )
-    assert cell(outlook, "high", "deploy").verdict == DEPENDS
-    assert cell(outlook, "low", "deploy").verdict == DEPENDS
+    assert cell(result, "high", "deploy").verdict == DEPENDS
+    assert cell(result, "low", "deploy").verdict == DEPENDS
 
 
 def test_a_daemonset_of_high_priority_takes_its_place_on_every_node():
-    outlook = report_of(
+    result = report_of(
         sketch(),
         *CLASSES,
         ranked("DaemonSet", "agent", None, "2", "high"),
         ranked("Deployment", "web", 6, "3", "low"),
         events=("deploy",),
     )
-    assert cell(outlook, "agent", "deploy").text == "6/6 ok"
-    assert cell(outlook, "web", "deploy").text == "0/6 −6"
+    assert cell(result, "agent", "deploy").text == "6/6 ok"
+    assert cell(result, "web", "deploy").text == "0/6 −6"
 
 
 def test_beyond_the_search_courses_play_preemption_too():
-    outlook = report_of(
+    result = report_of(
         sketch(10),
         *CLASSES,
         ranked("Deployment", "high", 25, "3", "high"),
         ranked("Deployment", "low", 25, "3", "low"),
         events=("deploy",),
     )
-    high = cell(outlook, "high", "deploy")
+    high = cell(result, "high", "deploy")
     assert high.text == "25/25 ?"
     assert "random trace" in high.missing[0]
 
@@ -206,7 +206,7 @@ def test_what_has_room_by_counting_is_fine_whoever_outranks_it():
 
 def test_what_no_preemption_can_help_stays_proven():
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}
-    outlook = report_of(
+    result = report_of(
         sketch(1, "ab", "4"),
         *CLASSES,
         ranked("Deployment", "high", 3, "3", "high"),
@@ -214,7 +214,7 @@ def test_what_no_preemption_can_help_stays_proven():
         other("PodDisruptionBudget", "keep", "policy/v1", spec=spec),
         events=("deploy",),
     )
-    here = cell(outlook, "high", "deploy")
+    here = cell(result, "high", "deploy")
     assert (here.verdict, here.proven) == (BAD, True)
 
 
@@ -224,12 +224,12 @@ def test_what_no_preemption_can_help_stays_proven():
 @pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
 def test_nobody_makes_a_bare_pod_again(event):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}, "spec": asking("100m")}
-    outlook = report_of(sketch(), pod, events=("deploy", event))
-    assert cell(outlook, "alone", "deploy").text == "1/1 ok"
-    here = cell(outlook, "alone", event)
+    result = report_of(sketch(), pod, events=("deploy", event))
+    assert cell(result, "alone", "deploy").text == "1/1 ok"
+    here = cell(result, "alone", event)
     assert (here.verdict, here.bound.least, here.bound.most) == (DEPENDS, 0, 1)
     assert "no controller recreates a bare pod" in here.why
-    assert outlook.place(here) is not None
+    assert result.place(here) is not None
     assert here.message.startswith("cannot delete Pods that declare no controller") == (event == "drain")
 
 

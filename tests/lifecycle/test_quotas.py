@@ -36,30 +36,30 @@ def quota(name="compute", **hard):
     ],
 )
 def test_a_quota_caps_what_is_made(hard, text, why):
-    outlook = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), quota(**hard), events=("deploy",))
-    here = cell(outlook, "web", "deploy")
+    result = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), quota(**hard), events=("deploy",))
+    here = cell(result, "web", "deploy")
     assert here.text == text
     assert why in here.why
     assert here.proven
 
 
 def test_the_quota_is_blamed_in_the_words_of_the_controller():
-    outlook = report_of(sketch(), workload("Deployment", "web", 5), quota(pods="3"), events=("deploy", "hpa-max"))
-    here = cell(outlook, "web", "deploy")
+    result = report_of(sketch(), workload("Deployment", "web", 5), quota(pods="3"), events=("deploy", "hpa-max"))
+    here = cell(result, "web", "deploy")
     assert (
         here.message
         == 'pods "web-*" is forbidden: ' + "exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3"
     )
-    place = outlook.place(here)
+    place = result.place(here)
     assert place is not None
-    assert 'the controller says (FailedCreate): pods "web-*" is forbidden: exceeded quota' in as_text(outlook)
+    assert 'the controller says (FailedCreate): pods "web-*" is forbidden: exceeded quota' in as_text(result)
 
 
 def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amounts():
     pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m", "memory": "768Mi"}}}]}
     limit = quota(requests_cpu="1", cpu="1", memory="1536Mi", pods="9")
-    outlook = report_of(sketch(), workload("Deployment", "web", 5, pod), limit, events=("deploy",))
-    assert cell(outlook, "web", "deploy").message == (
+    result = report_of(sketch(), workload("Deployment", "web", 5, pod), limit, events=("deploy",))
+    assert cell(result, "web", "deploy").message == (
         'pods "web-*" is forbidden: '
         "exceeded quota: compute, requested: cpu=500m,memory=768Mi,requests.cpu=500m, "
         "used: cpu=1,memory=1536Mi,requests.cpu=1, limited: cpu=1,memory=1536Mi,requests.cpu=1"
@@ -69,9 +69,9 @@ def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amount
 @pytest.mark.parametrize("entry", ["requests_memory", "memory", "limits_cpu"])
 def test_what_a_quota_wants_said_and_nobody_says_is_never_fine(entry):
     limit = quota(**{entry: "100Gi" if "memory" in entry else "100"})
-    outlook = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, events=("deploy", "rollout"))
+    result = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, events=("deploy", "rollout"))
     for event in ("deploy", "rollout"):
-        here = cell(outlook, "web", event)
+        here = cell(result, "web", event)
         assert (here.verdict, here.bound.most, here.proven) == (BAD, 0, False)
         assert "no LimitRange of namespace default fills it in" in here.assumes
         assert f"failed quota: compute: must specify {entry.replace('_', '.')} for: c" in here.message
@@ -80,8 +80,8 @@ def test_what_a_quota_wants_said_and_nobody_says_is_never_fine(entry):
         "defaults",
         spec={"limits": [{"type": "Container", "default": {"cpu": "1", "memory": "1Gi"}}]},
     )
-    outlook = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, filling, events=("deploy",))
-    assert cell(outlook, "web", "deploy").text == "5/5 ok"
+    result = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, filling, events=("deploy",))
+    assert cell(result, "web", "deploy").text == "5/5 ok"
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_quota_on_an_entry_that_no_pod_counts_under_bounds_nothing():
     nodes = replace(nodes, inventory=replace(nodes.inventory, nodes=tuple(map(_with_fpga, nodes.inventory.nodes))))
     for entry, text in (("example.com/fpga", "3/3 ok"), ("requests.example.com/fpga", "1/3 −2")):
         limit = other("ResourceQuota", "compute", spec={"hard": {entry: "1"}})
-        outlook = report_of(nodes, workload("Deployment", "web", 3, pod), limit, events=("deploy",))
-        assert cell(outlook, "web", "deploy").text == text
+        result = report_of(nodes, workload("Deployment", "web", 3, pod), limit, events=("deploy",))
+        assert cell(result, "web", "deploy").text == text
 
 
 def _with_fpga(node: Node) -> Node:
@@ -181,29 +181,29 @@ def test_pods_that_go_use_up_no_quota():
     guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
     guest["metadata"] |= {"namespace": "default", "deletionTimestamp": "2026-01-01T00:00:00Z"}
     cluster = sketch(2, "abc", "4", "110", guest)
-    outlook = report_of(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
-    assert cell(outlook, "web", "deploy").bound.most == 3
+    result = report_of(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
+    assert cell(result, "web", "deploy").bound.most == 3
 
 
 def test_a_surge_pod_that_no_quota_grants_blocks_a_rollout_that_spares_none():
     strict = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
-    outlook = report_of(
+    result = report_of(
         sketch(), workload("Deployment", "web", 3, **strict), quota(pods="3"), events=("deploy", "rollout")
     )
-    assert cell(outlook, "web", "deploy").text == "3/3 ok"
-    here = cell(outlook, "web", "rollout")
+    assert cell(result, "web", "deploy").text == "3/3 ok"
+    here = cell(result, "web", "rollout")
     assert (here.text, here.verdict, here.proven) == ("stuck", BAD, True)
     assert "exceeded quota" in here.message
     loose = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}}
-    outlook = report_of(sketch(), workload("Deployment", "web", 3, **loose), quota(pods="3"), events=("rollout",))
-    assert cell(outlook, "web", "rollout").verdict == UNKNOWN
+    result = report_of(sketch(), workload("Deployment", "web", 3, **loose), quota(pods="3"), events=("rollout",))
+    assert cell(result, "web", "rollout").verdict == UNKNOWN
 
 
 def test_two_that_draw_on_one_quota_depend_on_who_comes_first():
     both = [workload("Deployment", name, 3) for name in ("a", "b")]
-    outlook = report_of(sketch(), *both, quota(pods="4"), events=("deploy",))
+    result = report_of(sketch(), *both, quota(pods="4"), events=("deploy",))
     for name in ("a", "b"):
-        here = cell(outlook, name, "deploy")
+        here = cell(result, name, "deploy")
         assert (here.verdict, here.bound.least, here.bound.most) == (DEPENDS, 1, 3)
         assert here.message.endswith("exceeded quota: compute, requested: pods=1, used: pods=4, limited: pods=4")
     alone = report_of(sketch(), *both, quota(pods="2"), events=("deploy",))
@@ -231,8 +231,8 @@ def test_pods_of_others_use_the_quota_up():
     guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
     guest["metadata"]["namespace"] = "default"
     cluster = sketch(2, "abc", "4", "110", guest)
-    outlook = report_of(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
-    here = cell(outlook, "web", "deploy")
+    result = report_of(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
+    here = cell(result, "web", "deploy")
     assert here.text == "2/3 −1"
     assert "others use 1" in here.why
 
@@ -248,12 +248,12 @@ def test_a_quota_of_another_namespace_or_of_other_pods_is_none_of_its_business()
             "scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["x"]}]},
         },
     )
-    outlook = report_of(sketch(), workload("Deployment", "web", 3), elsewhere, scoped, events=("deploy",))
-    assert cell(outlook, "web", "deploy").text == "3/3 ok"
+    result = report_of(sketch(), workload("Deployment", "web", 3), elsewhere, scoped, events=("deploy",))
+    assert cell(result, "web", "deploy").text == "3/3 ok"
     classed = workload("Deployment", "web", 3, {"priorityClassName": "x", "containers": [{"name": "c"}]})
     known = other("PriorityClass", "x", "scheduling.k8s.io/v1", value=5)
-    outlook = report_of(sketch(), classed, known, elsewhere, scoped, events=("deploy",))
-    assert cell(outlook, "web", "deploy").text == "1/3 −2"
+    result = report_of(sketch(), classed, known, elsewhere, scoped, events=("deploy",))
+    assert cell(result, "web", "deploy").text == "1/3 −2"
 
 
 @pytest.mark.parametrize(
@@ -288,18 +288,18 @@ def test_a_quota_of_one_namespace_leaves_the_cells_of_another_alone():
     """Both want room on the same nodes, so that they are looked at together."""
     capped, free = workload("Deployment", "capped", 5, asking("1")), workload("Deployment", "free", 3, asking("1"))
     free["metadata"]["namespace"] = "elsewhere"
-    outlook = report_of(sketch(2, "a", "4"), capped, free, quota(pods="2"), events=("deploy",))
-    here = cell(outlook, "free", "deploy")
+    result = report_of(sketch(2, "a", "4"), capped, free, quota(pods="2"), events=("deploy",))
+    here = cell(result, "free", "deploy")
     assert (here.text, here.verdict, here.proven) == ("3/3 ok", FINE, True)
 
 
 def test_a_quota_of_the_snapshot_counts_and_is_not_pointed_at():
     limit = quota(pods="1")
     limit["metadata"]["namespace"] = "default"
-    outlook = report_of(sketch(2, "abc", "4", "110", limit), workload("Deployment", "web", 3), events=("deploy",))
-    here = cell(outlook, "web", "deploy")
+    result = report_of(sketch(2, "abc", "4", "110", limit), workload("Deployment", "web", 3), events=("deploy",))
+    here = cell(result, "web", "deploy")
     assert here.text == "1/3 −2"
-    assert outlook.place(here) is None
+    assert result.place(here) is None
 
 
 def test_counting_and_the_words_of_lint_agree():
@@ -318,8 +318,8 @@ def test_room_enough_under_a_quota_is_fine_with_surge_and_at_the_maximum():
         "autoscaling/v2",
         spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 5},
     )
-    outlook = report_of(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="7"))
-    assert {c.verdict for c in outlook.rows[0].cells} == {FINE}
+    result = report_of(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="7"))
+    assert {c.verdict for c in result.rows[0].cells} == {FINE}
     tight = report_of(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="4"))
     assert cell(tight, "web", "hpa-max").text == "4/5 −1"
 
@@ -330,8 +330,8 @@ def test_a_daemonset_pod_that_a_quota_keeps_from_being_made_may_be_the_one_with_
     for guest in guests:
         guest["metadata"]["namespace"] = "elsewhere"
     cluster = sketch(1, "abc", "4", "110", *guests)
-    outlook = report_of(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="2"), events=("deploy",))
-    here = cell(outlook, "agent", "deploy")
+    result = report_of(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="2"), events=("deploy",))
+    here = cell(result, "agent", "deploy")
     assert (here.verdict, here.bound.least, here.bound.most) == (BAD, 0, 1)
     every = report_of(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="3"), events=("deploy",))
     assert cell(every, "agent", "deploy").bound.least == 1

@@ -34,8 +34,16 @@ def test_lint_and_simulate_tell_that_its_pods_stay_pending():
 
 
 def test_it_makes_pods_anew_and_has_no_rollout():
-    outlook = report_of(sketch(1, "ab"), controller())
-    assert [c.text for c in outlook.rows[0].cells] == ["2/2 ok", "–", "no HPA", "1/1 ok", "2/2 ok", "2/2 ok", "2/2 ok"]
+    result = report_of(sketch(1, "ab"), controller())
+    assert [c.text for c in result.rows[0].cells] == [
+        "2/2 ok",
+        "–",
+        "no HPA",
+        "1/1 ok",
+        "2/2 ok",
+        "2/2 ok",
+        "2/2 ok",
+    ]
 
 
 def test_a_changed_template_leaves_what_runs():

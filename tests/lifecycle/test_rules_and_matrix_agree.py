@@ -42,11 +42,11 @@ def report_of(example: Example, *events: str) -> SimulationReport:
     return simulate(found, cluster, options, events or EVENTS, Effort(states=300))
 
 
-def contradicted(findings: Iterable[Finding], outlook: Callable[[], SimulationReport]) -> tuple[int, list[str]]:
+def contradicted(findings: Iterable[Finding], simulated: Callable[[], SimulationReport]) -> tuple[int, list[str]]:
     """How many proofs of placement were compared, and those of whose workload the matrix calls every event fine."""
     proofs = [f for f in findings if f.evidence.kind == "proof"]
     compared, wrong = 0, []
-    rows = {o.workloads[row.number].ref: row.cells for o in [outlook()] for row in o.rows} if proofs else {}
+    rows = {o.workloads[row.number].ref: row.cells for o in [simulated()] for row in o.rows} if proofs else {}
     for finding in proofs:
         cells = rows.get(finding.object, ())
         compared += bool(cells)
@@ -80,9 +80,9 @@ def test_what_any_rule_proves_of_a_made_set_the_matrix_does_not_call_fine(cluste
 def test_every_example_of_every_card_can_be_simulated_and_told(part):
     """Every shape that a card thought of: nothing may end in a traceback, and bad cells have their evidence."""
     for example in TRIED[part::4]:
-        outlook = report_of(example)
-        assert as_text(outlook)
-        for row in outlook.rows:
+        result = report_of(example)
+        assert as_text(result)
+        for row in result.rows:
             for cell in row.cells:
                 if cell.verdict == "bad":
                     assert cell.why, (str(example), cell)

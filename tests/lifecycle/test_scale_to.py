@@ -25,44 +25,44 @@ WEB = workload("Deployment", "web", 21, SPREAD)
 
 
 def test_from_21_to_15_all_run_and_the_zones_may_be_uneven() -> None:
-    outlook = report_of(sketch(), WEB, workload("Deployment", "api", 2), events=("deploy",), scale=["web=15"])
-    assert outlook.events == ("deploy", "scale-to-15")
-    found = cell(outlook, "web", "scale-to-15")
+    result = report_of(sketch(), WEB, workload("Deployment", "api", 2), events=("deploy",), scale=["web=15"])
+    assert result.events == ("deploy", "scale-to-15")
+    found = cell(result, "web", "scale-to-15")
     assert (found.verdict, found.text, found.proven) == (FINE, "15/15 ok", True)
-    assert cell(outlook, "api", "scale-to-15").verdict == NONE
-    skews = {s.skew.event: s.skew for s in outlook.skews}
+    assert cell(result, "api", "scale-to-15").verdict == NONE
+    skews = {s.skew.event: s.skew for s in result.skews}
     assert skews["deploy"].worst == 0
     assert skews["scale-to-15"].worst > 1
     assert all(sum(counts) == 15 for counts, _ in skews["scale-to-15"].ends)
 
 
 def test_every_report_names_the_number() -> None:
-    outlook = report_of(sketch(), WEB, events=("deploy",), scale=["web=15"])
-    assert "scale to 15" in as_text(outlook)
-    assert '"scale-to-15"' in as_json(outlook)
-    assert "<th>scale to 15</th>" in as_html_fragment(outlook)
+    result = report_of(sketch(), WEB, events=("deploy",), scale=["web=15"])
+    assert "scale to 15" in as_text(result)
+    assert '"scale-to-15"' in as_json(result)
+    assert "<th>scale to 15</th>" in as_html_fragment(result)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])
 @pytest.mark.parametrize("spec", [{}, asking("3"), apart("web")], ids=["small", "large", "apart"])
 def test_scaling_to_half_is_what_scale_down_tells(kind: str, spec: Value) -> None:
-    outlook = report_of(sketch(1, "abc", "4"), workload(kind, "web", 4, spec), scale=["web=2"])
-    down, to = cell(outlook, "web", "scale-down"), cell(outlook, "web", "scale-to-2")
+    result = report_of(sketch(1, "abc", "4"), workload(kind, "web", 4, spec), scale=["web=2"])
+    down, to = cell(result, "web", "scale-down"), cell(result, "web", "scale-to-2")
     assert (down.verdict, down.bound, down.proven, down.text) == (to.verdict, to.bound, to.proven, to.text)
 
 
 def test_scaling_up_beyond_the_room_is_bad() -> None:
-    outlook = report_of(sketch(1, "ab", "4"), workload("Deployment", "web", 2, asking("3")), scale=["web=3"])
-    found = cell(outlook, "web", "scale-to-3")
+    result = report_of(sketch(1, "ab", "4"), workload("Deployment", "web", 2, asking("3")), scale=["web=3"])
+    found = cell(result, "web", "scale-to-3")
     assert (found.verdict, found.text, found.proven) == (BAD, "2/3 −1", True)
-    assert outlook.is_bad
+    assert result.is_bad
 
 
 def test_scaling_to_what_it_has_and_to_nothing() -> None:
-    outlook = report_of(sketch(), WEB, events=("deploy",), scale=["web=21", "web=0", "web=0"])
-    assert outlook.events == ("deploy", "scale-to-0", "scale-to-21")
-    assert cell(outlook, "web", "scale-to-21").text == "has 21"
-    assert cell(outlook, "web", "scale-to-0").text == "0/0 ok"
+    result = report_of(sketch(), WEB, events=("deploy",), scale=["web=21", "web=0", "web=0"])
+    assert result.events == ("deploy", "scale-to-0", "scale-to-21")
+    assert cell(result, "web", "scale-to-21").text == "has 21"
+    assert cell(result, "web", "scale-to-0").text == "0/0 ok"
 
 
 def test_an_autoscaler_is_named_that_may_undo_it() -> None:
@@ -73,8 +73,8 @@ def test_an_autoscaler_is_named_that_may_undo_it() -> None:
         "autoscaling/v2",
         spec={"scaleTargetRef": target, "minReplicas": 18, "maxReplicas": 30},
     )
-    outlook = report_of(sketch(), WEB, scaler, events=("deploy",), scale=["web=15"])
-    assert any("Deployment default/web has an autoscaler (18 to 30)" in note for note in outlook.notes)
+    result = report_of(sketch(), WEB, scaler, events=("deploy",), scale=["web=15"])
+    assert any("Deployment default/web has an autoscaler (18 to 30)" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_what_cannot_be_meant_is_said(asked: str, said: str) -> None:
 
 def test_the_kind_says_which_is_meant() -> None:
     objects = [workload("Deployment", "both", 2), workload("StatefulSet", "both", 2)]
-    outlook = report_of(sketch(), *objects, events=("deploy",), scale=["sts/both=1"])
-    assert [row.cells[-1].verdict for row in outlook.rows] == [NONE, FINE]
+    result = report_of(sketch(), *objects, events=("deploy",), scale=["sts/both=1"])
+    assert [row.cells[-1].verdict for row in result.rows] == [NONE, FINE]
 
 
 def test_the_library_takes_it_too() -> None:

@@ -13,6 +13,6 @@ def naming(name: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(("account", "said"), [("robot", True), ("default", False)])
 def test_a_service_account_of_its_own_is_assumed_to_exist(account: str, said: bool) -> None:
-    outlook = report_of(sketch(), workload("Deployment", "web", 1, naming(account)), events=("deploy",))
+    result = report_of(sketch(), workload("Deployment", "web", 1, naming(account)), events=("deploy",))
     line = "ServiceAccounts are not read and assumed to exist: default/robot"
-    assert (line in outlook.notes) == said
+    assert (line in result.notes) == said

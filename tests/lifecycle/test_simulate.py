@@ -20,7 +20,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 SEEDS = FIXTURES / "seeds"
 
 
-def outlook(path: Path, cluster: Path, events=EVENTS, pictured: str = "", **effort: int) -> SimulationReport:
+def simulated(path: Path, cluster: Path, events=EVENTS, pictured: str = "", **effort: int) -> SimulationReport:
     options = Options()
     return simulate(
         read_manifests([str(path)], options), read_cluster(str(cluster)), options, events, Effort(**effort), pictured
@@ -28,11 +28,11 @@ def outlook(path: Path, cluster: Path, events=EVENTS, pictured: str = "", **effo
 
 
 def seed(name: str, cluster: str = "cluster.yaml", **more) -> SimulationReport:
-    return outlook(SEEDS / name, SEEDS / name / cluster, **more)
+    return simulated(SEEDS / name, SEEDS / name / cluster, **more)
 
 
-def cell(simulation: SimulationReport, workload: str, event: str) -> Cell:
-    row = next(r for r in simulation.rows if simulation.workloads[r.number].name == workload)
+def cell(result: SimulationReport, workload: str, event: str) -> Cell:
+    row = next(r for r in result.rows if result.workloads[r.number].name == workload)
     return next(c for c in row.cells if c.event == event)
 
 
@@ -61,30 +61,30 @@ def deployment(name: str, replicas: int, spec: dict | None = None, **more) -> di
 
 
 def test_a2_one_reader_and_one_writer_stand_on_each_node_of_the_pair():
-    simulation = seed("A2", pictured="deploy")
-    assert cell(simulation, "reader", "deploy").text == "3/3 ok"
-    pairs = [box.pods for _, boxes in simulation.after.columns for box in boxes if box.name.startswith("pair")]
+    result = seed("A2", pictured="deploy")
+    assert cell(result, "reader", "deploy").text == "3/3 ok"
+    pairs = [box.pods for _, boxes in result.after.columns for box in boxes if box.name.startswith("pair")]
     assert [sum(count for _, _, count in pods) for pods in pairs] == [2, 2, 2]
 
 
 def test_a3_what_comes_first_takes_the_room_with_a_witness_each_way():
-    simulation = seed("A3", "tight.yaml")
-    here = cell(simulation, "writer", "deploy")
+    result = seed("A3", "tight.yaml")
+    here = cell(result, "writer", "deploy")
     assert (here.verdict, here.bound.least, here.bound.most) == ("depends", 0, 3)
     assert "reader → pair" in "".join(here.worst.lines)
     assert "writer → pair" in "".join(here.best.lines)
 
 
 def test_b9_a_rollout_with_no_spare_domain_is_stuck_and_the_term_is_to_blame():
-    simulation = seed("B9")
-    here = cell(simulation, "web", "rollout")
+    result = seed("B9")
+    here = cell(result, "web", "rollout")
     assert (here.verdict, here.text, here.proven) == ("bad", "stuck", True)
     assert "maxUnavailable 0" in here.why
     assert here.message.startswith("0/4 nodes are available: 4 node(s) didn't match pod anti-affinity rules.")
-    place = simulation.place(here)
+    place = result.place(here)
     line = Path(place.path).read_text().splitlines()[place.span.line - 1]
     assert "labelSelector" in line or "topologyKey" in line
-    assert cell(simulation, "web", "deploy").verdict == "fine"
+    assert cell(result, "web", "deploy").verdict == "fine"
 
 
 def test_b3_the_autoscaler_makes_it_worse():
@@ -93,8 +93,8 @@ def test_b3_the_autoscaler_makes_it_worse():
 
 
 def test_b5_either_suffers_as_the_order_will_have_it():
-    simulation = seed("B5")
-    assert cell(simulation, "a", "deploy").verdict == cell(simulation, "b", "deploy").verdict == "depends"
+    result = seed("B5")
+    assert cell(result, "a", "deploy").verdict == cell(result, "b", "deploy").verdict == "depends"
 
 
 def test_c3_c4_even_at_deploy_uneven_after_a_rollout_without_a_version_label():
@@ -117,9 +117,9 @@ def test_d4_one_of_each_per_node_and_with_two_nodes_one_of_each_waits():
 
 
 def test_e6_the_zone_of_the_volumes_takes_all_twenty_with_it():
-    simulation = seed("E6", events=("deploy", "zone-loss"), states=300)
-    assert cell(simulation, "db", "deploy").text == "20/20 ok"
-    loss = cell(simulation, "db", "zone-loss")
+    result = seed("E6", events=("deploy", "zone-loss"), states=300)
+    assert cell(result, "db", "deploy").text == "20/20 ok"
+    loss = cell(result, "db", "zone-loss")
     assert loss.worst.bound == 0
     assert loss.worst.where == "eu-west-1a"
 
@@ -136,8 +136,8 @@ def test_a_budget_that_allows_nothing_blocks_the_drain(tmp_path):
         "metadata": {"name": "keep"},
         "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
     }
-    simulation = outlook(manifest(tmp_path, deployment("web", 6), budget), THREE, events=("deploy", "drain"))
-    here = cell(simulation, "web", "drain")
+    result = simulated(manifest(tmp_path, deployment("web", 6), budget), THREE, events=("deploy", "drain"))
+    here = cell(result, "web", "drain")
     assert here.verdict in ("bad", "depends")
     assert "blocked (PDB keep)" in here.text or "may block (PDB keep)" in here.text
     assert "the drain gives up" in "".join(here.worst.lines)
@@ -148,17 +148,17 @@ def test_a_daemonset_that_surges_on_its_own_host_port_is_stuck(tmp_path):
     agent = deployment("agent", 0, port, updateStrategy={"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
     agent["kind"] = "DaemonSet"
     del agent["spec"]["replicas"]
-    simulation = outlook(manifest(tmp_path, agent), THREE, events=("deploy", "rollout"))
-    assert cell(simulation, "agent", "deploy").text == "6/6 ok"
-    assert cell(simulation, "agent", "rollout").text == "stuck"
+    result = simulated(manifest(tmp_path, agent), THREE, events=("deploy", "rollout"))
+    assert cell(result, "agent", "deploy").text == "6/6 ok"
+    assert cell(result, "agent", "rollout").text == "stuck"
 
 
 def test_losing_a_node_or_a_zone_is_told_over_every_node_and_zone(tmp_path):
     term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "topology.kubernetes.io/zone"}
     apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    simulation = outlook(manifest(tmp_path, deployment("web", 3, apart)), THREE, events=("node-loss", "zone-loss"))
-    assert cell(simulation, "web", "node-loss").text == "3/3 ok", "each zone has a second node"
-    assert cell(simulation, "web", "zone-loss").text == "2/3 −1"
+    result = simulated(manifest(tmp_path, deployment("web", 3, apart)), THREE, events=("node-loss", "zone-loss"))
+    assert cell(result, "web", "node-loss").text == "3/3 ok", "each zone has a second node"
+    assert cell(result, "web", "zone-loss").text == "2/3 −1"
 
 
 def test_what_runs_already_is_replaced_and_never_added_to(tmp_path):
@@ -173,12 +173,12 @@ def test_what_runs_already_is_replaced_and_never_added_to(tmp_path):
     sketch = tmp_path / "cluster.yaml"
     sketch.write_text(f"{THREE.read_text()}objects:\n{pods}")
     in_place = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
-    simulation = outlook(
+    result = simulated(
         manifest(tmp_path, deployment("web", 3, apart, **in_place)), sketch, events=("deploy", "rollout")
     )
-    here = cell(simulation, "web", "deploy")
+    here = cell(result, "web", "deploy")
     assert (here.text, here.verdict) == ("3/3 ok", "fine")
-    stuck = outlook(manifest(tmp_path, deployment("web", 3, apart)), sketch, events=("deploy",))
+    stuck = simulated(manifest(tmp_path, deployment("web", 3, apart)), sketch, events=("deploy",))
     here = cell(stuck, "web", "deploy")
     assert (here.text, here.verdict) == ("stuck", "bad")
     assert here.bound.least == 3, "the old pods run on"
@@ -190,9 +190,9 @@ def test_large_clusters_are_told_by_counting_without_a_search(tmp_path):
         "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n"
         "- {name: w, count: 100, zones: [a, b, c], allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}\n"
     )
-    simulation = outlook(manifest(tmp_path, deployment("web", 50)), sketch)
-    assert {c.verdict for r in simulation.rows for c in r.cells} == {"fine", "none"}
-    assert cell(simulation, "web", "deploy").bound.by in ("closed-form", "bound")
+    result = simulated(manifest(tmp_path, deployment("web", 50)), sketch)
+    assert {c.verdict for r in result.rows for c in r.cells} == {"fine", "none"}
+    assert cell(result, "web", "deploy").bound.by in ("closed-form", "bound")
 
 
 # --- reports --------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_large_clusters_are_told_by_counting_without_a_search(tmp_path):
 
 @pytest.fixture(scope="module")
 def shop() -> SimulationReport:
-    return outlook(FIXTURES / "shop", THREE, pictured="zone-loss")
+    return simulated(FIXTURES / "shop", THREE, pictured="zone-loss")
 
 
 def test_the_text_shows_matrix_reasons_and_picture(shop):
@@ -229,7 +229,7 @@ def test_the_fragment_is_one_escaped_table(shop):
 
 
 def test_the_same_seed_tells_the_same_story(shop):
-    assert as_text(outlook(FIXTURES / "shop", THREE, pictured="zone-loss")) == as_text(shop)
+    assert as_text(simulated(FIXTURES / "shop", THREE, pictured="zone-loss")) == as_text(shop)
 
 
 def test_an_unknown_event_is_named():
@@ -328,11 +328,9 @@ def test_a_volume_of_an_ordinal_keeps_its_pod_where_it_is_and_those_after_it_fro
     here = cell(made.report_of(cluster, pinned, events=("deploy",)), "db", "deploy")
     assert (here.verdict, here.bound.least, here.bound.most) == ("bad", 0, 0)
     free = made.workload("StatefulSet", "db", 3, volumeClaimTemplates=[template])
-    simulation = made.report_of(cluster, free, events=("deploy", "zone-loss"))
-    assert cell(simulation, "db", "deploy").text == "3/3 ok *", (
-        "where a class that nobody told of makes volumes is assumed"
-    )
-    loss = cell(simulation, "db", "zone-loss")
+    result = made.report_of(cluster, free, events=("deploy", "zone-loss"))
+    assert cell(result, "db", "deploy").text == "3/3 ok *", "where a class that nobody told of makes volumes is assumed"
+    loss = cell(result, "db", "zone-loss")
     assert (loss.verdict, loss.proven) == ("bad", False), "each zone keeps a volume, if the class makes them there"
     assert "in their pod's zone" in " ".join(loss.assumes)
     assert "db-0 → w-a-" in loss.worst.lines[0], "zones are told apart by what volumes read of them"

@@ -70,27 +70,27 @@ def test_a_drain_that_a_budget_blocks_quotes_the_eviction_and_blames_the_budget(
 def test_two_budgets_are_refused_in_their_own_words():
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}}
     budgets = [other("PodDisruptionBudget", name, "policy/v1", spec=spec) for name in ("one", "two")]
-    outlook = report_of(sketch(), workload("StatefulSet", "db", 6), *budgets, events=("drain",))
-    assert "more than one PodDisruptionBudget" in cell(outlook, "db", "drain").message
+    result = report_of(sketch(), workload("StatefulSet", "db", 6), *budgets, events=("drain",))
+    assert "more than one PodDisruptionBudget" in cell(result, "db", "drain").message
 
 
 def test_a_budget_of_the_snapshot_is_named_but_no_line_of_it_is_blamed():
     spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "db"}}}
     budget = other("PodDisruptionBudget", "keep", "policy/v1", spec=spec)
     budget["metadata"]["namespace"] = "default"
-    outlook = report_of(sketch(2, "abc", "4", "110", budget), workload("StatefulSet", "db", 6), events=("drain",))
-    here = cell(outlook, "db", "drain")
+    result = report_of(sketch(2, "abc", "4", "110", budget), workload("StatefulSet", "db", 6), events=("drain",))
+    here = cell(result, "db", "drain")
     assert "PDB keep" in here.text
-    assert outlook.place(here) is None
+    assert result.place(here) is None
 
 
 def test_where_no_course_can_be_followed_message_and_line_are_there_still():
     agent = workload("DaemonSet", "agent", None, asking("64"))
-    outlook = report_of(sketch(80), agent, events=("deploy",))
-    here = cell(outlook, "agent", "deploy")
+    result = report_of(sketch(80), agent, events=("deploy",))
+    here = cell(result, "agent", "deploy")
     assert (here.verdict, here.bound.most, here.worst) == (BAD, 0, None)
     assert "Insufficient cpu" in here.message
-    assert outlook.place(here) is not None
+    assert result.place(here) is not None
 
 
 def test_a_course_that_cells_share_is_printed_once(zones):
@@ -154,10 +154,10 @@ def test_a_narrow_terminal_gets_the_events_in_blocks_and_no_line_beyond_its_edge
 def test_a_strategy_that_waits_for_deletions_is_not_called_stuck():
     manual = workload("StatefulSet", "db", 3, updateStrategy={"type": "OnDelete"})
     held = workload("StatefulSet", "held", 3, updateStrategy={"rollingUpdate": {"partition": 2}})
-    outlook = report_of(sketch(), manual, held, events=("deploy", "rollout"))
-    assert cell(outlook, "db", "rollout").text == "OnDelete"
-    assert cell(outlook, "held", "rollout").text == "3/3 ok"
-    assert "replaced only when somebody deletes them" in as_text(outlook)
+    result = report_of(sketch(), manual, held, events=("deploy", "rollout"))
+    assert cell(result, "db", "rollout").text == "OnDelete"
+    assert cell(result, "held", "rollout").text == "3/3 ok"
+    assert "replaced only when somebody deletes them" in as_text(result)
 
 
 # --- pictures -------------------------------------------------------------------------------------------------------
@@ -199,15 +199,15 @@ def test_letters_are_painted_and_go_on_after_z():
 def test_the_picture_names_the_workloads_as_the_matrix_does():
     """Its courses may be of some workloads only, with numbers of their own."""
     free = [workload("Deployment", name, 2) for name in ("a", "b")]
-    outlook = report_of(
+    result = report_of(
         sketch(70),
         *free,
         workload("Deployment", "c", 60, apart("c", HOSTNAME)),
         events=("deploy", "rollout"),
         pictured="rollout",
     )
-    text = as_text(outlook)
+    text = as_text(result)
     assert "default/" in text.split("before rollout:")[0].splitlines()[-1]
-    shown = {number for _, boxes in outlook.after.columns for box in boxes for number, _, _ in box.pods}
+    shown = {number for _, boxes in result.after.columns for box in boxes for number, _, _ in box.pods}
     assert shown <= {0, 1, 2}
     assert shown

@@ -131,9 +131,9 @@ def test_claims_that_compete_for_a_volume_are_not_judged():
         workload("Deployment", "a", 1, mounting("one")),
         workload("Deployment", "b", 1, mounting("two")),
     )
-    outlook = report_of(snapshot(*NODES, kinds=EVERYTHING), *objects)
+    result = report_of(snapshot(*NODES, kinds=EVERYTHING), *objects)
     for name in "ab":
-        found = cell(outlook, name, "deploy")
+        found = cell(result, name, "deploy")
         assert (found.verdict, found.bound.least, found.bound.most) == (UNKNOWN, 0, 1)
     alone = cell(report_of(snapshot(*NODES, kinds=EVERYTHING), *objects[:2], *objects[3:5]), "a", "deploy")
     assert (alone.verdict, alone.proven) == (FINE, True)

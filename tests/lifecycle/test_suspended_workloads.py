@@ -74,9 +74,9 @@ def severities(found: list[Finding], slug: str) -> set[Severity]:
 
 def test_a_new_paused_deployment_has_no_pods_and_takes_no_room():
     paused = workload("Deployment", "web", 9, asking("900m"), paused=True)
-    outlook = report_of(sketch(1, cpu="1"), paused, workload("Deployment", "ok", 3, asking("900m")))
-    assert {(c.text, c.verdict) for c in outlook.rows[0].cells} == {("paused: no pods", NONE)}
-    assert cell(outlook, "ok", "deploy").text == "3/3 ok"
+    result = report_of(sketch(1, cpu="1"), paused, workload("Deployment", "ok", 3, asking("900m")))
+    assert {(c.text, c.verdict) for c in result.rows[0].cells} == {("paused: no pods", NONE)}
+    assert cell(result, "ok", "deploy").text == "3/3 ok"
     resumed = report_of(sketch(1, cpu="1"), {**paused, "spec": {**paused["spec"], "paused": False}}, events=("deploy",))
     assert resumed.is_bad
 
@@ -89,49 +89,49 @@ def test_an_autoscaler_makes_no_pods_of_a_paused_deployment_that_has_none():
         spec={"maxReplicas": 9, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
     )
     paused = workload("Deployment", "web", 1, asking("900m"), paused=True)
-    outlook = report_of(sketch(1, cpu="1"), paused, scaler, workload("Deployment", "ok", 3, asking("900m")))
-    assert cell(outlook, "web", "hpa-max").text == "paused: no pods"
-    assert cell(outlook, "ok", "deploy").proven
+    result = report_of(sketch(1, cpu="1"), paused, scaler, workload("Deployment", "ok", 3, asking("900m")))
+    assert cell(result, "web", "hpa-max").text == "paused: no pods"
+    assert cell(result, "ok", "deploy").proven
 
 
 def test_a_suspended_job_has_no_pods():
-    outlook = report_of(sketch(1, cpu="1"), batch("Job", "train", "9", suspend=True))
-    assert {(c.text, c.verdict) for c in outlook.rows[0].cells} == {("suspended", NONE)}
+    result = report_of(sketch(1, cpu="1"), batch("Job", "train", "9", suspend=True))
+    assert {(c.text, c.verdict) for c in result.rows[0].cells} == {("suspended", NONE)}
     assert report_of(sketch(1, cpu="1"), batch("Job", "train", "9", suspend=False), events=("deploy",)).is_bad
 
 
 def test_a_paused_deployment_that_runs_keeps_its_template_and_starts_no_rollout():
     unfit = workload("Deployment", "web", 2, asking("9"), paused=True)
-    outlook = report_of(live(running(1, "n0"), running(2, "n1")), unfit)
-    assert cell(outlook, "web", "deploy").text == "2/2 ok"
-    assert cell(outlook, "web", "deploy").verdict == FINE
-    assert (cell(outlook, "web", "rollout").text, cell(outlook, "web", "rollout").verdict) == ("paused", NONE)
-    assert cell(outlook, "web", "node-loss").text == "2/2 ok"  # one of n0, n1 goes, and n2 is free
-    assert any("simulated with the running template" in note for note in outlook.notes)
+    result = report_of(live(running(1, "n0"), running(2, "n1")), unfit)
+    assert cell(result, "web", "deploy").text == "2/2 ok"
+    assert cell(result, "web", "deploy").verdict == FINE
+    assert (cell(result, "web", "rollout").text, cell(result, "web", "rollout").verdict) == ("paused", NONE)
+    assert cell(result, "web", "node-loss").text == "2/2 ok"  # one of n0, n1 goes, and n2 is free
+    assert any("simulated with the running template" in note for note in result.notes)
 
 
 def test_a_paused_deployment_that_runs_is_scaled():
-    outlook = report_of(live(running(1, "n0")), workload("Deployment", "web", 3, asking("9"), paused=True))
-    assert cell(outlook, "web", "deploy").text == "3/3 ok"
-    outlook = report_of(live(running(1, "n0")), workload("Deployment", "web", 4, asking("9"), paused=True))
-    assert cell(outlook, "web", "deploy").text == "3/4 −1"
+    result = report_of(live(running(1, "n0")), workload("Deployment", "web", 3, asking("9"), paused=True))
+    assert cell(result, "web", "deploy").text == "3/3 ok"
+    result = report_of(live(running(1, "n0")), workload("Deployment", "web", 4, asking("9"), paused=True))
+    assert cell(result, "web", "deploy").text == "3/4 −1"
 
 
 def test_pods_that_a_changed_node_would_not_let_in_again_stay():
     pod = running(1, "n0")
     pod["spec"]["nodeSelector"] = {"gone": "yes"}
-    outlook = report_of(live(pod), workload("Deployment", "web", 1, paused=True), events=("deploy",))
-    assert cell(outlook, "web", "deploy").verdict != BAD
-    assert not outlook.is_bad
+    result = report_of(live(pod), workload("Deployment", "web", 1, paused=True), events=("deploy",))
+    assert cell(result, "web", "deploy").verdict != BAD
+    assert not result.is_bad
 
 
 def test_a_deployment_paused_amid_a_rollout_is_left_out_and_its_pods_stay():
     cluster = live(running(1, "n0"), running(2, "n1", "r2"))
     paused = workload("Deployment", "web", 2, asking("9"), paused=True)
-    outlook = report_of(cluster, paused, workload("Deployment", "ok", 2, asking("900m")), events=("deploy",))
-    assert [w.name for w in outlook.workloads] == ["ok"]
-    assert cell(outlook, "ok", "deploy").text == "1/2 −1"
-    assert any("(paused amid a rollout): Deployment default/web" in note for note in outlook.notes)
+    result = report_of(cluster, paused, workload("Deployment", "ok", 2, asking("900m")), events=("deploy",))
+    assert [w.name for w in result.workloads] == ["ok"]
+    assert cell(result, "ok", "deploy").text == "1/2 −1"
+    assert any("(paused amid a rollout): Deployment default/web" in note for note in result.notes)
 
 
 def test_no_event_of_a_held_workload_is_bad():
@@ -140,9 +140,9 @@ def test_no_event_of_a_held_workload_is_bad():
         batch("Job", "train", "99", suspend=True),
         batch("CronJob", "nightly", "99", suspend=True),
     ]
-    outlook = report_of(sketch(1, cpu="1"), *held, events=EVENTS)
-    assert not outlook.is_bad
-    assert all(c.verdict == NONE for row in outlook.rows for c in row.cells)
+    result = report_of(sketch(1, cpu="1"), *held, events=EVENTS)
+    assert not result.is_bad
+    assert all(c.verdict == NONE for row in result.rows for c in row.cells)
 
 
 # --- lint -----------------------------------------------------------------------------------------------------------

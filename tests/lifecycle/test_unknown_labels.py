@@ -15,20 +15,20 @@ ARM = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
 @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
 def test_nodes_of_a_sketch_may_have_an_architecture_that_it_does_not_tell(kind):
     replicas = None if kind == "DaemonSet" else 1
-    outlook = report_of(sketch(), workload(kind, "a", replicas, {**asking("100m"), **ARM}))
-    assert not outlook.is_bad
+    result = report_of(sketch(), workload(kind, "a", replicas, {**asking("100m"), **ARM}))
+    assert not result.is_bad
     if kind == "Deployment":
-        found = cell(outlook, "a", "deploy")
+        found = cell(result, "a", "deploy")
         assert found.verdict == UNKNOWN
         assert (found.bound.least, found.bound.most) == (0, 1)
         assert any("kubernetes.io/arch" in m for m in found.missing)
-        assert "does not have" in as_text(outlook)
-    assert {c.verdict for c in outlook.rows[0].cells} <= {UNKNOWN, NONE}
+        assert "does not have" in as_text(result)
+    assert {c.verdict for c in result.rows[0].cells} <= {UNKNOWN, NONE}
 
 
 def test_a_label_that_is_nobodys_but_the_authors_is_told_by_its_absence():
-    outlook = report_of(sketch(), workload("Deployment", "a", 1, {**asking("100m"), "nodeSelector": {"disk": "ssd"}}))
-    assert cell(outlook, "a", "deploy").verdict == BAD
+    result = report_of(sketch(), workload("Deployment", "a", 1, {**asking("100m"), "nodeSelector": {"disk": "ssd"}}))
+    assert cell(result, "a", "deploy").verdict == BAD
 
 
 def test_others_are_told_on_the_premise_that_such_pods_run_elsewhere():

@@ -33,18 +33,18 @@ def without(*kinds: str) -> tuple[str, ...]:
     return tuple(kind for kind in EVERYTHING if kind not in kinds)
 
 
-def said(outlook: SimulationReport, name: str) -> list[tuple[str, bool]]:
-    row = next(r for r in outlook.rows if outlook.workloads[r.number].name == name)
+def said(result: SimulationReport, name: str) -> list[tuple[str, bool]]:
+    row = next(r for r in result.rows if result.workloads[r.number].name == name)
     return [(c.verdict, c.proven) for c in row.cells if c.verdict != NONE]
 
 
 @pytest.mark.parametrize("spec", [DEVICES, GANG, VOLCANO, EXTENDED])
 @pytest.mark.parametrize("kinds", [EVERYTHING, ()])
 def test_what_is_not_modelled_is_unknown(spec: dict[str, Any], kinds: tuple[str, ...]) -> None:
-    outlook = report_of(snapshot(*NODES, CLASS, kinds=kinds), workload("Deployment", "a", 2, spec))
-    assert set(said(outlook, "a")) == {(UNKNOWN, False)}
-    assert cell(outlook, "a", "deploy").missing
-    assert "not established" in as_text(outlook)
+    result = report_of(snapshot(*NODES, CLASS, kinds=kinds), workload("Deployment", "a", 2, spec))
+    assert set(said(result, "a")) == {(UNKNOWN, False)}
+    assert cell(result, "a", "deploy").missing
+    assert "not established" in as_text(result)
 
 
 def test_pods_that_the_api_server_refuses_are_refused_whoever_schedules_them() -> None:
@@ -70,8 +70,8 @@ def test_others_in_reach_say_that_they_rest_on_it_and_those_out_of_reach_do_not(
         workload("Deployment", "a", 2, crowded),
         workload("Deployment", "b", 2, asking("2")),
     )
-    outlook = report_of(snapshot(*NODES, kinds=EVERYTHING), *objects, events=EVENTS[:1])
-    found = cell(outlook, "b", "deploy")
+    result = report_of(snapshot(*NODES, kinds=EVERYTHING), *objects, events=EVENTS[:1])
+    found = cell(result, "b", "deploy")
     assert (found.verdict, found.proven, found.text) == (FINE, False, "2/2 ok *")
     assert any("Deployment default/a" in premise for premise in found.assumes)
     apart_from_it = [
@@ -84,10 +84,10 @@ def test_others_in_reach_say_that_they_rest_on_it_and_those_out_of_reach_do_not(
 @pytest.mark.parametrize("kind", ["Pod", "ResourceQuota", "LimitRange", "Namespace"])
 def test_a_snapshot_without_a_kind_proves_nothing_fine_and_keeps_what_is_bad_whatever_it_holds(kind: str) -> None:
     cluster = snapshot(*NODES, kinds=without(kind))
-    outlook = report_of(cluster, workload("Deployment", "a", 1), workload("Deployment", "b", 3, apart("b", HOSTNAME)))
-    assert set(said(outlook, "a")) == {(UNKNOWN, False)}
-    assert any(kind in m for m in cell(outlook, "a", "deploy").missing)
-    bad = cell(outlook, "b", "deploy")
+    result = report_of(cluster, workload("Deployment", "a", 1), workload("Deployment", "b", 3, apart("b", HOSTNAME)))
+    assert set(said(result, "a")) == {(UNKNOWN, False)}
+    assert any(kind in m for m in cell(result, "a", "deploy").missing)
+    bad = cell(result, "b", "deploy")
     assert (bad.verdict, bad.proven, bad.bound.most) == (BAD, True, 2)
     whole = report_of(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 1))
     assert cell(whole, "a", "deploy").proven
@@ -104,34 +104,34 @@ def test_running_pods_that_were_not_captured_may_answer_an_affinity() -> None:
 
 
 def test_a_budget_that_was_not_captured_makes_drains_unknown_alone() -> None:
-    outlook = report_of(snapshot(*NODES, kinds=without("PodDisruptionBudget")), workload("Deployment", "a", 1))
-    assert cell(outlook, "a", "drain").verdict == UNKNOWN
-    assert cell(outlook, "a", "deploy").proven
-    assert cell(outlook, "a", "hpa-max").verdict == NONE
+    result = report_of(snapshot(*NODES, kinds=without("PodDisruptionBudget")), workload("Deployment", "a", 1))
+    assert cell(result, "a", "drain").verdict == UNKNOWN
+    assert cell(result, "a", "deploy").proven
+    assert cell(result, "a", "hpa-max").verdict == NONE
 
 
 def test_an_autoscaler_that_was_not_captured_makes_its_maximum_unknown() -> None:
-    outlook = report_of(snapshot(*NODES, kinds=without("HorizontalPodAutoscaler")), workload("Deployment", "a", 1))
-    assert cell(outlook, "a", "hpa-max").verdict == UNKNOWN
-    assert cell(outlook, "a", "deploy").proven
+    result = report_of(snapshot(*NODES, kinds=without("HorizontalPodAutoscaler")), workload("Deployment", "a", 1))
+    assert cell(result, "a", "hpa-max").verdict == UNKNOWN
+    assert cell(result, "a", "deploy").proven
 
 
 @pytest.mark.parametrize("cluster", [sketch(), snapshot(*NODES, kinds=())])
 def test_a_sketch_or_a_list_of_nodes_yields_one_assumption(cluster: Any) -> None:
-    outlook = report_of(cluster, workload("Deployment", "a", 1))
-    deploy = cell(outlook, "a", "deploy")
+    result = report_of(cluster, workload("Deployment", "a", 1))
+    deploy = cell(result, "a", "deploy")
     assert (deploy.verdict, deploy.proven) == (FINE, True)
     premises = [p for p in deploy.assumes if "are known" in p]
     assert premises == ["no running pods, volumes or quotas are known beyond the manifests"]
-    assert as_text(outlook).count("running pods") == 1
+    assert as_text(result).count("running pods") == 1
 
 
 def test_nodes_that_were_not_captured_leave_nothing_to_say() -> None:
     cluster = snapshot(kinds=without("Node"))
-    outlook = report_of(cluster, workload("Deployment", "a", 2), workload("DaemonSet", "d", None))
-    assert set(said(outlook, "a")) == set(said(outlook, "d")) == {(UNKNOWN, False)}
-    assert not outlook.is_bad
-    assert "they were not captured" in as_text(outlook)
+    result = report_of(cluster, workload("Deployment", "a", 2), workload("DaemonSet", "d", None))
+    assert set(said(result, "a")) == set(said(result, "d")) == {(UNKNOWN, False)}
+    assert not result.is_bad
+    assert "they were not captured" in as_text(result)
 
 
 NO_NODES = """
@@ -185,8 +185,8 @@ def test_what_another_scheduler_does_is_no_error() -> None:
 
 def test_a_claim_that_was_not_captured_is_unknown_and_no_missing_claim() -> None:
     objects = (workload("Deployment", "a", 1, mounting("data")), stateful("db", 1, "fast"))
-    outlook = report_of(snapshot(*NODES, kinds=without("PersistentVolumeClaim")), *objects)
-    assert cell(outlook, "a", "deploy").verdict == UNKNOWN
+    result = report_of(snapshot(*NODES, kinds=without("PersistentVolumeClaim")), *objects)
+    assert cell(result, "a", "deploy").verdict == UNKNOWN
 
 
 @pytest.mark.parametrize("mode", ["ReadWriteOncePod", "ReadWriteMany"])

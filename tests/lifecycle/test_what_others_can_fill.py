@@ -114,9 +114,9 @@ def test_of_a_daemonset_that_fits_no_node_none_runs_whichever_node_is_lost(event
 
 
 def test_a_daemonset_that_runs_everywhere_is_fine_on_the_nodes_that_are_left():
-    outlook = report_of(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("1")))
+    result = report_of(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("1")))
     for event in ("node-loss", "zone-loss"):
-        found = cell(outlook, "agent", event)
+        found = cell(result, "agent", event)
         assert found.verdict == FINE
         assert found.text.endswith(" ok")
 
@@ -128,8 +128,8 @@ def test_an_ordinary_healthy_set_is_proven_fine():
         workload("StatefulSet", "db", 2, asking("500m")),
         workload("DaemonSet", "agent", None, asking("100m")),
     ]
-    outlook = report_of(sketch(2, "abc", "4"), *objects, states=500)
-    found = {(outlook.workloads[r.number].name, c.event): c for r in outlook.rows for c in r.cells}
+    result = report_of(sketch(2, "abc", "4"), *objects, states=500)
+    found = {(result.workloads[r.number].name, c.event): c for r in result.rows for c in r.cells}
     assert {c.event for c in found.values()} == set(EVENTS)
     assert {c.verdict for c in found.values()} == {FINE, NONE}
     assert all(c.proven for c in found.values() if c.verdict == FINE)
@@ -139,26 +139,26 @@ def test_where_the_search_was_cut_short_the_option_that_lets_it_go_on_is_named()
     from kubesched_lint.report.simulation_report import as_text
 
     objects = [workload("Deployment", name, 9, asking(cpu)) for name, cpu in (("a", "900m"), ("b", "1600m"))]
-    outlook = report_of(sketch(2, "abc", "4"), *objects, states=20)
-    found = cell(outlook, "a", "deploy")
+    result = report_of(sketch(2, "abc", "4"), *objects, states=20)
+    found = cell(result, "a", "deploy")
     assert found.verdict in (UNKNOWN, DEPENDS)
-    assert "--states" in as_text(outlook)
+    assert "--states" in as_text(result)
 
 
 def test_of_one_pod_a_node_one_is_missing_whichever_node_is_lost():
     """On six nodes six pods apart, without a search."""
     pods = workload("Deployment", "db", 6, {**asking("100m"), **apart("db", HOSTNAME)})
-    outlook = report_of(sketch(2, "abc", "4"), pods, states=1)
+    result = report_of(sketch(2, "abc", "4"), pods, states=1)
     for event in ("node-loss", "drain"):
-        found = cell(outlook, "db", event)
+        found = cell(result, "db", event)
         assert (found.verdict, found.proven, found.bound.most) == (BAD, True, 5)
 
 
 def test_each_node_of_a_small_cluster_is_lost_in_turn():
     """Two of eight nodes are the only ones for the database, and not those with the most pods."""
     web = workload("Deployment", "web", 40, asking("500m"))
-    simulation = Matrix(setting(database(), web), Effort(states=1, runs=1))
-    found = simulation.cell("node-loss", 0)
+    result = Matrix(setting(database(), web), Effort(states=1, runs=1))
+    found = result.cell("node-loss", 0)
     assert found.verdict == DEPENDS
     assert (found.bound.least, found.bound.most) == (1, 2)
 

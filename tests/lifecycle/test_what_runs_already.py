@@ -65,22 +65,22 @@ def test_an_unchanged_template_is_scaled_and_not_rolled_out(replicas, text, verd
 def test_a_changed_template_is_still_rolled_out():
     changed = deepcopy(WEB)
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"
-    outlook = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), changed)
-    assert cell(outlook, "web", "deploy").text == "stuck"
-    assert cell(outlook, "web", "deploy").proven
+    result = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), changed)
+    assert cell(result, "web", "deploy").text == "stuck"
+    assert cell(result, "web", "deploy").proven
 
 
 def test_where_nobody_can_tell_both_are_told():
-    outlook = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB)
-    deployed = cell(outlook, "web", "deploy")
+    result = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB)
+    deployed = cell(result, "web", "deploy")
     assert (deployed.text, deployed.verdict, deployed.proven) == ("may get stuck", DEPENDS, False)
     assert any("whether the manifest changes the template of Deployment default/web" in a for a in deployed.assumes)
 
 
 def test_a_pod_that_cannot_be_of_the_template_tells_a_change():
     before = workload("Deployment", "web", 3)
-    outlook = report_of(sketch(1, "abc", "4", "110", *running(before, *NODES, with_sets=False)), WEB)
-    assert cell(outlook, "web", "deploy").text == "stuck"
+    result = report_of(sketch(1, "abc", "4", "110", *running(before, *NODES, with_sets=False)), WEB)
+    assert cell(result, "web", "deploy").text == "stuck"
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
@@ -88,9 +88,9 @@ def test_an_unchanged_set_keeps_its_pods(kind):
     """The nodes have become too small for a pod: what stands stays, and a rollout would not come through."""
     live = workload(kind, "db", None if kind == "DaemonSet" else 3, asking("3"))
     standing = running(live, *NODES)
-    outlook = report_of(sketch(1, "abc", "2", "110", *standing), live)
-    assert cell(outlook, "db", "deploy").text == "3/3 ok"
-    assert cell(outlook, "db", "rollout").verdict == BAD
+    result = report_of(sketch(1, "abc", "2", "110", *standing), live)
+    assert cell(result, "db", "deploy").text == "3/3 ok"
+    assert cell(result, "db", "rollout").verdict == BAD
 
 
 def test_pods_that_stand_where_none_would_be_let_in_count_after_a_loss():
@@ -163,8 +163,8 @@ def test_pods_whose_affinity_nobody_answers_any_more_stay_when_another_node_is_d
 
 def test_others_say_too_that_nobody_knows_whether_a_template_changes():
     db = workload("Deployment", "db", 1, apart("web", HOSTNAME))
-    outlook = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB, db)
-    assert any("the template of Deployment default/web" in a for a in cell(outlook, "db", "deploy").assumes)
+    result = report_of(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB, db)
+    assert any("the template of Deployment default/web" in a for a in cell(result, "db", "deploy").assumes)
 
 
 def test_of_two_templates_one_may_change_and_the_other_not():
@@ -235,9 +235,9 @@ def test_where_no_pod_is_made_anew_the_few_that_run_are_too_few():
     limit = other("LimitRange", "small", spec={"limits": [{"type": "Container", "max": {"cpu": "50m"}}]})
     limit["metadata"]["namespace"] = "default"
     agent = workload("DaemonSet", "agent", None)
-    outlook = report_of(sketch(1, "abc", "4", "110", limit, *running(agent, "w-a-1")), agent)
+    result = report_of(sketch(1, "abc", "4", "110", limit, *running(agent, "w-a-1")), agent)
     for event in ("deploy", "rollout", "node-loss", "drain"):
-        found = cell(outlook, "agent", event)
+        found = cell(result, "agent", event)
         assert (found.verdict, found.bound.most, found.missing) == (BAD, 1, ()), event
     pair = report_of(sketch(1, "ab", "4", "110", limit, *running(agent, "w-a-1")), agent)
     assert cell(pair, "agent", "node-loss").verdict == UNKNOWN, "the lost node may be the one that lacks its pod"

@@ -66,18 +66,18 @@ def test_nodes_without_the_key_take_one_more_each_of_a_daemonset_that_repels_its
 
 def test_who_must_be_near_its_like_and_apart_from_it_runs_once():
     spec = {"affinity": {**near("web"), **apart("web")["affinity"]}}
-    outlook = report_of(sketch(9), workload("Deployment", "web", 5, spec))
+    result = report_of(sketch(9), workload("Deployment", "web", 5, spec))
     for event in ("deploy", "node-loss", "scale-down"):
-        found = cell(outlook, "web", event)
+        found = cell(result, "web", event)
         assert (found.verdict, found.bound.most) == (BAD, 1)
 
 
 def test_who_must_be_near_pods_that_run_nowhere_waits_whatever_is_lost():
     nowhere = {"nodeSelector": {"pool": "none"}, "topologySpreadConstraints": spread("host")}
     hosts = workload("Deployment", "host", 6, nowhere)
-    outlook = report_of(sketch(9), hosts, workload("Deployment", "web", 5, {"affinity": near("host")}))
+    result = report_of(sketch(9), hosts, workload("Deployment", "web", 5, {"affinity": near("host")}))
     for event in ("deploy", "node-loss", "zone-loss", "drain"):
-        assert (cell(outlook, "web", event).verdict, cell(outlook, "web", event).bound.most) == (BAD, 0)
+        assert (cell(result, "web", event).verdict, cell(result, "web", event).bound.most) == (BAD, 0)
 
 
 def spread(app: str) -> list[dict]:
@@ -88,9 +88,9 @@ def spread(app: str) -> list[dict]:
 def test_a_single_pod_that_wants_its_own_like_near_opens_a_node_by_itself():
     web = workload("StatefulSet", "web", 1, {**asking("1"), "affinity": near("web", HOSTNAME)})
     rest = workload("Deployment", "rest", 40, asking("1"))
-    outlook = report_of(sketch(9), web, rest)
+    result = report_of(sketch(9), web, rest)
     for event in ("deploy", "rollout"):
-        assert (cell(outlook, "web", event).verdict, cell(outlook, "web", event).proven) == (FINE, True)
+        assert (cell(result, "web", event).verdict, cell(result, "web", event).proven) == (FINE, True)
 
 
 def test_a_replaced_pod_may_look_for_the_one_that_goes():

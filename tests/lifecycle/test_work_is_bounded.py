@@ -40,9 +40,9 @@ def test_ten_and_seventy_times_the_replicas_take_no_more_than_in_proportion(kind
     def work(replicas: int) -> int:
         moves.clear()
         # Eleven pods a node are less than each of these wants.
-        outlook = report_of(sketch(1, "abcd", "4", "16"), workload(kind, "a", replicas, NO_REQUESTS, **more))
-        assert cell(outlook, "a", "deploy").verdict in (BAD, UNKNOWN)
-        assert cell(outlook, "a", "drain").text
+        result = report_of(sketch(1, "abcd", "4", "16"), workload(kind, "a", replicas, NO_REQUESTS, **more))
+        assert cell(result, "a", "deploy").verdict in (BAD, UNKNOWN)
+        assert cell(result, "a", "drain").text
         return len(moves)
 
     few = work(70)
@@ -55,9 +55,9 @@ def test_ten_and_seventy_times_the_replicas_take_no_more_than_in_proportion(kind
 def test_a_cell_is_not_established_where_its_courses_are_too_long(replicas, moves):
     """There is room for nearly all, so that each course binds all of them."""
     big = workload("StatefulSet", "a", replicas, asking("10m"))
-    outlook = report_of(sketch(1, "abcdef", "4", str(replicas // 6)), big, events=("deploy", "node-loss", "drain"))
+    result = report_of(sketch(1, "abcdef", "4", str(replicas // 6)), big, events=("deploy", "node-loss", "drain"))
     assert sum(moves) <= len(EVENTS) * 4 * explore.MOST_WORK
-    found = cell(outlook, "a", "drain")
+    found = cell(result, "a", "drain")
     assert found.verdict in (BAD, UNKNOWN)
     assert found.bound.most <= replicas
 
@@ -65,22 +65,22 @@ def test_a_cell_is_not_established_where_its_courses_are_too_long(replicas, move
 def test_a_course_that_is_cut_short_is_said_to_be(monkeypatch):
     monkeypatch.setattr(explore, "MOST_WORK", 100)
     objects = [workload("Deployment", "a", 60, asking("700m")), workload("Deployment", "b", 70, asking("900m"))]
-    outlook = report_of(sketch(10), *objects, pictured="node-loss")
-    found = cell(outlook, "b", "deploy")
+    result = report_of(sketch(10), *objects, pictured="node-loss")
+    found = cell(result, "b", "deploy")
     assert found.verdict == UNKNOWN
     assert any("too many steps to follow a trace" in m for m in found.missing)
-    assert outlook.before is None
-    assert all(c.text for row in outlook.rows for c in row.cells if c.verdict != NONE)
+    assert result.before is None
+    assert all(c.text for row in result.rows for c in row.cells if c.verdict != NONE)
 
 
 def test_spreads_of_large_workloads_are_drawn_less_often(moves):
     spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}]
     of = {"labelSelector": {"matchLabels": {"app": "a"}}}
-    outlook = report_of(
+    result = report_of(
         sketch(2, "abc", "400", "500"),
         workload("Deployment", "a", 900, {**asking("10m"), "topologySpreadConstraints": [{**spread[0], **of}]}),
         events=("deploy",),
     )
-    (skew,) = [s.skew for s in outlook.skews if s.skew.event == "deploy"]
+    (skew,) = [s.skew for s in result.skews if s.skew.event == "deploy"]
     assert skew.runs == 2
     assert len(moves) < 10_000

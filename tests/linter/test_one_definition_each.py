@@ -56,8 +56,8 @@ def report_of(files: dict[str, str]) -> SimulationReport:
     return simulate(read(files), three_zones(), Options(), ("deploy",))
 
 
-def texts(outlook: SimulationReport) -> list[tuple[str, str]]:
-    return [(outlook.workloads[r.number].name, r.cells[0].text) for r in outlook.rows]
+def texts(result: SimulationReport) -> list[tuple[str, str]]:
+    return [(result.workloads[r.number].name, r.cells[0].text) for r in result.rows]
 
 
 def test_a_workload_that_is_defined_twice_has_one_row_and_a_note() -> None:

@@ -30,7 +30,7 @@ pools:
 """
 
 
-def outlook(manifests: str, cluster: str, *events: str) -> SimulationReport:
+def simulated(manifests: str, cluster: str, *events: str) -> SimulationReport:
     known = cluster_from([("cluster.yaml", dedent(cluster).encode())], "cluster.yaml")
     found = manifest_set(documents("set.yaml", manifests.encode(), is_read), "default")
     return simulate(found, known, Options(), events)
@@ -43,15 +43,15 @@ def verdicts(report: SimulationReport) -> dict[str, str]:
 
 def test_without_pools_the_second_pod_waits_and_with_them_it_does_not(deployment: Writer) -> None:
     manifests = deployment(replicas=2)
-    assert outlook(manifests, NODES, "deploy").is_bad
-    grown = outlook(manifests, NODES + POOL % 5, "deploy")
+    assert simulated(manifests, NODES, "deploy").is_bad
+    grown = simulated(manifests, NODES + POOL % 5, "deploy")
     assert verdicts(grown) == {"deploy": "fine"}
     assert "1 pod of shop/web fits after adding 1 × one in a (pool general)" in grown.notes
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(5, "fine"), (1, "bad")])
 def test_a_lost_node_is_made_again_within_the_limits(deployment: Writer, limit: int, verdict: str) -> None:
-    report = outlook(deployment(replicas=2), NODES + POOL % limit, "deploy", "node-loss")
+    report = simulated(deployment(replicas=2), NODES + POOL % limit, "deploy", "node-loss")
     assert verdicts(report) == {"deploy": "fine", "node-loss": verdict}
     assert not report.is_bad  # on nodes that come and go nothing is proven
 
@@ -66,7 +66,7 @@ def test_a_picture_without_the_nodes_that_come_meanwhile_says_so(deployment: Wri
 
 
 def test_what_is_fine_on_the_planned_nodes_assumes_nothing_of_pools(deployment: Writer) -> None:
-    (row,) = outlook(deployment(replicas=2), NODES + POOL % 5, "deploy").rows
+    (row,) = simulated(deployment(replicas=2), NODES + POOL % 5, "deploy").rows
     assert not any("pools" in premise for premise in row.cells[0].assumes)
 
 
@@ -93,7 +93,7 @@ spec:
 """
     for most, is_bad in ((6, False), (7, True)):
         manifests = deployment() + scaler.replace("MOST", str(most))
-        (row,) = outlook(manifests, NODES + POOL % 5, "hpa-max").rows
+        (row,) = simulated(manifests, NODES + POOL % 5, "hpa-max").rows
         (cell,) = row.cells
         found = findings_of(manifests, NODES + POOL % 5)
         assert (cell.verdict == BAD) == is_bad == ("pool-limit-reached" in found)

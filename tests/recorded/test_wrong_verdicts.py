@@ -71,12 +71,12 @@ class Row:
         return report_on(manifests, cluster, (), OPTIONS, Rulebook.shipped())
 
     @cached_property
-    def outlook(self) -> SimulationReport:
+    def result(self) -> SimulationReport:
         return simulate(*self.given, OPTIONS, ["deploy"])
 
     @cached_property
     def cells(self) -> dict[str, Cell]:
-        return {self.outlook.workloads[row.number].name: row.cells[0] for row in self.outlook.rows}
+        return {self.result.workloads[row.number].name: row.cells[0] for row in self.result.rows}
 
 
 def words(*found: str) -> frozenset[str]:
@@ -252,7 +252,7 @@ def test_simulate_tells_the_truth(row: Row) -> None:
 def test_notes_tell_of_nodes(row: Row) -> None:
     for part in row.noted:
         assert any(part in note for note in row.report.summary.notes)
-        assert any(part in note for note in row.outlook.notes)
+        assert any(part in note for note in row.result.notes)
 
 
 def test_without_nodes_nothing_is_known_about_them() -> None:
@@ -260,7 +260,7 @@ def test_without_nodes_nothing_is_known_about_them() -> None:
     assert not row.report.errors
     assert not row.report.findings
     assert {cell.verdict for cell in row.cells.values()} == {UNKNOWN}
-    assert not row.outlook.is_bad
+    assert not row.result.is_bad
 
 
 def test_a_removed_version_makes_no_pods_for_the_rest_of_the_set() -> None:

@@ -170,8 +170,8 @@ def test_where_not_all_workloads_are_told_those_with_findings_are(
     run = checked(Request((str(tmp_path / "web.yaml"),), str(tmp_path / "cluster.yaml")), Options(), Rulebook.shipped())
     extras = run.extras()
     assert extras is not None
-    assert extras.outlook is not None
-    drawn = {extras.outlook.workloads[row.number].name for row in extras.outlook.rows}
+    assert extras.simulation is not None
+    drawn = {extras.simulation.workloads[row.number].name for row in extras.simulation.rows}
     assert len(drawn) == 10
     assert "web" in drawn, "its findings bring it in"
     assert any("10 of 12 workloads" in note for note in extras.notes)

@@ -49,13 +49,13 @@ def simulated(elastic: bool) -> SimulationReport:
 
 @pytest.mark.parametrize("elastic", [True, False])
 def test_always_bad_is_said_exactly_where_the_exit_code_is_one(elastic: bool) -> None:
-    outlook = simulated(elastic)
-    text = as_text(outlook)
+    result = simulated(elastic)
+    text = as_text(result)
     assert "deploy 2/3 −1: " in text
-    assert outlook.is_bad is not elastic
-    assert ("always bad" in text) is outlook.is_bad
-    assert ("bad, not proven" in text) is not outlook.is_bad
-    assert ("the exit code counts proofs only" in text) is not outlook.is_bad
+    assert result.is_bad is not elastic
+    assert ("always bad" in text) is result.is_bad
+    assert ("bad, not proven" in text) is not result.is_bad
+    assert ("the exit code counts proofs only" in text) is not result.is_bad
 
 
 @pytest.mark.parametrize(("elastic", "errors", "color"), [

@@ -102,11 +102,11 @@ class Reading:
                 objects = tuple(map(str, one.hazard.together)) or (str(one.finding.object),)
                 yield Claim(one.finding, objects, pending if isinstance(pending, int) else 1)
 
-    def outlook(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> SimulationReport:
+    def simulated(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> SimulationReport:
         return simulate(self.manifests, self.cluster, OPTIONS, events, effort)
 
     def cells(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> dict[tuple[str, str], Cell]:
-        answered = self.outlook(events, effort)
+        answered = self.simulated(events, effort)
         return {(str(answered.workloads[row.number]), cell.event): cell for row in answered.rows for cell in row.cells}
 
 

@@ -26,9 +26,9 @@ MOST_WORKLOADS = 1_500
 
 @record
 class ReportExtras:
-    """``outlook`` None: the set is too large; ``notes`` say what was left out."""
+    """``simulation`` None: the set is too large; ``notes`` say what was left out."""
 
-    outlook: SimulationReport | None
+    simulation: SimulationReport | None
     diagram: ClusterDiagram
     notes: tuple[str, ...] = ()
 
@@ -37,8 +37,8 @@ def extras_of(manifests: ManifestSet, cluster: Cluster, options: Options, findin
     """Return matrix and diagram; if the matrix cannot have all workloads, it has those with findings first."""
     rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
     effort = Effort() if len(rows) <= FEW_ROWS else Effort(runs=1, nodes=1)
-    outlook = simulate(manifests, cluster, options, effort=effort, only=rows) if rows else None
-    return ReportExtras(outlook, _diagram(manifests, cluster, options, findings), notes)
+    simulation = simulate(manifests, cluster, options, effort=effort, only=rows) if rows else None
+    return ReportExtras(simulation, _diagram(manifests, cluster, options, findings), notes)
 
 
 def _rows(

@@ -22,25 +22,25 @@ from kubesched_lint.record import replace
 from kubesched_lint.world.world import Member, World
 
 MOST_PODS = 3_000
-"""Limit for all workloads together; a run with more pods would take longer than the simulation that it checks."""
+"""Limit for all workloads together; a run with more pods would take longer than the matrix that it checks."""
 MOST_STEPS = 5_000
 """Limit of pods times nodes for traces that no cell needs."""
 RUNS = 3
 
 
-def established_cells(rows: Sequence[Row], simulation: Matrix, world: World) -> Iterator[Row]:
-    """Yield the rows; cells that a run contradicts become unknown. The simulation started from ``world``."""
-    placed = _placements(simulation, world.without_pools)  # its nodes include those that pools add
+def established_cells(rows: Sequence[Row], matrix: Matrix, world: World) -> Iterator[Row]:
+    """Yield the rows; cells that a run contradicts become unknown. The matrix started from ``world``."""
+    placed = _placements(matrix, world.without_pools)  # its nodes include those that pools add
     for row in rows:
         cells = []
         for cell in row.cells:
             try:
                 with work.within(work.share(0)):
-                    run = _against(cell, row.number, simulation, placed) if cell.proven else ""
+                    run = _against(cell, row.number, matrix, placed) if cell.proven else ""
             except work.OutOfWorkError:
                 run = ""  # an incomplete run refutes nothing
             if run and refuting.raising:
-                workload = simulation.whole.workloads[row.number]
+                workload = matrix.whole.workloads[row.number]
                 raise refuting.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
             cells.append(_not_established(cell, run) if run else cell)
         yield replace(row, cells=tuple(cells))
@@ -60,18 +60,18 @@ def _not_established(cell: Cell, run: str) -> Cell:
     )
 
 
-def _against(cell: Cell, number: int, simulation: Matrix, placed: Sequence[dict[int, int]]) -> str:
+def _against(cell: Cell, number: int, matrix: Matrix, placed: Sequence[dict[int, int]]) -> str:
     if cell.event == "deploy":
         for run in placed:
             bound = cell.wanted - run.get(number, 0)
             if number in run and _beats(cell, bound):
                 return f"a run of the model binds {bound} of {cell.wanted}"
-    place = simulation.place(number)
-    if place is None or cell.bound.by == "search" or simulation.whole.never_ready:
+    place = matrix.place(number)
+    if place is None or cell.bound.by == "search" or matrix.whole.never_ready:
         return ""
-    if _steps(simulation.setting) > MOST_STEPS:
+    if _steps(matrix.setting) > MOST_STEPS:
         return ""
-    return _contradicted(cell, simulation.courses(cell.event, place))
+    return _contradicted(cell, matrix.courses(cell.event, place))
 
 
 def _beats(cell: Cell, bound: int) -> bool:
@@ -101,9 +101,9 @@ def _steps(setting: Setting) -> int:
 # --- the whole set, deployed ----------------------------------------------------------------------------------------
 
 
-def _placements(simulation: Matrix, world: World) -> Sequence[dict[int, int]]:
+def _placements(matrix: Matrix, world: World) -> Sequence[dict[int, int]]:
     """Return per run: number of a workload → its pods that find no node. Empty if workloads run already."""
-    setting = simulation.whole
+    setting = matrix.whole
     if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
         return ()
     by_ref = {w.ref: w for w in world.as_deployed}

@@ -172,23 +172,22 @@ def _simulated(
     setting = _with_options(setting_of(grown), never_ready, scale)
     events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
     _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
-    simulation = Matrix(setting, effort)
+    matrix = Matrix(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
-    rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
+    rows = tuple(established_cells(tuple(_rows(matrix, events, numbers)), matrix, grown))
     standing = without_suspended(world)
     missing, names = dict(_missing(setting, world)), [str(workload) for workload in setting.workloads]
     table = of_cluster(cluster)
     other = cache(lambda other: Matrix(_with_options(setting_of(other), never_ready, scale), effort))
     tested = (_tested(r, world, (*table, *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
     rows = tuple(weighed(tuple(tested), setting, world))
-    drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
+    drawn = work.tried(lambda: _pictures(matrix, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
     skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little work follows
     if not world.pools:  # with pools, the nodes that the scheduler can choose are unknown
         rows = tuple(
-            replace(row, cells=tuple(_placed(cell, world) for cell in row.cells))
-            for row in with_scores(rows, simulation)
+            replace(row, cells=tuple(_placed(cell, world) for cell in row.cells)) for row in with_scores(rows, matrix)
         )
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
     return SimulationReport(
@@ -218,9 +217,9 @@ def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
     return one_of_each(manifests)
 
 
-def _rows(simulation: Matrix, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
+def _rows(matrix: Matrix, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
     for number in numbers:
-        yield Row(number, tuple(simulation.cell(event, number) for event in events))
+        yield Row(number, tuple(matrix.cell(event, number) for event in events))
 
 
 def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Callable[[World], Matrix]) -> Row:
@@ -299,12 +298,12 @@ def _first(names: Sequence[str]) -> str:
     return first_few(names, _FEW)
 
 
-def _pictures(simulation: Matrix, event: str) -> tuple[Picture | None, Picture | None]:
+def _pictures(matrix: Matrix, event: str) -> tuple[Picture | None, Picture | None]:
     """Return the cluster before and after an event in one random trace."""
-    story, after = simulation.course(event)
+    story, after = matrix.course(event)
     if story is None or after is None:
         return None, None
-    places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(simulation.whole.workloads)}
+    places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(matrix.whole.workloads)}
     numbers = {number: places[key] for key, number in after.numbers.items() if key in places}
     return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
 

@@ -33,7 +33,7 @@ class Forecast:
 
     usual: Report
     strict: Report
-    outlook: SimulationReport
+    simulation: SimulationReport
 
     @property
     def errors(self) -> list[Finding]:
@@ -46,8 +46,8 @@ class Forecast:
 
     @cached_property
     def cells(self) -> dict[tuple[ObjectRef, str], Cell]:
-        workloads = self.outlook.workloads
-        return {(workloads[row.number].ref, cell.event): cell for row in self.outlook.rows for cell in row.cells}
+        workloads = self.simulation.workloads
+        return {(workloads[row.number].ref, cell.event): cell for row in self.simulation.rows for cell in row.cells}
 
     def as_json(self, case: str) -> dict[str, object]:
         cells = [

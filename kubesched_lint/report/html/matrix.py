@@ -22,21 +22,21 @@ _KEY = (
 )
 
 
-def table(outlook: SimulationReport, errors: Collection[ObjectRef]) -> Iterator[str]:
+def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterator[str]:
     """Yield the table: rows that need an explanation first; a hidden row below each has the details of its cells.
 
     ``errors`` are the objects with errors: only their cells have the colour of errors.
     """
-    rows = sorted(outlook.rows, key=lambda row: not any(map(needs_a_word, row.cells)))
+    rows = sorted(simulation.rows, key=lambda row: not any(map(needs_a_word, row.cells)))
     common = _common(rows)
-    heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in outlook.events)
+    heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in simulation.events)
     head = f'<thead><tr><th scope="col">workload</th>{heads}</tr></thead>'
     yield f'<div class="scroll"><table class="matrix">{head}<tbody>\n'
-    names = [str(outlook.workloads[row.number]) for row in rows]
+    names = [str(simulation.workloads[row.number]) for row in rows]
     for row, name in zip(rows, names, strict=True):
-        yield from _row(outlook, row, common, errors, several=names.count(name) > 1)
+        yield from _row(simulation, row, common, errors, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
-    found = {each for row in rows for each in _shades(outlook, row, errors)}
+    found = {each for row in rows for each in _shades(simulation, row, errors)}
     key = "".join(f'<li class="{v}"><b>{_SIGNS[v]}</b> {words}</li>' for v, words in _KEY if v in found)
     yield f'<ul class="key">{key}</ul>\n'
     if common:
@@ -51,26 +51,26 @@ def _common(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(premise for premise in cells[0].assumes if all(premise in cell.assumes for cell in cells))
 
 
-def _shades(outlook: SimulationReport, row: Row, errors: Collection[ObjectRef]) -> list[str]:
-    is_error = outlook.workloads[row.number].ref in errors
+def _shades(simulation: SimulationReport, row: Row, errors: Collection[ObjectRef]) -> list[str]:
+    is_error = simulation.workloads[row.number].ref in errors
     return [shade(cell, is_error=is_error) for cell in row.cells]
 
 
 def _row(
-    outlook: SimulationReport, row: Row, common: Collection[str], errors: Collection[ObjectRef], *, several: bool
+    simulation: SimulationReport, row: Row, common: Collection[str], errors: Collection[ObjectRef], *, several: bool
 ) -> Iterator[str]:
     """With its file where ``several`` workloads have one name."""
-    workload = outlook.workloads[row.number]
-    shades = _shades(outlook, row, errors)
+    workload = simulation.workloads[row.number]
+    shades = _shades(simulation, row, errors)
     shown = "".join(_cell(cell, shades[i], f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
     name = f'<span class="name">{esc(workload.namespace)}/{esc(workload.name)}</span>'
     file = workload.source.path if workload.source is not None else ""
     kind = " · ".join((workload.kind, shortened(file, 40))) if several and file else workload.kind
     yield f'<tr><th scope="row" title="{esc(file)}">{name} <small>{esc(kind)}</small></th>{shown}</tr>\n'
-    for i, (event, cell) in enumerate(zip(outlook.events, row.cells, strict=True)):
+    for i, (event, cell) in enumerate(zip(simulation.events, row.cells, strict=True)):
         if cell.verdict != NONE:
             title = f"{esc(str(workload))}, {esc(event_title(event))}: {esc(cell.text)}"
-            lines = "".join(_lines(outlook, cell, common))
+            lines = "".join(_lines(simulation, cell, common))
             yield (
                 f'<tr class="behind {shades[i]}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'
                 f"<h4>{title} <small>{esc(verdict_words(cell))}</small></h4><dl>{lines}</dl></td></tr>\n"
@@ -86,9 +86,9 @@ def _cell(cell: Cell, its_shade: str, target: str) -> str:
     )
 
 
-def _lines(outlook: SimulationReport, cell: Cell, common: Collection[str]) -> Iterator[str]:
+def _lines(simulation: SimulationReport, cell: Cell, common: Collection[str]) -> Iterator[str]:
     previous = ""
-    for label, text in behind(outlook, cell):
+    for label, text in behind(simulation, cell):
         if label == "assumes" and text in common:
             continue
         yield f"<dt>{esc(label) if label != previous else ''}</dt><dd>{esc(text)}</dd>"

@@ -112,11 +112,11 @@ def _section(name: str, title: str, content: Iterable[str], tag: str = "section"
 
 
 def _matrix(seen: ReportExtras, report: Report) -> Iterator[str]:
-    if seen.outlook is not None and seen.outlook.rows:
-        yield from table(seen.outlook, objects_with_errors(report))
+    if seen.simulation is not None and seen.simulation.rows:
+        yield from table(seen.simulation, objects_with_errors(report))
     yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.notes)
-    if seen.outlook is not None:
-        yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.outlook.notes)
+    if seen.simulation is not None:
+        yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.simulation.notes)
 
 
 def _footer(report: Report) -> Iterator[str]:

@@ -32,7 +32,7 @@ def _crowds(world: World) -> Mapping[int, Sequence[Crowd]]:
     rank = {id(workload): number for number, workload in enumerate(world.as_deployed)}
     distinct: dict[frozenset[int], Crowd] = {}
     for key, users in host_port_users(world).items():
-        ordered = sorted((w for w in users if id(w) in rank), key=lambda w: rank[id(w)])
+        ordered = sorted((w for w in _without_alternatives(users) if id(w) in rank), key=lambda w: rank[id(w)])
         for crowd in crowds(_users(world, key, ordered) if len(ordered) > 1 else ()):
             distinct.setdefault(frozenset(id(user.workload) for user in crowd.users), crowd)
     found: dict[int, list[Crowd]] = {}
@@ -40,6 +40,17 @@ def _crowds(world: World) -> Mapping[int, Sequence[Crowd]]:
         assert crowd.reporter is not None
         found.setdefault(id(crowd.reporter.workload), []).append(crowd)
     return found
+
+
+def _without_alternatives(users: Iterable[Workload]) -> Iterator[Workload]:
+    """Yield one workload of each name: a DaemonSet and a Deployment in two files are two ways to run one program."""
+    first: dict[tuple[str, str], Workload] = {}
+    for workload in users:
+        other = first.setdefault((workload.namespace, workload.name), workload)
+        if other is workload or other.source is None or workload.source is None:
+            yield workload
+        elif other.source.path == workload.source.path or other.kind == workload.kind:
+            yield workload
 
 
 def _users(world: World, key: tuple[str, int], workloads: Iterable[Workload]) -> Iterator[PortUser]:

@@ -47,10 +47,12 @@ def _without_alternatives(users: Iterable[Workload]) -> Iterator[Workload]:
     first: dict[tuple[str, str], Workload] = {}
     for workload in users:
         other = first.setdefault((workload.namespace, workload.name), workload)
-        if other is workload or other.source is None or workload.source is None:
+        if other.kind == workload.kind or _path(other) == _path(workload):
             yield workload
-        elif other.source.path == workload.source.path or other.kind == workload.kind:
-            yield workload
+
+
+def _path(workload: Workload) -> str:
+    return workload.source.path if workload.source else ""
 
 
 def _users(world: World, key: tuple[str, int], workloads: Iterable[Workload]) -> Iterator[PortUser]:

@@ -31,14 +31,14 @@ from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
 
 SHARED = (
-    "analysis.daemons",
     "analysis.joint",
-    "world.neighbours",
     "analysis.ports",
     "analysis.rollout",
     "analysis.spread",
+    "analysis.wanted",
     "analysis.zone_pins",
     "scheduler.capacity",
+    "world.neighbours",
 )
 EVENTS = ("deploy", "rollout")
 EACH = 20

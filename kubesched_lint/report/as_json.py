@@ -28,8 +28,8 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 
 def _error(error: InputError) -> dict[str, Any]:
-    told = {"path": error.path, "line": error.line, "column": error.column, "message": error.message}
-    return {**told, "rule": error.rule} if error.rule else told
+    fields = {"path": error.path, "line": error.line, "column": error.column, "message": error.message}
+    return {**fields, "rule": error.rule} if error.rule else fields
 
 
 def _lines(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -56,8 +56,8 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def told_apart(names: Collection[str], most: int) -> Mapping[str, str]:
-    """Return name → at most ``most`` characters that tell it from the other names.
+def distinct_names(names: Collection[str], most: int) -> Mapping[str, str]:
+    """Return name → at most ``most`` characters that distinguish it from the other names.
 
     The domain that all of them share goes first, then the middle. If that makes two names equal, the start and the end
     that all names share go instead.

@@ -17,7 +17,7 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.cell_details import event_title
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation_report import as_text
-from kubesched_lint.report.words import told_apart
+from kubesched_lint.report.words import distinct_names
 
 SKETCH = """\
 apiVersion: kubesched-lint/v1
@@ -84,12 +84,12 @@ def test_an_autoscaler_is_spelt_alike_in_text_and_page() -> None:
     ["worker-1", "worker-11"],
 ])  # fmt: skip
 def test_names_that_are_cut_stay_different(names: list[str]) -> None:
-    cut = told_apart(names, 17)
+    cut = distinct_names(names, 17)
     assert len(set(cut.values())) == len(names)
     assert all(len(text) <= 17 for text in cut.values())
 
 
 def test_the_domain_that_all_nodes_share_goes_first() -> None:
     names = ["ip-10-0-1-17.eu-west-1.compute.internal", "ip-10-0-1-203.eu-west-1.compute.internal"]
-    assert list(told_apart(names, 17).values()) == ["ip-10-0-1-17", "ip-10-0-1-203"]
-    assert told_apart(["alone.example.com"], 40) == {"alone.example.com": "alone.example.com"}
+    assert list(distinct_names(names, 17).values()) == ["ip-10-0-1-17", "ip-10-0-1-203"]
+    assert distinct_names(["alone.example.com"], 40) == {"alone.example.com": "alone.example.com"}

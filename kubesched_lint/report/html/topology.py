@@ -16,7 +16,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.record import record
-from kubesched_lint.report.words import esc, shared_start, shortened, told_apart
+from kubesched_lint.report.words import distinct_names, esc, shared_start, shortened
 from kubesched_lint.text import and_more, many, plural
 
 _WIDTH = 460
@@ -102,7 +102,7 @@ def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, diagr
     yield f'<text class="zname" x="{x + 10}" y="{y + 18}">{esc(shortened(name, (across - 52) // 7))}</text>'
     yield f'<text class="zcount" x="{x + across - 10}" y="{y + 18}" text-anchor="end">{zone.nodes:,}</text>'
     wide = (across - _PAD * (boxes + 1)) // boxes
-    labels = told_apart([group.names[0] for group in diagram.groups if group.count == 1], _room(wide))
+    labels = distinct_names([group.names[0] for group in diagram.groups if group.count == 1], _room(wide))
     for i, (place, group) in enumerate(zone.groups):
         left = x + _PAD + (i % boxes) * (wide + _PAD)
         top = y + _HEAD + _PAD // 2 + (i // boxes) * (_BOX + _PAD)

@@ -65,7 +65,8 @@ def _users(world: World, key: tuple[str, int], workloads: Iterable[Workload]) ->
 
 def _hazard(it: Member, crowd: Crowd) -> Hazard:
     """Count only the users whose pods surely ask for places, if these are too many; else it is a warning."""
-    sure = [user for user in crowd.users if _asks_for_places(it.world.member(user.workload))]
+    asked = _places_asked_for(it.world)
+    sure = [user for user in crowd.users if asked.get(id(user.workload)) == user.pods]
     is_sure = sum(user.pods for user in sure) > _supply(sure)
     counted = sure if is_sure else crowd.users
     wanted, supply = sum(user.pods for user in counted), _supply(counted)
@@ -103,10 +104,10 @@ def _supply(users: Iterable[PortUser]) -> int:
     return reduce(or_, (user.nodes for user in users), EMPTY).bit_count()
 
 
-def _asks_for_places(it: Member) -> bool:
-    """Whether all its pods surely reach the scheduler: defined once, not gated, and enough room except for ports."""
-    wanted = lasting_pods_wanted(it)
-    return any(demand.workload is it.workload and demand.count == wanted for demand in demands_of(it.world))
+@once_per_world
+def _places_asked_for(world: World) -> Mapping[int, int]:
+    """id of a workload → its pods that surely reach the scheduler: it is defined once and not gated."""
+    return {id(demand.workload): demand.count for demand in demands_of(world)}
 
 
 def _nodes(it: Member) -> NodeSet:

@@ -85,7 +85,7 @@ def _finding(cause: FindingGroup, context: RenderContext, paint: Palette, shared
         if number:
             yield canvas.gutter()
         yield from frame(its_marks, context.sources(path), canvas)
-    remarks = list(_remarks(finding, shared))
+    remarks = list(_remarks(finding, shared, context.verbose))
     if remarks or cause.others:
         yield canvas.gutter()
     for label, text in remarks:
@@ -94,7 +94,7 @@ def _finding(cause: FindingGroup, context: RenderContext, paint: Palette, shared
         yield from _others(cause, canvas)
 
 
-def _remarks(finding: Finding, shared: Container[str]) -> Iterator[tuple[str, str]]:
+def _remarks(finding: Finding, shared: Container[str], verbose: bool) -> Iterator[tuple[str, str]]:
     evidence: Evidence = finding.evidence
     if finding.location.near is not None:
         yield "from", place(finding.location.near)
@@ -109,7 +109,7 @@ def _remarks(finding: Finding, shared: Container[str]) -> Iterator[tuple[str, st
         yield "help", finding.help
     for fix in finding.fixes:
         yield "fix", f"{fix.title} ({'safe' if fix.safe else 'may change placement'})"
-    if finding.also:
+    if finding.also and verbose:
         yield "also", ", ".join(f"{part.rule} ({_beside(part.location, finding.location)})" for part in finding.also)
     if finding.preview:
         yield "preview", PREVIEW

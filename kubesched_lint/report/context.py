@@ -66,7 +66,7 @@ class RenderContext:
     """The files that were read, including those without findings."""
     extras: Callable[[], ReportExtras | None] = _no_cluster
     verbose: bool = False
-    """Name the skipped rules and list the known findings, instead of counting them."""
+    """Name the skipped rules, list the known findings, and print long texts whole."""
     quiet: bool = False
     """Print no footer."""
     statistics: bool = False

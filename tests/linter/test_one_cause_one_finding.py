@@ -52,6 +52,7 @@ def test_there_are_enough_planted_mistakes() -> None:
 def test_what_other_rules_find_of_the_cause_stands_beside_it() -> None:
     finding = only(lint((PLANTED / "topology-key-typo.yaml").read_text()))
     assert {"topology-key-typo-deprecated", "spread-rollout-skew"} <= {part.rule for part in finding.also}
+    assert "also: deploy-leaves-pending" in text_of(lint((PLANTED / "cpu-too-big.yaml").read_text()), verbose=True)
     assert all(part.location.span.line in (12, 13) for part in finding.also if part.rule.startswith("topology"))
 
 

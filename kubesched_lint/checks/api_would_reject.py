@@ -52,7 +52,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
             continue
         if placeholder_of(document.value, cause.path) is not None:
             continue
-        word = None if _CHOICE.search(cause.message) else word_to_replace(document.value, cause.path)
+        word = None if _CHOICE.search(cause.message) else word_to_replace(document.value, cause.path, document.path)
         if word:
             open_word = open_word or word
             continue

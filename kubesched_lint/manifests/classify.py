@@ -63,10 +63,14 @@ def placeholder_of(value: Any, path: Path) -> str | None:
     return placeholder(found) if isinstance(found, str) else None
 
 
-def word_to_replace(value: Any, path: Path) -> str | None:
-    """Return the word in capitals that a person replaces in the text at ``path``; None if there is none."""
+def word_to_replace(value: Any, path: Path, file: str) -> str | None:
+    """Return the word in capitals that a person replaces in the text at ``path``; None if there is none.
+
+    In a ``file`` called template it may also be written ``service_name``.
+    """
     text = value_at(value, path)
-    found = re.search(_WORD, text) if isinstance(text, str) else None
+    pattern = rf"{_WORD}|[a-z]+_[a-z_]+" if "template" in file.rpartition("/")[2].lower() else _WORD
+    found = re.search(pattern, text) if isinstance(text, str) else None
     return found[0] if found else None
 
 

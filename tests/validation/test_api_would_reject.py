@@ -227,3 +227,12 @@ def test_a_service_without_ports_and_selector_is_a_part_of_one_that_exists(spec,
     (finding,) = report.findings
     assert finding.message.endswith("spec.ports: Required value")
     assert finding.severity is severity
+
+
+@pytest.mark.parametrize(("path", "count"), [("template.yaml", 0), ("web-template.yaml", 0), ("web.yaml", 1)])
+def test_a_file_called_template_may_write_its_words_small(path, count):
+    text = b"apiVersion: v1\nkind: Service\nmetadata: {name: service_name}\nspec: {ports: [{port: 80}]}\n"
+    options = Options(select=("api-would-reject",))
+    rules = Rulebook.shipped().select(options.profile, options.select, options.ignore)
+    report, _ = lint(manifest_set(documents(path, text, is_read), "default"), None, options, rules)
+    assert len(report.findings) == count

@@ -90,11 +90,11 @@ def _in_short(cause: Cause) -> str:
 
 
 def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
-    """Whether a kustomization may correct it: it adds labels, selectors, images and names, and quotes values."""
+    """Whether a kustomization may correct it: it adds labels, selectors, images, volumes and names, and quotes values."""
     if code != _UNDECODED:
         if cause.path in _NAMED_ANEW:
             return True  # namePrefix and nameSuffix; ``namespace`` names a Namespace itself
-        return cause.message.startswith("Required value") or cause.message.endswith(_MISMATCH)
+        return cause.message.startswith(("Required value", "Not found")) or cause.message.endswith(_MISMATCH)
     span = document.span(cause.path)
     written = document.line_text(span.line)[span.column - 1 : span.end_column - 1]
     return rendered_text(cause.path, value_at(document.value, cause.path), written) is not None

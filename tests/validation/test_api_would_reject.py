@@ -236,3 +236,13 @@ def test_a_file_called_template_may_write_its_words_small(path, count):
     rules = Rulebook.shipped().select(options.profile, options.select, options.ignore)
     report, _ = lint(manifest_set(documents(path, text, is_read), "default"), None, options, rules)
     assert len(report.findings) == count
+
+
+@pytest.mark.parametrize(("unrendered", "count"), [(True, 0), (False, 1)])
+def test_a_patch_of_the_kustomization_may_add_the_volume_of_a_mount(unrendered, count):
+    text = POD + "    volumeMounts: [{name: data, mountPath: /data}]\n"
+    manifests = manifest_set(documents("web.yaml", text.encode(), is_read, unrendered=unrendered), "default")
+    rules = Rulebook.shipped().select("ci", ("api-would-reject",))
+    report, _ = lint(manifests, None, Options(), rules)
+    assert len(report.findings) == count
+    assert bool(report.skipped) == unrendered

@@ -90,7 +90,7 @@ def _in_short(cause: Cause) -> str:
 
 
 def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
-    """Whether a kustomization may correct it: it adds labels, selectors, images, volumes and names, and quotes values."""
+    """Whether a kustomization may correct it: labels, selectors, images, volumes, names, and quotes of values."""
     if code != _UNDECODED:
         if cause.path in _NAMED_ANEW:
             return True  # namePrefix and nameSuffix; ``namespace`` names a Namespace itself

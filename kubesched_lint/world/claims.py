@@ -170,6 +170,9 @@ def fate(world: World, claim: Claim) -> Fate:
         which = f"what StorageClass {named} does" if named else "which StorageClass is the default one"
         return _elsewhere(which, "StorageClass")
     provisions = storage_class is not None and storage_class.provisioner not in ("", NO_PROVISIONER)
+    of_driver = unstated_topology(world, storage_class)
+    if of_driver:
+        return _elsewhere(f"which nodes have the label {of_driver}, which a driver of volumes sets", "")
     if storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer":
         if provisions or world.cluster_has("PersistentVolume"):
             return _JUDGED
@@ -181,6 +184,14 @@ def fate(world: World, claim: Claim) -> Fate:
     if world.cluster_has("PersistentVolume"):
         return _JUDGED
     return _no_others(_of_class(named))
+
+
+def unstated_topology(world: World, storage_class: StorageClass | None) -> str:
+    """Return a label of ``allowedTopologies`` that a CSI driver sets and that a sketch does not state; else empty."""
+    if world.cluster is None or world.cluster.origin != "sketch" or storage_class is None:
+        return ""
+    keys = (key for term in storage_class.allowed_topologies for key in term)
+    return next((key for key in keys if ".csi." in key and not world.index.with_key(key)), "")
 
 
 def _of_class(named: str | None) -> str:

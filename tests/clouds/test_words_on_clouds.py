@@ -26,4 +26,4 @@ def test_what_the_api_server_rejects_is_said_once() -> None:
 
 def test_the_help_does_not_propose_the_key_that_is_written() -> None:
     _, text = said("gke-autopilot", "open", "19-spread-key-of-few-nodes", "topology-key-missing-on-nodes")
-    assert text == "label the nodes, or use a topologyKey that they carry"
+    assert text == "use a topologyKey that nodes carry, or label the nodes"

@@ -271,7 +271,7 @@ def test_findings_with_one_cause_are_mended_once(tmp_path: Path) -> None:
     text = CACHE[: CACHE.index("      affinity:")] + f"      {spec}" + CACHE[CACHE.index("      containers:") :]
     (tmp_path / "cache.yaml").write_text(text)
     done = run("cache.yaml", "-c", "cluster.yaml", "--fix", "--unsafe-fixes", cwd=tmp_path)
-    assert done.stderr == "fixed 2 of 2 findings in 1 file\n"
+    assert done.stderr == "fixed 1 of 1 finding in 1 file\n"
     assert (tmp_path / "cache.yaml").read_text() == text.replace("gpus", "gpu")
 
 

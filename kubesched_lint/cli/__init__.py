@@ -13,7 +13,15 @@ def main() -> None:
     ended_by(_run)
 
 
-def _run() -> int:
+def kubectl_plugin() -> None:
+    """Entry point of ``kubectl-schedlint``, which kubectl starts for ``kubectl schedlint``; otherwise like main()."""
+    from kubesched_lint.cli.ending import ended_by
+
+    ended_by(lambda: _run("kubectl schedlint"))
+
+
+def _run(program: str | None = None) -> int:
+    """Return the exit code. Help names ``program``; by default the name of the started file."""
     if sys.argv[1:] == ["--version"]:  # answered before the parser's 60 ms of imports
         from kubesched_lint.printing import say
         from kubesched_lint.version import __version__
@@ -29,5 +37,5 @@ def _run() -> int:
         from typer._completion_classes import completion_init
 
         completion_init()
-    code = app(complete_var=COMPLETE, standalone_mode=False)
+    code = app(complete_var=COMPLETE, standalone_mode=False, prog_name=program)
     return code if isinstance(code, int) else 0

@@ -20,7 +20,7 @@ class Command(TyperCommand):
         return list(_usage(super().collect_usage_pieces(ctx)))
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        _write_text(self.help, formatter)
+        _write_text(_named(self.help, ctx), formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
@@ -37,17 +37,17 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        _write_examples(self.help, formatter)
+        _write_examples(_named(self.help, ctx), formatter)
 
 
 class CommandGroup(TyperGroup):
     """A command with subcommands."""
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        _write_text(self.help, formatter)
+        _write_text(_named(self.help, ctx), formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        _write_examples(self.help, formatter)
+        _write_examples(_named(self.help, ctx), formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command. Raises UsageError with a suggestion: a similar command, or ``lint`` for a path."""
@@ -64,14 +64,21 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _write_text(text: str | None, formatter: Any) -> None:
+def _named(text: str | None, ctx: Any) -> str:
+    """Return the help as a kubectl plugin words it, if the program runs as one."""
+    program = ctx.find_root().info_name or ""
+    is_plugin = program.startswith("kubectl ")
+    return (text or "").replace("kubesched-lint ", f"{program} ") if is_plugin else text or ""
+
+
+def _write_text(text: str, formatter: Any) -> None:
     formatter.write_paragraph()
     with formatter.indentation():
-        formatter.write_text(_without_examples(text or "")[0])
+        formatter.write_text(_without_examples(text)[0])
 
 
-def _write_examples(text: str | None, formatter: Any) -> None:
-    examples = _without_examples(text or "")[1]
+def _write_examples(text: str, formatter: Any) -> None:
+    examples = _without_examples(text)[1]
     if examples:
         with formatter.section("Examples" if len(examples) > 1 else "Example"):
             for example in examples:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from kubesched_lint.version import __version__
 from scripts import release
 
+CARDS = [card for card in (release.ROOT / "rules").glob("*.md") if card.read_text().startswith("---")]
 DAY = datetime.date(2026, 11, 22)
 
 
@@ -72,3 +75,14 @@ def test_a_wheel_must_hold_cards_schemas_and_the_licence(tmp_path: Path) -> None
     ]
     lines = list(release.missing_in(wheel(tmp_path, metadata="Name: x\n\n"), ["a.md"]))
     assert lines == ["License-Expression: Apache-2.0", "License-File: LICENSE"]
+
+
+def test_the_version_is_the_one_that_the_changelog_begins_with() -> None:
+    text = (release.ROOT / "CHANGELOG.md").read_text()
+    assert text.split("\n## ", 1)[1].split(" ")[0] == __version__
+
+
+def test_no_rule_is_of_a_later_version() -> None:
+    dates = {card.name: re.search(r"^since: (\S+)$", card.read_text(), re.MULTILINE) for card in CARDS}
+    assert {date[1] for date in dates.values() if date} <= {"0.1.0", __version__}
+    assert all(dates.values())

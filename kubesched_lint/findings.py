@@ -180,16 +180,6 @@ class Related:
 
 
 @frozen_record
-class SameCause:
-    """A finding of another rule that another finding explains, so that no report counts it."""
-
-    rule: str
-    message: str
-    location: Location
-    at: Path = ()
-
-
-@frozen_record
 class Suppression:
     """Why a finding does not count: a user waived it, or, if ``known``, a baseline lists it."""
 
@@ -223,8 +213,8 @@ class Finding:
     """Whether its rule is in preview: new, and at most a warning for now."""
     once_per_run: bool = False
     """Whether a reader sees one finding of its rule, with the places of the others."""
-    also: tuple[SameCause, ...] = ()
-    """What other rules found of the same cause."""
+    also: tuple[Finding, ...] = ()
+    """What other rules found of the same cause; no report counts these."""
 
 
 @frozen_record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, SameCause, Severity, Skip, Source
+from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.workload import Workload
@@ -153,14 +153,13 @@ def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
         ]
         if better:
             explains[id(one)] = better[0]
-    parts: dict[int, list[SameCause]] = {}
+    parts: dict[int, list[Finding]] = {}
     for one in judged if explains else ():
         if id(one) in explains:
-            finding, best = one.finding, one
+            best = one
             while id(best) in explains:
                 best = explains[id(best)]
-            cause = SameCause(finding.rule, finding.message, finding.location, finding.at)
-            parts.setdefault(id(best), []).append(cause)
+            parts.setdefault(id(best), []).append(one.finding)
     for one in judged:
         if id(one) not in explains:
             also = tuple(parts.get(id(one), ()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.causes import FindingGroup, once_per_run, ordered
+from kubesched_lint.report.causes import FindingGroup, errors_first, once_per_run
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings, verdict
 from kubesched_lint.report.words import annotated, explanation
@@ -20,7 +20,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield one command per line: input errors, then open findings; then the verdict as plain text."""
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         yield _input_error(error)
-    for group in once_per_run(ordered(open_findings(report))):
+    for group in once_per_run(errors_first(open_findings(report))):
         yield _finding(group)
     left_out = cut_short(report)
     if left_out:

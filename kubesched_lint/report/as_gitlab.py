@@ -10,7 +10,7 @@ from typing import Any
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.words import annotated, relative
@@ -40,7 +40,7 @@ def _entries(report: Report, context: RenderContext) -> Iterator[dict[str, Any]]
     if left_out:  # GitLab requires a file in each entry
         path = relative(next(iter(context.files()), "."), context.root)
         yield _entry(left_out, _CUT_SHORT, _digest(left_out), "info", path, 1)
-    for finding in ordered(open_findings(report)):
+    for finding in by_place(open_findings(report)):
         yield _finding(finding, context)
 
 

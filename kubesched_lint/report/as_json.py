@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report, SameCause
+from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report
 from kubesched_lint.printing import json_text
-from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, open_findings, suppressed
 
@@ -18,7 +18,7 @@ VERSION = 1
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield one line per finding, skip and error, so that users can compare two reports line by line."""
     yield f'{{"version": {VERSION},\n"findings": '
-    yield from _lines(_finding(finding) for finding in ordered(report.findings))
+    yield from _lines(_finding(finding) for finding in by_place(report.findings))
     yield ',\n"skipped": '
     yield from _lines({"rule": skip.rule, "reason": skip.reason} for skip in report.skipped)
     yield ',\n"errors": '
@@ -77,7 +77,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _part(part: SameCause) -> dict[str, Any]:
+def _part(part: Finding) -> dict[str, Any]:
     return {"rule": part.rule, "message": part.message, "location": location(part.location)}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.findings import Finding, InputError, Report, Skip
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
-from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
 from kubesched_lint.report.words import annotated, explanation, relative
@@ -53,7 +53,7 @@ def _cases(report: Report, context: RenderContext) -> Iterator[_Case]:
     suites: dict[str, list[_Case]] = {relative(path, context.root): [] for path in sorted(set(paths))}
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         suites[relative(error.path, context.root)].append(_error(error, context))
-    for finding in ordered(report.findings):
+    for finding in by_place(report.findings):
         suites[relative(annotated(finding.location).path, context.root)].append(_finding(finding, context))
     for path, cases in suites.items():
         yield from _with_unique_names(cases or [_Case(path, "no findings")])

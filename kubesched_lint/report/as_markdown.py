@@ -13,7 +13,7 @@ from kubesched_lint.findings import Finding, Fix, InputError, ObjectRef, Report,
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
-from kubesched_lint.report.causes import FindingGroup, causes, ordered
+from kubesched_lint.report.causes import FindingGroup, causes, errors_first
 from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
@@ -117,7 +117,7 @@ def _findings(report: Report, context: RenderContext) -> Iterator[_Block]:
         yield _Block("\n### Could not be read\n\n")
         for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
             yield _Block(_error(error, context), 1)
-    found = list(causes(ordered(open_findings(report))))
+    found = list(causes(errors_first(open_findings(report))))
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
         its = [cause for cause in found if cause.first.severity is severity]
         if its:

@@ -8,7 +8,7 @@ from typing import Any
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Report, Severity, Skip, Span
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.as_json import evidence
-from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.words import annotated, explanation
 from kubesched_lint.text import many, plural
@@ -30,7 +30,7 @@ _MOST_BYTES = 10_000_000
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield the log: as many results as GitHub takes, the most severe ones; a notification counts the others."""
-    findings = ordered(report.findings)
+    findings = by_place(report.findings)
     most = min(len(findings), MOST_RESULTS)
     text = _log(report, _most_severe(findings, most), context)
     while most > 1 and _is_too_large(text):

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
 from kubesched_lint.printing import visible_lines
-from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, ordered, shared_premises
+from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, errors_first, shared_premises
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, statistics
@@ -30,11 +30,11 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
-    groups = list(causes(ordered(open_findings(report))))
+    groups = list(causes(errors_first(open_findings(report))))
     shared = {} if context.quiet else shared_premises(groups)
     for cause in groups:
         yield _block(_finding(cause, context, paint, shared))
-    known = ordered(f for f in report.findings if f.suppressed and f.suppressed.known)
+    known = errors_first(f for f in report.findings if f.suppressed and f.suppressed.known)
     if known and context.verbose:
         yield _block(_known(known, context, paint))
     # Errors come last, because they limit the value of all findings and must not scroll away.

@@ -22,9 +22,14 @@ class FindingGroup:
     others: tuple[Finding, ...] = ()
 
 
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings with errors first, then by path, line, column and rule: the order of every report."""
+def errors_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings by severity, then by place: the order of reports for people."""
     return sorted(findings, key=lambda finding: (-finding.severity, *_place(finding)))
+
+
+def by_place(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings by path, line, column and rule: the order of reports for programs."""
+    return sorted(findings, key=_place)
 
 
 def _place(finding: Finding) -> tuple[object, ...]:

@@ -39,7 +39,7 @@ CLUSTERS = {
     "cluster-kind-of-two-lines.yaml": (0, 0, "holds no nodes (1"),
     "cluster-many-labels-many-nodes.yaml": (4, 3, "too many nodes with too many labels"),
     "cluster-number-of-5000-digits.json": (1, 1, MANY),
-    "cluster-pools-of-30000-nodes.yaml": (6, 38, "pools[1].min: with it more than 20,000 nodes"),
+    "cluster-pools-of-30000-nodes.yaml": (6, 38, "pools[1].min: the minimums add up to more than 20,000 nodes"),
 }
 CONFIGS = {
     "config-hexadecimal-without-end.toml": (1, 13, "expected a string, found about 2^19999"),

@@ -86,6 +86,7 @@ STRICTER = (
     "render = true",
     "strict-skips = true",
     "exclude = []",
+    "include-tests = true",
     'fail-on = "error"',
 )
 
@@ -103,7 +104,7 @@ def test_what_asks_for_more_or_the_same_is_not(repository: Path, written: str) -
 
 def test_every_key_is_judged() -> None:
     """A new key of the configuration has to be thought about here."""
-    harmless = {"namespace", "apply-order", "strict-skips", "formats"}
+    harmless = {"namespace", "apply-order", "strict-skips", "formats", "include-tests"}
     assert {key.name for key in KEYS} - harmless <= set(WEAKENING)
 
 

@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.report import as_text
-from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.causes import errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
@@ -103,7 +103,7 @@ def test_forty_copies_that_fit_in_pairs_are_one_finding() -> None:
 def test_errors_come_first_whatever_their_place() -> None:
     ored, typo = ((PLANTED / f"{name}.yaml").read_text() for name in ("affinity-terms-ored", "cpu-too-big"))
     report = lint(f"{ored}---\n{typo.replace('name: web,', 'name: big,')}")
-    assert [finding.severity.word for finding in ordered(report.findings)] == ["error", "warning"]
+    assert [finding.severity.word for finding in errors_first(report.findings)] == ["error", "warning"]
 
 
 def text_of(report: Report, *, verbose: bool = False) -> str:

@@ -26,7 +26,7 @@ from kubesched_lint.findings import (
 from kubesched_lint.printing import visible
 from kubesched_lint.report import as_github
 from kubesched_lint.report.as_text import render
-from kubesched_lint.report.causes import causes, ordered
+from kubesched_lint.report.causes import causes, errors_first
 from kubesched_lint.report.cells import width, window, wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, statistics
@@ -200,7 +200,7 @@ def test_the_order_is_path_line_column_rule_whatever_came_first() -> None:
         finding(Span(line, column, line, column + 1), location=Location(path, Span(line, column, line, 9)), rule=rule)
         for path, line, column, rule in places
     ]
-    assert [(f.location.path, f.location.span.line, f.rule) for f in ordered(made)] == [
+    assert [(f.location.path, f.location.span.line, f.rule) for f in errors_first(made)] == [
         ("a.yaml", 1, "a"),
         ("a.yaml", 1, "b"),
         ("a.yaml", 2, "x"),

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from itertools import chain
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.worlds import without_transient
@@ -168,9 +169,13 @@ class _State:
 
     @cached_property
     def worst(self) -> Mapping[Subject, tuple[int, Severity]]:
-        """(rule, object) → (number of findings, highest severity)."""
+        """(rule, object) → (number of findings, highest severity), with the patterns that another finding explains.
+
+        A fix may bring such a pattern to light; a trial that fails after the fix is a new finding.
+        """
         found: dict[Subject, tuple[int, Severity]] = {}
-        for finding in self.all_open:
+        patterns = (part for finding in self.all_open for part in finding.also if part.evidence.kind == "pattern")
+        for finding in chain(self.all_open, patterns):
             number, severity = found.get(subject_of(finding), (0, Severity.NOTE))
             found[subject_of(finding)] = number + 1, max(severity, finding.severity)
         return found

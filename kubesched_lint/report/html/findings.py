@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Edit, Finding, Fix, InputError, Location, Report, Span
 from kubesched_lint.record import record
-from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, ordered
+from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
@@ -30,7 +30,7 @@ class NumberedCauses:
 
 
 def numbered(report: Report) -> NumberedCauses:
-    found = tuple(causes(ordered(open_findings(report))))
+    found = tuple(causes(errors_first(open_findings(report))))
     return NumberedCauses(found, {id(cause.first): number for number, cause in enumerate(found[:MOST_FULL], 1)})
 
 
@@ -162,7 +162,7 @@ def errors(items: Sequence[InputError], context: RenderContext) -> Iterator[str]
 
 def suppressed(report: Report) -> Iterator[str]:
     """Yield a row per waived or known finding, with the reason and the place of its waiver."""
-    found = [f for f in ordered(report.findings) if f.suppressed is not None]
+    found = [f for f in errors_first(report.findings) if f.suppressed is not None]
     for finding in found[:MOST_FULL]:
         assert finding.suppressed is not None
         word = "known" if finding.suppressed.known else "waived"

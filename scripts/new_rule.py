@@ -96,7 +96,7 @@ def main() -> int:
         file.write_text(text, encoding="utf-8")
         print(f"wrote {file.relative_to(ROOT)}")
     built = subprocess.run([sys.executable, "-m", "kubesched_lint.rulebook.build"], cwd=ROOT, check=False)
-    print(f"next: kubesched-lint rules test --only {sys.argv[1]}")
+    print(f"next: kubesched-lint rules test --only {sys.argv[1]}; then edit both (rules/CARDS.md has the keys)")
     return built.returncode
 
 

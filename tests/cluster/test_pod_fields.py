@@ -115,8 +115,11 @@ def within(place: Place, places: tuple[str, ...]) -> bool:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_decoding_reads_it(place: Place) -> None:
-    one, other = pair(place)
-    assert (decoded(one) == decoded(other)) is within(place, _KEPT_ALONE)
+    one, other = map(decoded, pair(place))
+    if within(place, _KEPT_ALONE):
+        assert one == other, f"a Pod differs by {'.'.join(place)}: remove it from _KEPT_ALONE"
+    else:
+        assert one != other, f"decode_pod must read {'.'.join(place)} into a field of Pod"
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -148,8 +151,10 @@ def test_a_template_that_changes_it_is_another_one(place: Place) -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_running_pods_that_differ_in_what_rules_read_of_them_are_of_two_classes(place: Place) -> None:
     one, other = (class_key(decoded(spec), False) for spec in pair(place))
-    is_read = within(place, _OF_RUNNING) and not within(place, _KEPT_ALONE)
-    assert (one != other) is is_read
+    if within(place, _OF_RUNNING) and not within(place, _KEPT_ALONE):
+        assert one != other, f"class_key must distinguish pods by {'.'.join(place)}, because _OF_RUNNING has it"
+    else:
+        assert one == other, f"class_key distinguishes pods by {'.'.join(place)}: add it to _OF_RUNNING"
 
 
 def test_what_is_not_of_the_list_is_kept_by_nobody() -> None:
@@ -198,4 +203,5 @@ def test_decoding_reads_nothing_beside_the_list(place: Place) -> None:
     named = [at for at, leaf in LEAVES.items() if leaf in (pod_fields.LABELS, pod_fields.AMOUNTS)]
     decoded(_Asked(pair(place)[0], (), asked))
     inner = {at[:i] for at in LEAVES for i in range(1, len(at) + 1)}
-    assert {at for at in asked if at[:-1] not in named} <= inner
+    missing = {".".join(at) for at in asked if at[:-1] not in named and at not in inner}
+    assert not missing, f"decode_pod reads what model/pod_fields.py does not list: {missing}"

@@ -67,6 +67,13 @@ def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
     assert "</html>" in (tmp_path / "lint.html").read_text()
 
 
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("file", ["README.md", "ARCHITECTURE.md", "kubesched_lint/cli/options.py"])
+def test_every_list_of_formats_has_it(file: str, name: str) -> None:
+    lists = [line for line in (ROOT / file).read_text().lower().splitlines() if "sarif" in line and "github" in line]
+    assert any(re.search(rf"\b{name}\b", line) for line in lists), f"{file} lists the formats without {name}"
+
+
 def test_the_page_has_every_format() -> None:
     assert set(re.findall(r"^## (\w+)$", PAGE.read_text(), re.MULTILINE)) == set(FORMATS)
     assert set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)) == set(FORMATS)

@@ -244,6 +244,13 @@ def test_a_name_that_is_not_unicode_breaks_no_format(context: Context) -> None:
             json.loads(text)
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_shows_what_could_not_be_read(name: str, context: Context) -> None:
+    text = "".join(renderer(name)(Report((), errors=(InputError("torn.yaml", "unreadable", 3, 1),)), context()))
+    assert "torn.yaml" in text, f"{name} must show report.errors: a file that nobody read has no findings"
+    assert "unreadable" in text
+
+
 def test_an_unknown_format_is_refused_with_a_guess() -> None:
     with pytest.raises(FormatError, match=r"no format is called 'sarf', did you mean sarif\?"):
         renderer("sarf")

@@ -6,6 +6,7 @@ FOLDER has one folder per repository, named ``OWNER+NAME``, with the files of th
 
     python scripts/precision.py FOLDER --out findings.jsonl
     python scripts/precision.py FOLDER --only argoproj --profile strict
+    python scripts/precision.py FOLDER --list blind.json --profile ci
 
 A line has repository, profile, rule, severity, file, line and message. A table of rules goes to standard output.
 """
@@ -28,9 +29,9 @@ _SEVERITIES = ("error", "warning", "note")
 _SECONDS = 900
 
 
-def repositories() -> list[str]:
-    """The names that the list promises, ``owner/name`` each."""
-    return [row["repository"] for row in json.loads((_FIXTURES / "repositories.json").read_text())]
+def repositories(listed: str) -> list[str]:
+    """The names in the file ``listed`` of ``fixtures/precision``, ``owner/name`` each."""
+    return [row["repository"] for row in json.loads((_FIXTURES / listed).read_text())]
 
 
 def report(folder: Path, profile: str) -> dict[str, Any] | None:
@@ -80,11 +81,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("precision.jsonl"))
     parser.add_argument("--profile", action="append", choices=_PROFILES, help="default: both")
     parser.add_argument("--lowest", default="warning", choices=_SEVERITIES)
+    parser.add_argument("--list", default="repositories.json", help="list of repositories in fixtures/precision")
     parser.add_argument("--only", default="", help="part of a repository's name")
     options = parser.parse_args()
     rows = []
     with options.out.open("w") as out:
-        for repository in (name for name in repositories() if options.only in name):
+        for repository in (name for name in repositories(options.list) if options.only in name):
             folder = options.folder / repository.replace("/", "+")
             for profile in options.profile or _PROFILES:
                 for row in lines(repository, profile, report(folder, profile) or {"findings": []}, options.lowest):

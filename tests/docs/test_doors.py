@@ -95,6 +95,34 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert heading in [h.lower().replace(" ", "-") for h in headings], (path, heading)
 
 
+PACKAGE = ROOT / "kubesched_lint"
+MADE_UP = re.compile(r"shiny|my.hazard")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_files_and_functions_that_a_page_names_exist(page: str) -> None:
+    text = (ROOT / page).read_text()
+    files = {name for name in re.findall(r"`([a-z_]+/[\w./-]*)`", text) if not MADE_UP.search(name)}
+    functions = set(re.findall(r"`(?:\w+/)*([a-z_]+)\.([a-z_]+)`", text))
+    assert len(files) > 15
+    wrong = {name for name in files if not is_file(name)}
+    wrong |= {f"{module}.{name}" for module, name in functions if not is_function(module, name)}
+    assert not wrong, f"{page} names what is not there: {wrong}"
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is a file or a folder: ``tests/worlds``, ``cli/``, ``linter/what_if``, ``lint/run.checked``."""
+    module = re.sub(r"\.[a-z_]+$", ".py", name) if "." in name else f"{name}.py"
+    return (ROOT / name).exists() or any(any(PACKAGE.rglob(part)) for part in (name, module))
+
+
+def is_function(module: str, name: str) -> bool:
+    """Whether a module of the package defines a name; true for what is no module, such as ``spec.shiny``."""
+    texts = [file.read_text() for file in PACKAGE.rglob(f"{module}.py")]
+    defined = re.compile(rf"^(def|class) {name}\b", re.MULTILINE)
+    return name in ("py", "svg") or not texts or any(map(defined.search, texts))
+
+
 def test_every_decision_has_its_headings_and_is_listed() -> None:
     listed = (ROOT / "docs/decisions/README.md").read_text()
     numbers = []

@@ -39,6 +39,10 @@ same old new *args:
 gate *args:
     python benchmarks/gate.py {{args}}
 
-# Check, test, build and tag a version; pushes nothing. `just release 0.2.0 --dry-run` changes nothing.
+# Build and try what a release publishes, without tests: sdist, wheel, krew's archive and manifest, the image.
+artifacts dist:
+    python scripts/artifacts.py {{dist}}
+
+# Check, test, build (as `just artifacts dist`) and tag a version; pushes nothing. `just release 0.2.0 --dry-run` changes nothing.
 release version *args:
     python scripts/release.py {{version}} {{args}}

@@ -2,8 +2,9 @@
 
 It does this in order and stops at the first failure: check that the tree is clean, that the version is new and that
 CHANGELOG.md describes it; write the version and its date; run ``.ci/run`` and the gate of instruction counts, if there
-is one; build a wheel, check its files, install it into a fresh environment and lint with it; commit and tag. A dry run
-does all checks that change nothing, and builds the wheel of the current version.
+is one; build and try what will be published (``scripts/artifacts.py``); commit and tag. A dry run does all checks that
+change nothing, and builds the current version. Who pushes the tag starts .github/workflows/release.yml, which builds
+the same again and publishes it.
 """
 
 from __future__ import annotations
@@ -13,19 +14,15 @@ import datetime
 import re
 import subprocess
 import sys
-import tempfile
-import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.artifacts import ReleaseError, make  # noqa: E402
+
 _UNRELEASED = "unreleased"
-_HELD = tuple(f"kubesched_lint/{name}" for name in ("py.typed", "schemas/report.schema.json", "rules/card.schema.json"))
-_METADATA = ("License-Expression: Apache-2.0", "License-File: LICENSE")
-
-
-class ReleaseError(Exception):
-    """Why there is no release; ``str()`` of it is the whole message."""
 
 
 def must_be_new(version: str, tags: Iterable[str]) -> None:
@@ -52,41 +49,6 @@ def dated(changelog: str, version: str, day: datetime.date) -> str:
     return changelog.replace(f"## {version} ({_UNRELEASED})", f"## {version} ({day.isoformat()})", 1)
 
 
-def missing_in(wheel: Path, cards: Iterable[str]) -> Iterator[str]:
-    """Files that a run needs and the wheel lacks."""
-    with zipfile.ZipFile(wheel) as opened:
-        names = set(opened.namelist())
-        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
-        lines = opened.read(metadata).decode().split("\n\n", 1)[0].split("\n")
-    yield from (name for name in (*_HELD, *(f"kubesched_lint/rules/{card}" for card in cards)) if name not in names)
-    yield from (line for line in _METADATA if line not in lines)
-    yield from (f"no {name} belongs into it" for name in sorted(names) if name.startswith(("tests/", "scripts/")))
-
-
-def build(into: Path) -> Path:
-    """Builds and checks the wheel."""
-    _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(into), str(ROOT))
-    (wheel,) = into.glob("*.whl")
-    if missing := list(missing_in(wheel, (card.name for card in (ROOT / "rules").glob("*.md")))):
-        raise ReleaseError(f"{wheel.name}: missing {', '.join(missing)}")
-    return wheel
-
-
-def must_lint(wheel: Path, version: str) -> None:
-    """Installs the wheel into a fresh environment and lints the README's example with it."""
-    with tempfile.TemporaryDirectory() as made:
-        _run(sys.executable, "-m", "venv", made)
-        _run(f"{made}/bin/python", "-m", "pip", "install", "--quiet", str(wheel))
-        command = f"{made}/bin/kubesched-lint"
-        said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
-        if said.strip() != f"kubesched-lint {version}":
-            raise ReleaseError(f"the wheel says it is {said.strip()}")
-        shop = ["fixtures/shop", "--cluster", "fixtures/clusters/three-zones.yaml", "--no-config"]
-        done = subprocess.run([command, "lint", *shop], cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode != 1 or "2 errors, 2 warnings" not in done.stdout:
-            raise ReleaseError(f"the installed wheel does not find what README.md says:\n{done.stdout}{done.stderr}")
-
-
 def _run(*command: str) -> None:
     print("$", *command, file=sys.stderr, flush=True)
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
@@ -111,9 +73,7 @@ def release(version: str, dry: bool) -> None:
         source.write_text(text, encoding="utf-8")
         _run(".ci/run")
         _run(sys.executable, "benchmarks/gate.py")
-    (built,) = re.findall(r'__version__ = "(.*)"', source.read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory() as made:
-        must_lint(build(Path(made)), built)
+    make(ROOT / "dist")
     if not dry:
         _run("git", "commit", "--quiet", "--all", "--message", f"release: {version}")
         _run("git", "tag", "--annotate", f"v{version}", "--message", f"kubesched-lint {version}")

@@ -33,6 +33,10 @@ NOT_RUN = {
     r"kubectl get ": "asks a live cluster; tests/cluster/test_kubectl_output.py reads recorded answers",
     r"kubesched-lint snapshot ": "asks a live cluster; tests/capture runs it against a recorded one",
     r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",
+    r"(uvx|pipx run) kubesched-lint |pipx install ": "downloads a release from PyPI",
+    r"kubectl schedlint ": "is not installed here; tests/cli/test_kubectl_plugin.py runs the same",
+    r"kubectl krew ": "krew is not installed here; tests/scripts/test_artifacts.py reads the files",
+    r"gh ": "asks GitHub about a release",
     r"podman ": "no container engine here; test_ci_files.py makes the same copies and installs from them",
     r"flux build ": "flux is not installed here; the linter's half is tried with kustomize",
 }

@@ -25,15 +25,66 @@ def test_the_licence_is_the_one_that_the_metadata_name() -> None:
     assert md5(text).hexdigest() == "3b83ef96387f14655fc854ddc3c6bd57", "the text of apache.org, unchanged"
 
 
-def test_ci_runs_what_the_readme_says_with_actions_that_cannot_change() -> None:
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+USING = [
+    *WORKFLOWS,
+    ROOT / "action.yml",
+    ROOT / "docs/ci.md",
+    ROOT / "examples/shop-repo/.github/workflows/kubesched.yml",
+]
+
+
+def test_ci_runs_what_the_readme_says() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
-    steps = workflow["jobs"]["test"]["steps"]
-    assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
-    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step)
+    assert [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step] == [".ci/run"]
     assert workflow["permissions"] == {"contents": "read"}
 
 
-@pytest.mark.parametrize("name", ["ci.yml"])
+@pytest.mark.parametrize("file", USING, ids=lambda file: str(file.relative_to(ROOT)))
+def test_actions_of_others_cannot_change(file: Path) -> None:
+    """A tag can be moved, a commit cannot; the comment says which version it is."""
+    used = re.findall(r"^\s*(?:- )?uses: (.*)$", file.read_text(), re.MULTILINE)
+    others = [one for one in used if not one.startswith("example/kubesched-lint@")]
+    assert others
+    for one in others:
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one), one
+
+
+def test_every_file_uses_one_version_of_an_action() -> None:
+    used = {
+        line for file in USING for line in re.findall(r"uses: (\S+@[0-9a-f]{40} .*)$", file.read_text(), re.MULTILINE)
+    }
+    assert len({line.split("@")[0] for line in used}) == len(used), sorted(used)
+
+
+def test_the_base_images_cannot_change() -> None:
+    bases = re.findall(r"^FROM (\S+)", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    assert len(set(bases)) == 1
+    assert re.fullmatch(r"docker\.io/library/python:\d+\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", bases[0])
+
+
+def test_a_release_publishes_without_a_stored_secret() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text()
+    workflow = yaml.safe_load(text)
+    assert workflow[True] == {"push": {"tags": ["v[0-9]*"]}}  # YAML reads the key `on` as true
+    assert workflow["permissions"] == {"contents": "read"}
+    jobs = workflow["jobs"]
+    assert jobs["pypi"]["permissions"] == {"id-token": "write"}
+    assert jobs["pypi"]["environment"]["name"] == "pypi"
+    assert "secrets." not in text
+    attesting = [name for name, job in jobs.items() if "attest-build-provenance" in str(job["steps"])]
+    assert attesting == ["build", "image"]
+    for name in attesting:
+        assert jobs[name]["permissions"].items() >= {"id-token": "write", "attestations": "write"}.items()
+
+
+def test_no_step_of_a_workflow_pastes_a_value_into_a_script() -> None:
+    for file in WORKFLOWS:
+        for job in yaml.safe_load(file.read_text())["jobs"].values():
+            assert not [step["run"] for step in job["steps"] if "${{" in step.get("run", "")]
+
+
+@pytest.mark.parametrize("name", [file.name for file in WORKFLOWS])
 def test_the_workflow_is_what_github_asks_for(name: str) -> None:
     pytest.importorskip("check_jsonschema")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -52,29 +50,6 @@ def test_our_changelog_can_be_released() -> None:
     text = (release.ROOT / "CHANGELOG.md").read_text()
     version = text.split("## ", 1)[1].split(" ")[0]
     assert release.dated(text, version, DAY) != text
-
-
-LICENCE = "License-Expression: Apache-2.0\nLicense-File: LICENSE\n\n"
-
-
-def wheel(folder: Path, *without: str, metadata: str = LICENCE) -> Path:
-    file = folder / "kubesched_lint-1.0.0-py3-none-any.whl"
-    with zipfile.ZipFile(file, "w") as opened:
-        opened.writestr("kubesched_lint-1.0.0.dist-info/METADATA", metadata)
-        for name in (*release._HELD, "kubesched_lint/rules/a.md"):
-            if name not in without:
-                opened.writestr(name, "")
-    return file
-
-
-def test_a_wheel_must_hold_cards_schemas_and_the_licence(tmp_path: Path) -> None:
-    assert list(release.missing_in(wheel(tmp_path), ["a.md"])) == []
-    assert list(release.missing_in(wheel(tmp_path, "kubesched_lint/py.typed"), ["a.md", "b.md"])) == [
-        "kubesched_lint/py.typed",
-        "kubesched_lint/rules/b.md",
-    ]
-    lines = list(release.missing_in(wheel(tmp_path, metadata="Name: x\n\n"), ["a.md"]))
-    assert lines == ["License-Expression: Apache-2.0", "License-File: LICENSE"]
 
 
 def test_the_version_is_the_one_that_the_changelog_begins_with() -> None:

@@ -43,9 +43,12 @@ ODD = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Every example of every rule's card, and files that only the complete reader reads, or nobody."""
+    """Every third example of the cards, and files that only the complete reader reads, or nobody.
+
+    Most examples define one name: the linter judges each definition alone, so all of them would take ten times as long.
+    """
     there = tmp_path_factory.mktemp("set")
-    for number, example in enumerate(Trial.of(cards_folder()).examples):
+    for number, example in enumerate(Trial.of(cards_folder()).examples[::3]):
         (there / f"{example.slug}-{number}.yaml").write_text(example.manifest)
     for name, text in ODD.items():
         (there / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -61,7 +64,7 @@ def report(folder: str, jobs: int) -> Report:
 @pytest.fixture(scope="module")
 def alone(folder: str) -> Report:
     found = report(folder, 1)
-    assert len(found.findings) > 300
+    assert len(found.findings) > 100
     assert any(finding.rule == "api-would-reject" for finding in found.findings)
     assert {"tabs.yaml", "types.yaml", "latin.yaml"} <= {os.path.basename(error.path) for error in found.errors}
     return found
@@ -113,7 +116,7 @@ class TestTogether:
 
     def test_all_is_read_elsewhere(self, folder: str, alone: Report, handed_over: list[bool]) -> None:
         assert report(folder, 2) == alone
-        assert len(handed_over) > 10
+        assert len(handed_over) > 5
         assert all(handed_over)
 
     def test_a_dead_process_loses_nothing(

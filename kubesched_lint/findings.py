@@ -215,6 +215,8 @@ class Finding:
     """Whether a reader sees one finding of its rule, with the places of the others."""
     also: tuple[Finding, ...] = ()
     """What other rules found of the same cause; no report counts these."""
+    targets: tuple[str, ...] = ()
+    """The targets that have it, in a run over several targets."""
 
 
 @frozen_record
@@ -260,6 +262,15 @@ class LeftOut:
 
 
 @frozen_record
+class TargetSummary:
+    """One target of a run over several: ``verdict`` counts its findings in words."""
+
+    name: str
+    cluster: str
+    verdict: str
+
+
+@frozen_record
 class Summary:
     files: int = 0
     documents: int = 0
@@ -279,6 +290,7 @@ class Summary:
     configuration: str = ""
     """The active configuration, and what makes the gate weaker; empty if nothing does."""
     left_out: tuple[LeftOut, ...] = ()
+    targets: tuple[TargetSummary, ...] = ()
 
 
 @frozen_record

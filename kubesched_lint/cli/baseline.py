@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from kubesched_lint.cli.options import JUDGING, Paths, takes
+from kubesched_lint.cli.options import JUDGING, OptionalPaths, Paths, takes
 from kubesched_lint.cli.parser import Command, CommandGroup
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.printing import say, tell, visible
@@ -15,6 +15,7 @@ from kubesched_lint.text import plural
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
     from kubesched_lint.commands.lint.run import LintRun
+    from kubesched_lint.findings import Report
     from kubesched_lint.project.baseline import Change, KnownFinding
     from kubesched_lint.rulebook.library import Rulebook
 
@@ -50,14 +51,15 @@ File = Annotated[
 @takes("cluster", *JUDGING)
 def write(
     context: typer.Context,
-    paths: Paths,
+    paths: OptionalPaths = None,
     *,
     output: Output = None,
     **shared: Any,
 ) -> None:
     """Write all current findings, except waived ones, to a file for `lint --baseline`.
 
-    Takes the paths and flags of `lint`. Writes nothing when an input cannot be read.
+    Takes the paths and flags of `lint`; without paths, the targets of the configuration. Writes nothing when an input
+    cannot be read.
 
     Examples:
 
@@ -71,10 +73,10 @@ def write(
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.project.baseline import entries_of
 
-    settings = settle(context, paths)
+    settings = settle(context, paths or ())
     file = output or settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook, "; the file is not changed") if os.path.exists(file) else None
-    entries = entries_of(_run(paths, settings, None).report)
+    entries = entries_of(_run(paths, settings, None).report) if paths else _of_targets(context, settings)
     _write(file, entries)
     message = f"{file}: {_many(len(entries))}"
     if old is not None:
@@ -171,12 +173,37 @@ def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
         run = checked(request, settings.options, settings.rulebook)
     except UnknownRuleError as error:
         _give_up(str(error))
-    for problem in run.report.errors:
+    _refuse_errors(run.report)
+    return run
+
+
+def _of_targets(context: typer.Context, settings: Settings) -> tuple[KnownFinding, ...]:
+    """Return the entries that cover each target alone: one for a finding that several have."""
+    from collections import Counter
+
+    from kubesched_lint.cli.targets import chosen_targets, run_targets
+    from kubesched_lint.commands.lint.run import Request
+    from kubesched_lint.project.baseline import entries_of
+    from kubesched_lint.rulebook.library import UnknownRuleError
+
+    request = Request((), render=settings.flag("render"))
+    try:
+        run = run_targets(request, settings, chosen_targets(context, settings, ()), 1)
+    except UnknownRuleError as error:
+        _give_up(str(error))
+    _refuse_errors(run.report)
+    entries: Counter[KnownFinding] = Counter()
+    for outcome in run.outcomes:
+        entries |= Counter(entries_of(outcome.report))
+    return tuple(entries.elements())
+
+
+def _refuse_errors(report: Report) -> None:
+    for problem in report.errors:
         place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
         tell(f"error: {place}: {problem.message}")
-    if run.report.errors:
+    if report.errors:
         _give_up("nothing was written, because some inputs could not be read")
-    return run
 
 
 def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding, ...]:

@@ -14,6 +14,7 @@ from kubesched_lint.printing import json_text, say, say_exactly, visible
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
     from kubesched_lint.linter.options import Override
+    from kubesched_lint.project.config import Target
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
@@ -91,6 +92,11 @@ def _override(override: Override) -> dict[str, object]:
     return {"paths": list(override.files.patterns), "ignore": list(override.ignore), "severities": severities}
 
 
+def _target(target: Target) -> dict[str, object]:
+    values = {name: {"value": given.value, "from": given.origin} for name, given in target.values.items()}
+    return {"name": target.name, "paths": list(target.paths), "values": values}
+
+
 def _as_json(settings: Settings, rulebook: Rulebook) -> dict[str, Any]:
     rules: dict[str, dict[str, object]] = {}
     for slug, name, value, origin in _of_rules(settings, rulebook):
@@ -100,10 +106,12 @@ def _as_json(settings: Settings, rulebook: Rulebook) -> dict[str, Any]:
         "values": {name: {"value": given.value, "from": given.origin} for name, given in settings.values.items()},
         "rules": rules,
         "overrides": [{**_override(o), "from": o.origin} for o in settings.config.overrides],
+        **({"targets": list(map(_target, settings.config.targets))} if settings.config.targets else {}),
     }
 
 
 def _as_text(settings: Settings, rulebook: Rulebook) -> Iterator[str]:
+    from kubesched_lint.project.config import Given
     from kubesched_lint.project.rule_settings import shown
 
     rows = [(name, _toml(given.value), given.origin) for name, given in settings.values.items()]
@@ -113,6 +121,10 @@ def _as_text(settings: Settings, rulebook: Rulebook) -> Iterator[str]:
             if value:
                 text = shown(value) if isinstance(value, list) else _severities(override)
                 rows.append((f"overrides[{number}].{name}", text, override.origin))
+    for number, target in enumerate(settings.config.targets):
+        given = {"name": Given(target.name, settings.config.file), "paths": Given(target.paths, settings.config.file)}
+        for name, value in {**given, **target.values}.items():
+            rows.append((f"targets[{number}].{name}", _toml(value.value), value.origin))
     yield f"configuration: {settings.config.file or 'none found'}"
     yield ""
     wide = [min(56, max(len(row[column]) for row in rows)) for column in (0, 1)]

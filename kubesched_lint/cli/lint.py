@@ -1,7 +1,7 @@
 """``kubesched-lint lint``: read manifests and cluster, run the rules, print the reports."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +11,7 @@ from kubesched_lint.cli.options import (
     Color,
     ColorOption,
     ForceExclude,
-    Paths,
+    OptionalPaths,
     Profile,
     Quiet,
     Statistics,
@@ -22,7 +22,12 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
+    from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.commands.lint.run import LintRun, Request
+    from kubesched_lint.commands.lint.targets import TargetsRun
     from kubesched_lint.findings import Report
+    from kubesched_lint.project.config import Target
+    from kubesched_lint.report.formats import ReportTarget
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -56,8 +61,14 @@ def _with_base(args: list[str]) -> Iterator[str]:
 @takes("cluster", *GATING, "formats")
 def lint(
     context: typer.Context,
-    paths: Paths,
+    paths: OptionalPaths = None,
     *,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target", metavar="NAME", help="Check this target of the configuration, instead of a PATH. Repeatable."
+        ),
+    ] = None,
     force_exclude: ForceExclude = False,
     changed: Annotated[
         str | None,
@@ -93,7 +104,8 @@ def lint(
             "-j",
             metavar="N",
             min=1,
-            help="Number of processes that read large sets: less waiting, more CPU time in total.",
+            help="Number of processes that read large sets: less waiting, more CPU time in total. Several targets: "
+            "as many as there are cores.",
         ),
     ] = 1,
     quiet: Quiet = False,
@@ -115,6 +127,8 @@ def lint(
       kubesched-lint lint manifests/ -c cluster.yaml --changed=origin/main
 
       kubesched-lint lint manifests/ -c cluster.yaml --diff
+
+      kubesched-lint lint --target prod-eu --target prod-us
     """
     from kubesched_lint.cli.output import Progress, show
     from kubesched_lint.cli.settings import settle
@@ -126,11 +140,23 @@ def lint(
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     mending = None
+    named, paths = tuple(target or ()), list(paths or ())
+    if named and paths:
+        raise typer.BadParameter("names paths of the configuration; leave out PATH.", param_hint="'--target'")
     if diff or fix or unsafe_fixes:
         from kubesched_lint.cli.mending import mend, mending_of
 
         mending = mending_of(paths, diff=diff, fix=fix, unsafe=unsafe_fixes)
     settings = settle(context, paths)
+    several: Sequence[Target] = ()
+    if not paths:
+        from kubesched_lint.cli.targets import chosen_targets, settings_of
+
+        several = chosen_targets(context, settings, named)
+        if len(several) == 1:
+            settings, paths, several = settings_of(settings, several[0]), list(several[0].paths), ()
+        elif mending:
+            context.fail("A fix that suits one cluster may not suit another: name one with --target.")
     rulebook = settings.rulebook
     failing = FAIL_ON[settings.text("fail-on")]
     progress = Progress()
@@ -151,14 +177,18 @@ def lint(
             config_file=settings.config.file,
             progress=progress,
         )
+        least = 0
+        run: LintRun | TargetsRun
         try:
-            run = checked(request, settings.options, rulebook)
+            if several:
+                run = _over(several, request, settings, context, chosen)
+            else:
+                run = alone = checked(request, settings.options, rulebook)
         finally:
             progress.end()
-        least = 0
         if mending:
-            run, least = mend(run, mending, rulebook, lambda: checked(request, settings.options, rulebook))
-            chosen = tuple(target for target in chosen if target.file or not diff)  # the diff has standard output
+            run, least = mend(alone, mending, rulebook, lambda: checked(request, settings.options, rulebook))
+            chosen = tuple(one for one in chosen if one.file or not diff)  # the diff has standard output
         show(
             run,
             chosen,
@@ -177,6 +207,22 @@ def lint(
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"), require_node_groups)))
+
+
+def _over(
+    several: "Sequence[Target]",
+    request: "Request",
+    settings: "Settings",
+    context: typer.Context,
+    chosen: "Sequence[ReportTarget]",
+) -> "TargetsRun":
+    """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
+    from kubesched_lint.cli.targets import run_targets
+
+    source = context.get_parameter_source("jobs")
+    jobs = request.jobs if source is not None and source.name == "COMMANDLINE" else 0
+    names_files = any(one.format in ("junit", "gitlab") for one in chosen)
+    return run_targets(request, settings, several, jobs, names_files=names_files)
 
 
 def _tell_missing_cluster(report: "Report") -> None:

@@ -19,10 +19,11 @@ from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.commands.lint.run import LintRun
+    from kubesched_lint.commands.lint.targets import TargetsRun
 
 
 def show(
-    run: LintRun,
+    run: LintRun | TargetsRun,
     chosen: Sequence[ReportTarget],
     rulebook: Rulebook,
     color: str,
@@ -41,7 +42,7 @@ def show(
         cards=_cards(rulebook),
         fail_on=fail_on,
         root=_folder(),
-        files=lambda: sorted({d.path for d in run.manifests.documents} | {u.path for u in run.manifests.unread}),
+        files=run.files,
         extras=lru_cache(maxsize=1)(lambda: _extras(run)),
     )
     painted = wants_color(color, sys.stdout, os.environ)
@@ -49,7 +50,7 @@ def show(
     write(run.report, chosen, screen, plain, sys.stdout)
 
 
-def _extras(run: LintRun) -> ReportExtras | None:
+def _extras(run: LintRun | TargetsRun) -> ReportExtras | None:
     import gc
 
     gc.enable()  # a simulation, unlike lint, makes reference cycles
@@ -63,11 +64,8 @@ def _folder() -> str:
         return ""
 
 
-def _lines(run: LintRun, path: str) -> Sequence[str]:
-    if path.endswith(RENDERED):  # rendered text is in no file
-        text = (d.rendering.text for d in run.manifests.documents if d.path == path and d.rendering is not None)
-        return next((found.split("\n") for found in text), ())
-    return _file_lines(path)
+def _lines(run: LintRun | TargetsRun, path: str) -> Sequence[str]:
+    return run.rendered_lines(path) if path.endswith(RENDERED) else _file_lines(path)
 
 
 @lru_cache(maxsize=64)

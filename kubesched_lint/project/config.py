@@ -25,7 +25,7 @@ class ConfigKey:
     """A top-level key of the configuration; the flag of the same name overrides it.
 
     ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``groups`` (a list of tables), ``rules``, ``formats``,
-    ``globs`` or ``folders``; the last four are lists of strings.
+    ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ConfigKey:
 
     @property
     def is_list(self) -> bool:
-        return self.kind in ("rules", "formats", "globs", "folders")
+        return self.kind in ("rules", "formats", "globs", "folders", "inputs")
 
 
 KEYS = (
@@ -79,12 +79,25 @@ KEYS = (
     ConfigKey("exclude", "globs", "Patterns of files and folders to skip, relative to this file.", ()),
 )
 BY_NAME = {key.name: key for key in KEYS}
-TABLES = {"rules": "Parameters and severity of each rule.", "overrides": "Settings for some paths."}
+TABLES = {
+    "rules": "Parameters and severity of each rule.",
+    "overrides": "Settings for some paths.",
+    "targets": "Folders and their clusters, which `lint` without paths checks.",
+}
 OVERRIDE_KEYS = {
     "paths": "Patterns of the files, relative to this file.",
     "ignore": "Rules or families to ignore in these files.",
     "severities": "Severity of findings in these files, by rule.",
 }
+TARGET_KEYS = {
+    "name": "The target's name in reports and for --target.",
+    "paths": "Files and folders to check, relative to this file.",
+}
+"""The keys of a target besides ``TARGET_SETTINGS``."""
+TARGET_SETTINGS = (
+    "cluster", "namespace", "apply-order", "kubernetes-version", "elastic", "node-groups", DECLARED, "partial",
+)  # fmt: skip
+"""The settings that a target may have, instead of those at the top of the file."""
 SCHEMA_KEY = "$schema"
 
 
@@ -94,6 +107,15 @@ class Given:
 
     value: object
     origin: str
+
+
+@record
+class Target:
+    """Paths that one run of ``lint`` without paths checks; ``values`` override those of the configuration."""
+
+    name: str
+    paths: tuple[str, ...]
+    values: Mapping[str, Given] = field(default_factory=dict)
 
 
 @record
@@ -108,6 +130,7 @@ class Config:
     overrides: tuple[Override, ...] = ()
     globs: Globs = field(default_factory=Globs)
     """``exclude``, and the folder that its patterns are relative to."""
+    targets: tuple[Target, ...] = ()
     rulebook: Rulebook | None = None
     """The shipped rules and those of ``rule-folders``; None without a file."""
 

@@ -17,10 +17,13 @@ from kubesched_lint.project.config import (
     OWN_RULES,
     SCHEMA_KEY,
     TABLES,
+    TARGET_KEYS,
+    TARGET_SETTINGS,
     Config,
     ConfigError,
     ConfigKey,
     Given,
+    Target,
 )
 from kubesched_lint.project.rule_settings import (
     SEVERITY,
@@ -92,7 +95,8 @@ class _Reading:
         excluded = values.get("exclude")
         globs = self._globs(excluded.value) if excluded else Globs()
         overrides = tuple(self._overrides(table.get("overrides")))
-        return Config(self.where.file, values, params, severities, overrides, globs, self.rulebook)
+        targets = tuple(self._targets(table.get("targets")))
+        return Config(self.where.file, values, params, severities, overrides, globs, targets, self.rulebook)
 
     def _value(self, key: ConfigKey, value: object, path: Path) -> object:
         """The decoded value; None when it is invalid, after recording the problem."""
@@ -101,7 +105,7 @@ class _Reading:
             wrong = [i for i, item in enumerate(items or ()) if not self._is_item(key, item, (*path, i))]
             if items is None or wrong:
                 return None
-            shaped = {"formats": self._format, "folders": self._beside}.get(key.kind, str)
+            shaped = {"formats": self._format, "folders": self._beside, "inputs": self._beside}.get(key.kind, str)
             return tuple(map(shaped, items))
         if key.kind == "groups":
             return self._groups(value, path)
@@ -122,10 +126,11 @@ class _Reading:
             return tuple(declared_groups({str(path[-1]): value}, str(path[-1])))
         except UnknownFieldError as error:
             name = str(error.path[-1])
-            self._wrong(error.path, f"unknown key `{name}`{did_you_mean(name, DECLARED_FIELDS)}", key=True)
+            at = (*path[:-1], *error.path)
+            self._wrong(at, f"unknown key `{name}`{did_you_mean(name, DECLARED_FIELDS)}", key=True)
         except DecodeError as error:
             message = error.message.partition(": ")[2] or error.message
-            self._wrong(error.path, message)
+            self._wrong((*path[:-1], *error.path), message)
         return None
 
     def _path(self, key: ConfigKey, value: str, path: Path) -> str | None:
@@ -165,7 +170,9 @@ class _Reading:
                 self.rulebook.resolve(item)
             except UnknownRuleError as error:
                 problem = str(error)
-        elif key.kind == "folders":
+        elif item == "-" and key.kind == "inputs":
+            problem = "a target cannot read standard input"
+        elif key.kind in ("folders", "inputs"):
             problem = self._leaves_the_repository(item)
         elif key.kind == "formats":
             problem = self._leaves_the_folder(item.partition("=")[2])
@@ -263,6 +270,44 @@ class _Reading:
         assert isinstance(ignored, tuple)
         slugs = tuple(sorted({rule.slug for name in ignored for rule in self.rulebook.resolve(name)}))
         return Override(self._globs(paths), slugs, severities, self._origin(path))
+
+    def _targets(self, value: object) -> Iterator[Target]:
+        if value is not None and not isinstance(value, list):
+            self._wrong(("targets",), f"expected [[targets]], with two brackets, found {shown(value)}", key=True)
+            return
+        names: set[str] = set()
+        for number, entry in enumerate(value or ()):
+            path: Path = ("targets", number)
+            if not isinstance(entry, dict):
+                self._wrong(path, f"expected a table with name and paths, found {shown(entry)}")
+                continue
+            target = self._target(entry, path)
+            if target and target.name in names:
+                self._wrong((*path, "name"), f"another target is called {shown(target.name)}")
+            elif target:
+                names.add(target.name)
+                yield target
+
+    def _target(self, entry: Mapping[str, object], path: Path) -> Target | None:
+        known = (*TARGET_KEYS, *TARGET_SETTINGS)
+        values: dict[str, Given] = {}
+        for key, value in entry.items():
+            if key in TARGET_SETTINGS:
+                found = self._value(BY_NAME[key], value, (*path, key))
+                if found is not None:
+                    values[key] = Given(found, self._origin((*path, key)))
+            elif key not in TARGET_KEYS:
+                self._wrong((*path, key), f"unknown key `{key}`{did_you_mean(key, known)}", key=True)
+        for key in TARGET_KEYS:
+            if not entry.get(key):
+                self._wrong((*path, key) if key in entry else path, f"a target needs `{key}`")
+                return None
+        name = self._value(ConfigKey("name", "string", ""), entry["name"], (*path, "name"))
+        paths = self._value(ConfigKey("paths", "inputs", ""), entry["paths"], (*path, "paths"))
+        if isinstance(name, str) and not name.isprintable():
+            self._wrong((*path, "name"), "a name has printable characters only")
+            return None
+        return Target(name, paths, values) if isinstance(name, str) and isinstance(paths, tuple) else None
 
     def _globs(self, patterns: object) -> Globs:
         assert isinstance(patterns, tuple)

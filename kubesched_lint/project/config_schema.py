@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_lint.project.config import KEYS, OVERRIDE_KEYS, SCHEMA_KEY, TABLES, ConfigKey
+from kubesched_lint.project.config import (
+    BY_NAME,
+    KEYS,
+    OVERRIDE_KEYS,
+    SCHEMA_KEY,
+    TABLES,
+    TARGET_KEYS,
+    TARGET_SETTINGS,
+    ConfigKey,
+)
 from kubesched_lint.project.rule_settings import card_params
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.settings_schema import schema_text, with_rules
@@ -52,6 +61,7 @@ def _of_keys() -> dict[str, Any]:
                 "additionalProperties": {"type": "object", "description": "A rule of your own."},
             },
             "overrides": {"description": TABLES["overrides"], "type": "array", "items": _override()},
+            "targets": {"description": TABLES["targets"], "type": "array", "items": _target()},
         },
     }
 
@@ -70,6 +80,19 @@ def _override() -> dict[str, Any]:
                 "properties": {},
                 "additionalProperties": {"enum": ["note", "warning", "error"]},
             },
+        },
+    }
+
+
+def _target() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(TARGET_KEYS),
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "description": TARGET_KEYS["name"]},
+            "paths": {**_STRINGS, "minItems": 1, "description": TARGET_KEYS["paths"]},
+            **{name: _key(BY_NAME[name]) for name in TARGET_SETTINGS},
         },
     }
 

@@ -53,7 +53,8 @@ def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
     where = annotated(finding.location)
     path, line = relative(where.path, context.root), where.span.line
     fingerprint = finding.fingerprint or _digest(f"{finding.rule}|{finding.object}")
-    return _entry(finding.message, finding.rule, fingerprint, _severity(finding), path, line)
+    where_too = f" (targets: {', '.join(finding.targets)})" if finding.targets else ""
+    return _entry(f"{finding.message}{where_too}", finding.rule, fingerprint, _severity(finding), path, line)
 
 
 def _severity(finding: Finding) -> str:

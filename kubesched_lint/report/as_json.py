@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report
+from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report, TargetSummary
 from kubesched_lint.printing import json_text
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
@@ -74,6 +74,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fingerprint": finding.fingerprint,
         **({"preview": True} if finding.preview else {}),
         **({"also": [_part(part) for part in finding.also]} if finding.also else {}),
+        **({"targets": list(finding.targets)} if finding.targets else {}),
     }
 
 
@@ -111,6 +112,10 @@ def _left_out(item: LeftOut) -> dict[str, Any]:
     return {"path": item.path, "files": item.files, "reason": item.reason}
 
 
+def _target(target: TargetSummary) -> dict[str, Any]:
+    return {"name": target.name, "cluster": target.cluster, "verdict": target.verdict}
+
+
 def _summary(report: Report) -> dict[str, Any]:
     summary = report.summary
     waived, known = suppressed(report)
@@ -129,4 +134,5 @@ def _summary(report: Report) -> dict[str, Any]:
         "notes": list(summary.notes),
         **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),
         **({"configuration": summary.configuration} if summary.configuration else {}),
+        **({"targets": list(map(_target, summary.targets))} if summary.targets else {}),
     }

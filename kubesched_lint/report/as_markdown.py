@@ -90,7 +90,9 @@ def _head(report: Report) -> Iterator[str]:
     lines = dict(footer(report))
     yield f"{MARK}\n## kubesched-lint: {lines['result']}\n"
     yield f"\n{_plain(lines['checked'])}\n"
-    yield f"**Cluster:** {_plain(lines['cluster'])}\n"
+    for label, text in footer(report):
+        if label in ("cluster", "target"):
+            yield f"**{label.capitalize()}:** {_plain(text)}\n"
     if "decide" in lines:
         yield f"**Decide:** {_plain(lines['decide'])}\n"
     if "config" in lines:

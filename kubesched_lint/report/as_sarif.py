@@ -175,6 +175,8 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
         "suppressions": _suppressions(finding),
         "properties": {"evidence": evidence(finding.evidence)},
     }  # fmt: skip
+    if finding.targets:
+        result["properties"]["targets"] = list(finding.targets)
     related = [(r.location, r.label) for r in finding.related]
     related += [(part.location, f"{part.rule}: {part.message}") for part in finding.also]
     if related:

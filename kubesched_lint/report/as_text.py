@@ -98,6 +98,8 @@ def _remarks(finding: Finding, shared: Container[str], verbose: bool) -> Iterato
     evidence: Evidence = finding.evidence
     if finding.location.near is not None:
         yield "from", place(finding.location.near)
+    if finding.targets:
+        yield "targets", ", ".join(finding.targets)
     if evidence.text or evidence.trace:
         yield evidence.kind, evidence.text or "this happened in order:"
     for number, event in enumerate(evidence.trace[:_MOST_EVENTS], 1):

@@ -49,7 +49,7 @@ def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     for number, finding in enumerate(findings):
         key: tuple[object, ...] = (number,)
         if finding.once_per_run:
-            key = (finding.rule, finding.severity)
+            key = (finding.rule, finding.severity, finding.targets)
         elif rules[finding.rule] > 1:
             key = _likeness(finding)
         groups.setdefault(key, []).append(finding)
@@ -75,7 +75,7 @@ def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield each finding alone, but those of a rule with ``once_per_run`` in one group at the place of the first."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for number, finding in enumerate(findings):
-        key = (finding.rule, finding.severity) if finding.once_per_run else (number,)
+        key = (finding.rule, finding.severity, finding.targets) if finding.once_per_run else (number,)
         groups.setdefault(key, []).append(finding)
     yield from (FindingGroup(group[0], tuple(group[1:])) for group in groups.values())
 
@@ -101,6 +101,7 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
     return (
         finding.rule,
         finding.severity,
+        finding.targets,
         evidence.kind,
         *(_numberless(nameless(finding, text)) for text in (finding.message, evidence.text, finding.help)),
         evidence.assumes,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.commands.fleet.run import FleetOutcome
-from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.commands.lint.merging import merged_errors, merged_findings, suffix
+from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.printing import json_text, visible, visible_lines
 from kubesched_lint.record import record
 from kubesched_lint.report.as_json import VERSION
@@ -15,7 +16,7 @@ from kubesched_lint.report.cells import width
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, exit_code, open_findings, verdict
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import first_few, many
+from kubesched_lint.text import many
 
 FORMATS = ("text", "json")
 _NARROW = 110
@@ -82,39 +83,35 @@ def _counted(outcomes: Sequence[FleetOutcome]) -> dict[str, dict[str, dict[str, 
 
 def _problems(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:
     """Those of the manifests once, those of clusters each."""
-    clusters: dict[tuple[str, int, int, str], list[str]] = {}
-    for outcome in outcomes:
-        for error in outcome.report.errors:
-            clusters.setdefault((error.path, error.line, error.column, error.message), []).append(outcome.name)
-    for (path, line, column, message), names in sorted(clusters.items()):
-        place = f"{path}:{line}:{column}" if line else path
+    found = merged_errors(_reports(outcomes))
+    for error, names in sorted(found, key=lambda pair: (pair[0].path, pair[0].line, pair[0].column, pair[0].message)):
+        place = f"{error.path}:{error.line}:{error.column}" if error.line else error.path
         tag = paint.severity(Severity.ERROR, "error")
-        yield f"{visible(place)}: {tag}: {visible(message)}{_where(names, outcomes)}"
+        yield f"{visible(place)}: {tag}: {visible(error.message)}{_where(names, outcomes)}"
 
 
 def _findings(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:
     """Each message once, with the clusters where it holds: nodes, zones and numbers are those of the clusters named."""
-    clusters: dict[Any, list[str]] = {}
-    first: dict[Any, Finding] = {}
-    for outcome in outcomes:
-        for finding in open_findings(outcome.report):
-            place = finding.location.path, finding.location.span
-            key = (*place, finding.rule, finding.object, -finding.severity, finding.message)
-            names = clusters.setdefault(key, [])
-            if outcome.name not in names:
-                names.append(outcome.name)
-            first.setdefault(key, finding)
-    for key in sorted(clusters, key=lambda k: (k[0], k[1], k[2], str(k[3]), k[4])):  # then as the clusters are listed
-        finding, span = first[key], first[key].location.span
+    found = (finding for finding in merged_findings(_reports(outcomes)) if finding.suppressed is None)
+    for finding in sorted(found, key=_order):  # then as the clusters are listed
+        span = finding.location.span
         tag = paint.severity(finding.severity, f"{finding.severity.word}[{finding.rule}]")
         at = visible(f"{finding.location.path}:{span.line}:{span.column}")
-        yield f"{at}: {tag}: {visible(finding.message)}{_where(clusters[key], outcomes)}"
+        yield f"{at}: {tag}: {visible(finding.message)}{_where(finding.targets, outcomes)}"
+
+
+def _order(finding: Finding) -> tuple[Any, ...]:
+    return finding.location.path, finding.location.span, finding.rule, str(finding.object), -finding.severity
+
+
+def _reports(outcomes: Sequence[FleetOutcome]) -> Mapping[str, Report]:
+    return {outcome.name: outcome.report for outcome in outcomes}
 
 
 def _where(names: Sequence[str], outcomes: Sequence[FleetOutcome]) -> str:
     if len(names) == len(outcomes):
         return " (everywhere)" if len(outcomes) > 1 else ""
-    return f" (in {first_few([visible(name) for name in names], 4)})"
+    return visible(suffix(names, _reports(outcomes)))
 
 
 @record

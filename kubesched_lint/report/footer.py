@@ -58,7 +58,10 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
     documents = many(summary.documents, "document")
     checked = f"{many(summary.files, 'file')} ({documents}), {many(summary.workloads, 'workload')}"
     yield "checked", f"{checked}, by {many(summary.rules, 'rule')}"
-    yield "cluster", summary.cluster or _no_cluster(summary)
+    if summary.targets:
+        yield from (("target", f"{t.name}: {t.cluster or 'no cluster'}: {t.verdict}") for t in summary.targets)
+    else:
+        yield "cluster", summary.cluster or _no_cluster(summary)
     if summary.configuration:
         yield "config", summary.configuration
     yield from (("skipped", line) for line in (skips(report, most_names) if most_names else skip_counts(report)))

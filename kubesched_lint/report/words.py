@@ -22,6 +22,8 @@ def explanation(finding: Finding) -> Iterator[str]:
     evidence, where = finding.evidence, finding.location
     if where.path.endswith(RENDERED):
         yield f"in the rendered text: {where.path}:{where.span.line}:{where.span.column}"
+    if finding.targets:
+        yield f"targets: {', '.join(finding.targets)}"
     if evidence.text:
         yield f"{evidence.kind}: {evidence.text}"
     yield from (f"{number}. {event}" for number, event in enumerate(evidence.trace, 1))

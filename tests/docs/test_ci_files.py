@@ -106,6 +106,15 @@ def test_the_action_writes_the_reports_that_are_asked_for(tmp_path: Path) -> Non
     assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == ""
 
 
+def test_the_action_checks_the_targets_of_a_repository(tmp_path: Path) -> None:
+    work = runner(tmp_path)
+    shutil.copytree(ROOT / "examples" / "targets-repo", work, dirs_exist_ok=True)
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), {"paths": ""})
+    assert (code, outputs) == (1, {"exit-code": "1"}), shown
+    assert shown.count("title=nodeselector-matches-nothing") == 1
+    assert "targets: prod-eu, prod-us" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text().replace("**", "")
+
+
 def test_inputs_are_words_and_never_commands(tmp_path: Path) -> None:
     work = runner(tmp_path)
     inputs = {

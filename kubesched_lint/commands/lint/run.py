@@ -71,6 +71,8 @@ class Request:
     configuration: str = ""
     """What ``project.weakening`` says of the configuration in ``config_file``."""
     config_file: str = ""
+    is_one_of_many: bool = False
+    """Whether other targets share the baseline, so that an entry without a finding may be theirs."""
 
 
 @record
@@ -124,6 +126,15 @@ class LintRun:
     @property
     def cluster(self) -> Cluster | None:
         return self.material.opened[0]
+
+    def files(self) -> Sequence[str]:
+        """The files that were read, in order."""
+        return sorted({d.path for d in self.manifests.documents} | {u.path for u in self.manifests.unread})
+
+    def rendered_lines(self, path: str) -> Sequence[str]:
+        """The lines of rendered text, which is in no file."""
+        text = (d.rendering.text for d in self.manifests.documents if d.path == path and d.rendering is not None)
+        return next((found.split("\n") for found in text), ())
 
     def extras(self) -> ReportExtras | None:
         """The matrix and the picture of the cluster; simulates, so that only formats which show it ask."""
@@ -293,7 +304,8 @@ def _known(
     def objects() -> set[ObjectRef]:
         return {ref_of(document, options.namespace) for document in material.manifests.documents}
 
-    held = held_against(report, entries, source=path, ran=() if report.errors else ran, objects=objects)
+    cannot_tell = report.errors or material.request.is_one_of_many
+    held = held_against(report, entries, source=path, ran=() if cannot_tell else ran, objects=objects)
     summary = replace(held.report.summary, notes=(*held.report.summary.notes, *gone_note(held, path)))
     return replace(held.report, summary=summary), held.gone
 

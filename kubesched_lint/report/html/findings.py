@@ -96,6 +96,8 @@ def _sources(finding: Finding, context: RenderContext) -> Iterator[str]:
 
 def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
     evidence = finding.evidence
+    if finding.targets:
+        yield f"<dt>targets</dt><dd>{esc(', '.join(finding.targets))}</dd>"
     if evidence.text or evidence.trace:
         events = "".join(f"<li>{esc(event)}</li>" for event in evidence.trace[:_MOST_EVENTS])
         if len(evidence.trace) > _MOST_EVENTS:

@@ -93,7 +93,9 @@ def _summary(report: Report) -> Iterator[str]:
     found = counts(open_findings(report))
     waived, known = suppressed_counts(report)
     yield f'<section class="summary"><h1>{esc(lines["result"])}</h1>\n'
-    yield f"<p>{esc(lines['checked'])}</p><p>{esc('cluster: ' + lines['cluster'])}</p>\n"
+    yield f"<p>{esc(lines['checked'])}</p>"
+    yield from (f"<p>{esc(f'{label}: {text}')}</p>" for label, text in footer(report) if label in ("cluster", "target"))
+    yield "\n"
     yield '<ul class="tiles">'
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
         word, count = severity.word, found[severity]

@@ -1,0 +1,101 @@
+"""A run over several targets: each is linted like a run of its own, in parallel, and one report tells all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import field
+
+from kubesched_lint.commands.lint.merging import merged
+from kubesched_lint.commands.lint.run import LintRun, Request, checked
+from kubesched_lint.commands.lint.workers import Workers, closing
+from kubesched_lint.findings import Report, TargetSummary
+from kubesched_lint.linter.options import Options
+from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.record import record, replace
+from kubesched_lint.rulebook.library import Rulebook
+
+_LOOK_AFTER = 0.5
+"""Seconds without an answer after which we check whether the workers are alive."""
+
+
+@record
+class TargetWork:
+    """What a worker needs to lint one target."""
+
+    name: str
+    request: Request
+    options: Options
+    rulebook: Rulebook
+    names_files: bool = False
+    """Whether a report names all files, also those without findings."""
+
+
+@record
+class TargetOutcome:
+    """The report of one target; ``rendered`` has the lines of rendered text by path."""
+
+    name: str
+    report: Report
+    files: tuple[str, ...] = ()
+    rendered: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@record
+class TargetsRun:
+    """The merged report of all targets, with what reports ask of a run."""
+
+    report: Report
+    outcomes: tuple[TargetOutcome, ...]
+
+    def files(self) -> Sequence[str]:
+        return sorted({path for outcome in self.outcomes for path in outcome.files})
+
+    def rendered_lines(self, path: str) -> Sequence[str]:
+        return next((outcome.rendered[path] for outcome in self.outcomes if path in outcome.rendered), ())
+
+    def extras(self) -> None:
+        """None: a matrix and a picture are about one cluster."""
+
+
+def check_targets(work: Sequence[TargetWork], verdict: Callable[[Report], str], jobs: int = 1) -> TargetsRun:
+    """Return the run over all targets, at most ``jobs`` at the same time; ``verdict`` words a report's findings.
+
+    Raises UnknownRuleError, ChangedError or BaselineError.
+    """
+    outcomes = tuple(_in_processes(work, jobs) if jobs > 1 else map(check_target, work))
+    report = merged({outcome.name: outcome.report for outcome in outcomes})
+    told = tuple(TargetSummary(o.name, o.report.summary.cluster, verdict(o.report)) for o in outcomes)
+    return TargetsRun(replace(report, summary=replace(report.summary, targets=told)), outcomes)
+
+
+def check_target(work: TargetWork) -> TargetOutcome:
+    """Return the outcome of one target. Raises like ``checked``."""
+    run = checked(work.request, work.options, work.rulebook)
+    return TargetOutcome(work.name, run.report, tuple(run.files()) if work.names_files else (), dict(_rendered(run)))
+
+
+def _rendered(run: LintRun) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield (path, lines) of the rendered texts that findings point to."""
+    places = (place for f in run.report.findings for place in (f.location, *(r.location for r in f.related)))
+    for path in {place.path for place in places if place.path.endswith(RENDERED)}:
+        yield path, run.rendered_lines(path)
+
+
+def _in_processes(work: Sequence[TargetWork], jobs: int) -> Iterator[TargetOutcome]:
+    with closing(Workers(min(jobs, len(work)))) as pool:
+        waiting = [(pool.submit(check_target, one), one) for one in work]
+        yield from (_answer(future, one, pool) for future, one in waiting)
+
+
+def _answer(future: Future[TargetOutcome], work: TargetWork, pool: Workers) -> TargetOutcome:
+    """Return the answer of a worker; if one is gone, this process does the work."""
+    while True:
+        try:
+            return future.result(timeout=_LOOK_AFTER)
+        except TimeoutError:
+            if not pool.is_whole():
+                return check_target(work)
+        except BrokenProcessPool:
+            return check_target(work)

@@ -1,0 +1,176 @@
+"""Several targets in one run: one report, each finding once with the targets that have it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kubesched_lint.cli.app import app
+from kubesched_lint.commands.lint.merging import merged
+from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.commands.lint.targets import TargetWork, check_targets
+from kubesched_lint.findings import Report, Summary
+from kubesched_lint.linter.options import Options
+from kubesched_lint.report.footer import exit_code, verdict
+from kubesched_lint.rulebook.library import Rulebook
+
+REPO = Path(__file__).parents[2] / "examples" / "targets-repo"
+TYPO, LARGE = "nodeselector-matches-nothing", "resource-exceeds-any-node"
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(REPO, tmp_path, dirs_exist_ok=True)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(app, list(args))
+
+
+def lint(*args: str) -> Result:
+    return run("lint", "--jobs", "1", *args)
+
+
+def targets_of(*args: str) -> dict[str, list[str]]:
+    """Rule → targets, of the open findings."""
+    shown = json.loads(lint("--format", "json", *args).stdout)
+    return {f["rule"]: f["targets"] for f in shown["findings"] if not f["suppressed"]}
+
+
+def test_a_finding_is_told_once_with_the_targets_that_have_it(repo: Path) -> None:
+    assert targets_of("--fail-on", "error") == {TYPO: ["prod-eu", "prod-us"], LARGE: ["prod-us"]}
+
+
+def test_the_worst_target_decides_the_exit_code(repo: Path) -> None:
+    assert lint().exit_code == 1
+    assert lint("--target", "edge").exit_code == 0
+    assert lint("--target", "edge", "--target", "prod-eu").exit_code == 1
+    (repo / "clusters" / "edge.yaml").unlink()
+    assert lint().exit_code == 2
+
+
+def test_every_format_names_the_targets(repo: Path) -> None:
+    formats = {
+        "text": "= targets: prod-eu, prod-us",
+        "markdown": "**targets:** prod-eu, prod-us",
+        "html": "<dt>targets</dt><dd>prod-eu, prod-us</dd>",
+        "github": "targets: prod-eu, prod-us",
+        "junit": "targets: prod-eu, prod-us",
+        "gitlab": "(targets: prod-eu, prod-us)",
+    }
+    files = [word for name in (*formats, "sarif") for word in ("--format", f"{name}={name}.out")]
+    assert lint(*files).exit_code == 1
+    for name, words in formats.items():
+        assert words in (repo / f"{name}.out").read_text(), name
+    results = json.loads((repo / "sarif.out").read_text())["runs"][0]["results"]
+    assert {r["ruleId"]: r["properties"]["targets"] for r in results} == {
+        TYPO: ["prod-eu", "prod-us"],
+        LARGE: ["prod-us"],
+    }
+    assert "targets: prod-us" in next(r["message"]["text"] for r in results if r["ruleId"] == LARGE)
+
+
+def test_one_target_gives_the_report_of_its_paths(repo: Path) -> None:
+    (repo / "plain.toml").write_text('node-groups = "complete"\ncluster = "clusters/prod-us.yaml"\n')
+    for form in ("text", "json", "sarif", "html"):
+        alone = lint("--target", "prod-us", "--format", form).stdout
+        as_before = lint("shop", "--config", "plain.toml", "--format", form).stdout
+        assert alone == as_before.replace("plain.toml", "kubesched.toml")
+
+
+def test_a_flag_overrides_the_setting_of_a_target(repo: Path) -> None:
+    assert targets_of("--cluster", "clusters/prod-us.yaml")[LARGE] == ["prod-eu", "prod-us"]
+
+
+def test_a_baseline_has_one_entry_for_all_targets(repo: Path) -> None:
+    assert run("baseline", "write", "-o", "known.json").exit_code == 0
+    entries = json.loads((repo / "known.json").read_text())["findings"]
+    assert sorted(entry["rule"] for entry in entries) == [TYPO, LARGE]
+    assert lint("--baseline", "known.json").exit_code == 0
+    # The finding stays in one target, and the entry still matches; the other target does not call it gone.
+    (repo / "clusters" / "prod-eu.yaml").write_text(
+        (repo / "clusters" / "prod-eu.yaml").read_text().replace("general", "genral")
+    )
+    done = lint("--baseline", "known.json")
+    assert done.exit_code == 0
+    assert "no longer" not in done.stdout
+
+
+def test_a_fix_needs_one_target(repo: Path) -> None:
+    done = lint("--diff")
+    assert done.exit_code == 2
+    assert "name one with --target" in done.stderr
+    assert "general" in lint("--diff", "--unsafe-fixes", "--target", "prod-eu").stdout
+
+
+def test_statistics_count_a_shared_finding_once(repo: Path) -> None:
+    (row,) = (line for line in lint("--statistics").stdout.splitlines() if line.startswith(TYPO))
+    assert row.split()[-1] == "1"
+
+
+def test_undecided_node_groups_of_one_target_are_told_with_its_name() -> None:
+    undecided = Report(summary=Summary(undecided="decide"))
+    report = merged({"a": undecided, "b": Report()})
+    assert report.summary.undecided == "decide (in a)"
+    assert exit_code(report, require_node_groups=True) == 2
+    assert merged({"a": undecided, "b": undecided}).summary.undecided == "decide"
+
+
+def test_processes_give_the_same_report(repo: Path) -> None:
+    work = [
+        TargetWork(name, Request((folder,), f"clusters/{name}.yaml"), Options(), Rulebook.shipped(), True)
+        for name, folder in (("prod-eu", "shop"), ("edge", "ingress"))
+    ]
+    assert check_targets(work, verdict, 2) == check_targets(work, verdict, 1)
+
+
+def test_paths_and_targets_exclude_each_other(repo: Path) -> None:
+    for args, words in {
+        ("shop", "--target", "edge"): "leave out PATH",
+        ("--target", "edgy"): "did you mean",
+        ("--no-config",): "Missing argument 'PATH…'",
+        ("--no-config", "--target", "edge"): "has no [[targets]]",
+    }.items():
+        done = lint(*args)
+        assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+    assert lint("ingress", "--cluster", "clusters/edge.yaml").exit_code == 0  # paths: as without targets
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('[[targets]]\nname = "a"\n', ":1:1: targets[0]: a target needs `paths`"),
+        ('[[targets]]\npaths = ["a"]\n', ":1:1: targets[0]: a target needs `name`"),
+        ('[[targets]]\nname = "a"\npaths = ["-"]\n', ":3:10: targets[0].paths[0]: a target cannot read standard input"),
+        ('[[targets]]\nname = "a"\npaths = ["../b"]\n', ':3:10: targets[0].paths[0]: "../b" lies outside'),
+        ('[[targets]]\nname = "a"\npaths = ["a"]\nclutser = "b"\n', ":4:1: unknown key `clutser`"),
+        ('[[targets]]\nname = "a"\npaths = ["a"]\ncluster = "live"\n', ":4:11: targets[0].cluster: a configuration"),
+        ('[[targets]]\nname = "a"\npaths = ["a"]\ncluster = "/etc/x"\n', ':4:11: targets[0].cluster: "/etc/x" lies'),
+        (2 * '[[targets]]\nname = "a"\npaths = ["a"]\n', ':5:8: targets[1].name: another target is called "a"'),
+        ('[targets]\nname = "a"\n', "expected [[targets]], with two brackets"),
+        (
+            '[[targets]]\nname = "a"\npaths = ["a"]\ndeclared-groups = [{nam = "b"}]\n',
+            ":4:21: unknown key `nam`",
+        ),
+    ],
+)
+def test_a_mistake_in_the_table_has_its_place(repo: Path, text: str, error: str) -> None:
+    (repo / "kubesched.toml").write_text(text)
+    done = lint()
+    assert done.exit_code == 2
+    assert f"kubesched.toml{error}" in done.stderr or error in done.stderr
+
+
+def test_config_show_lists_the_targets(repo: Path) -> None:
+    shown: dict[str, Any] = json.loads(run("config", "show", "--format", "json").stdout)
+    assert [target["name"] for target in shown["targets"]] == ["prod-eu", "prod-us", "edge"]
+    assert shown["targets"][2]["values"]["namespace"] == {"value": "ingress", "from": "kubesched.toml:18"}
+    assert "targets[2].namespace" in run("config", "show").stdout

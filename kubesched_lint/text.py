@@ -73,3 +73,10 @@ def _closest(wrong: str, known: tuple[str, ...], likeness: float) -> str:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(wrong, known, n=1, cutoff=likeness)), "")
+
+
+def seconds_of(duration: str) -> int | None:
+    """Return the seconds of a duration such as ``30m``, ``12h``, ``7d`` or ``2w``; None if it is none."""
+    number, unit = duration[:-1], {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}.get(duration[-1:])
+    is_number = number.isascii() and number.isdecimal() and len(number) <= 6
+    return int(number) * unit if unit and is_number else None

@@ -58,7 +58,7 @@ def _with_base(args: list[str]) -> Iterator[str]:
 
 
 @app.command(cls=_Lint, short_help="Check manifests against a cluster, and name the lines to blame.")
-@takes("cluster", *GATING, "formats")
+@takes("cluster", "max_age", *GATING, "formats")
 def lint(
     context: typer.Context,
     paths: OptionalPaths = None,
@@ -167,6 +167,7 @@ def lint(
             cluster=settings.maybe("cluster"),
             autoscaling=settings.autoscaling,
             changed=changed,
+            max_age=settings.maybe("max-age"),
             force_exclude=force_exclude,
             render=settings.flag("render"),
             baseline=settings.maybe("baseline"),

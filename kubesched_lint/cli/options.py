@@ -155,6 +155,14 @@ _SHARED = {
     "kubernetes_version": _option(
         str, "1.36", INPUT, "Kubernetes version of the scheduler.", "--kubernetes-version", metavar="VERSION"
     ),
+    "max_age": _option(
+        str | None,
+        None,
+        INPUT,
+        "Exit with 2 if the cluster's file is older, such as 12h, 7d or 2w.",
+        "--max-age",
+        metavar="AGE",
+    ),
     "partial": _option(
         bool, False, INPUT, "The paths are part of a larger set; missing objects may exist elsewhere.", "--partial"
     ),

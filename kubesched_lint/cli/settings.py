@@ -20,6 +20,7 @@ from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.text import seconds_of
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
@@ -155,6 +156,8 @@ def _flag(context: typer.Context, name: str) -> Given | None:
     elif name == "kubernetes-version" and value not in KUBERNETES_VERSIONS:
         known = ", ".join(KUBERNETES_VERSIONS)
         raise typer.BadParameter(f"{value!r} is not one of {known}.", param_hint=f"'{flag}'")
+    elif name == "max-age" and seconds_of(value) is None:
+        raise typer.BadParameter(f"{value!r} is no duration such as 12h, 7d or 2w.", param_hint=f"'{flag}'")
     elif isinstance(value, list):
         value = tuple(value)
     elif value is False:

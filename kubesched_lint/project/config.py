@@ -24,8 +24,8 @@ OWN_RULES = "rule-folders"
 class ConfigKey:
     """A top-level key of the configuration; the flag of the same name overrides it.
 
-    ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``groups`` (a list of tables), ``rules``, ``formats``,
-    ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
+    ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``path``, ``groups`` (a list of tables), ``rules``,
+    ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
     """
 
     name: str
@@ -65,6 +65,7 @@ KEYS = (
     ConfigKey(DECLARED, "groups", "Node groups that have no node now: name, labels, taints, machine and zones.", ()),
     ConfigKey("render", "boolean", "Render kustomizations with kubectl, and named charts with helm.", True),
     ConfigKey("partial", "boolean", "The paths are part of a larger set; missing objects may exist elsewhere.", False),
+    ConfigKey("max-age", "duration", "Exit with 2 if the cluster's file is older, such as 12h, 7d or 2w.", None),
     ConfigKey(
         "fail-on",
         "choice",

@@ -38,7 +38,7 @@ from kubesched_lint.project.toml_places import Spot
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
-from kubesched_lint.text import did_you_mean
+from kubesched_lint.text import did_you_mean, seconds_of
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
@@ -331,6 +331,8 @@ def _misfit(key: ConfigKey, value: object) -> str:
     if not isinstance(value, str) or not value:
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < TOO_LARGE
         return f"expected a string, found {shown(value)}" + (f'; write "{value}", in quotes' if is_number else "")
+    if key.kind == "duration" and seconds_of(value) is None:
+        return f"expected a duration such as 12h, 7d or 2w, found {shown(value)}"
     if key.choices and value not in key.choices:
         near = did_you_mean(value, key.choices)
         return f"expected one of {', '.join(key.choices)}, found {shown(value)}{near}"

@@ -107,6 +107,8 @@ def _key(key: ConfigKey) -> dict[str, Any]:
         shape |= {"type": "array", "items": _GROUP}
     elif key.is_list:
         shape |= _STRINGS
+    elif key.kind == "duration":
+        shape |= {"type": "string", "pattern": "^[0-9]{1,6}[mhdw]$"}
     elif key.choices:
         shape["enum"] = list(key.choices)
     else:

@@ -71,6 +71,8 @@ class Request:
     configuration: str = ""
     """What ``project.weakening`` says of the configuration in ``config_file``."""
     config_file: str = ""
+    max_age: str | None = None
+    """A duration such as ``7d``: an older snapshot is an error."""
     is_one_of_many: bool = False
     """Whether other targets share the baseline, so that an entry without a finding may be theirs."""
 
@@ -187,6 +189,10 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         else with_fixable(report, rulebook, written, lambda: _tried(report, material, rulebook))
     )
     report = report if request.baseline else with_unused_baseline(report, rulebook)
+    if request.max_age and (cluster := material.opened[0]):
+        from kubesched_lint.commands.lint.freshness import with_freshness
+
+        report = with_freshness(report, cluster, request.max_age, options.kubernetes_version, _now())
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, gone)
 

@@ -129,6 +129,11 @@ def hint(nearest: str, lead: str = "") -> str:
     return f" ({lead}{nearest})" if nearest else ""
 
 
+def correction(nearest: str) -> str:
+    """The start of a help, ``write right, or ``: the obvious correction comes first; empty without one."""
+    return f"write {nearest}, or " if nearest else ""
+
+
 def _failing(conditions: Sequence[Requirement], nodes: Sequence[Labels]) -> int:
     """Return how many conditions fail on the node that meets most of them."""
     work.spend(len(conditions) * len(nodes))

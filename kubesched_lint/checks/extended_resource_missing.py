@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_resource
+from kubesched_lint.analysis.nearest import correction, hint, nearest_resource
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, proof
@@ -39,6 +39,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "nodes": it.world.names(offering),
                 "why": _why(it, offering) if offering else "",
                 "nearest": hint(nearest_resource(resource, it.world.index.nodes), "they offer "),
+                "correction": correction(nearest_resource(resource, it.world.index.nodes)),
                 "replicas": it.replicas,
             },
             variant="elsewhere" if offering else "default",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_node
+from kubesched_lint.analysis.nearest import correction, hint, nearest_node
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.workload import Workload
@@ -32,7 +32,12 @@ def _hazard(it: Member, pin: Requirement, names: tuple[str, ...], text: str, var
     return Hazard(
         at=pin.path,
         evidence=proof(text, demand=1, supply=0, assumes=node_premises(it)),
-        values={"names": names, "replicas": it.replicas, "nearest": hint(near, "there is ")},
+        values={
+            "names": names,
+            "replicas": it.replicas,
+            "nearest": hint(near, "there is "),
+            "correction": correction(near),
+        },
         variant=variant,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_node
+from kubesched_lint.analysis.nearest import correction, hint, nearest_node
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import is_unknown_host
 from kubesched_lint.checks._remedies import select_by_label
@@ -16,10 +16,11 @@ def check(it: Member) -> Iterator[Hazard]:
     node = it.workload.pod.node_name
     absent = it.world.cluster is not None and node not in it.world.index.positions
     absent = absent and not is_unknown_host(node, it.world)
+    near = nearest_node(it.world, node) if absent else ""
     yield Hazard(
         at=(*it.workload.pod.path, "nodeName"),
         evidence=pattern(f"nodeName {node} is written in the manifest"),
-        values={"node": node, "nearest": hint(nearest_node(it.world, node), "there is ") if absent else ""},
+        values={"node": node, "nearest": hint(near, "there is "), "correction": correction(near)},
         variant="absent" if absent else "default" if it.workload.kind != "Pod" else "pod",
     )
 

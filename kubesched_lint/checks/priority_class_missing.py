@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_priority_class
+from kubesched_lint.analysis.nearest import correction, hint, nearest_priority_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.manifests.changes import Put
@@ -21,7 +21,11 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=(*it.workload.pod.path, "priorityClassName"),
         evidence=pattern(no_priority_class(name)),
-        values={"class": name, "nearest": hint(nearest_priority_class(it.world, name), "there is ")},
+        values={
+            "class": name,
+            "nearest": hint(nearest_priority_class(it.world, name), "there is "),
+            "correction": correction(nearest_priority_class(it.world, name)),
+        },
         variant="pod" if it.workload.kind == "Pod" else "default",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.nearest import correction, hint
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.world.claims import claim_named, nearest_claim
 from kubesched_lint.world.world import Member
@@ -24,5 +24,6 @@ def check(it: Member) -> Iterator[Hazard]:
                 values={
                     "claim": volume.claim,
                     "nearest": hint(nearest_claim(it.world, it.workload.namespace, volume.claim), "there is "),
+                    "correction": correction(nearest_claim(it.world, it.workload.namespace, volume.claim)),
                 },
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_name
+from kubesched_lint.analysis.nearest import correction, hint, nearest_name
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.validation.class_plugins import no_runtime_class
 from kubesched_lint.world.world import Member
@@ -19,6 +19,10 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=(*it.workload.pod.path, "runtimeClassName"),
         evidence=pattern(no_runtime_class(name)),
-        values={"class": name, "nearest": hint(nearest_name(name, classes), "there is ")},
+        values={
+            "class": name,
+            "nearest": hint(nearest_name(name, classes), "there is "),
+            "correction": correction(nearest_name(name, classes)),
+        },
         variant="pod" if it.workload.kind == "Pod" else "default",
     )

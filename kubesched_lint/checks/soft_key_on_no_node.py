@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_key_of
+from kubesched_lint.analysis.nearest import correction, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.world.premises import nodes_in_words
@@ -31,6 +31,6 @@ def check(it: Member) -> Iterator[Hazard]:
                     "key": key,
                     "nodes": nodes_in_words(it.world, usable),
                     "what": what,
-                    "nearest": hint(nearest_key_of(it.world, key), "perhaps "),
+                    "correction": correction(nearest_key_of(it.world, key)),
                 },
             )

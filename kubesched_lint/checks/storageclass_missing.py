@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_name
+from kubesched_lint.analysis.nearest import correction, hint, nearest_name
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
@@ -33,6 +33,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "storage_class": name,
                 "claim": claim.name,
                 "nearest": hint(nearest_name(name, names), "there is "),
+                "correction": correction(nearest_name(name, names)),
             },
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.nearest import nearest_node, nodes_carry
-from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE
+from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver
 from kubesched_lint.record import record
 from kubesched_lint.text import closest
 from kubesched_lint.world.world import World, once_per_world
@@ -58,7 +58,8 @@ def unstated_label(pod: Pod, world: World) -> str:
     if world.cluster is None or world.cluster.origin != "sketch" or not world.cluster.inventory.nodes:
         return ""
     asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
-    unknown = (key for key in asked if key in SET_BY_KUBELETS and not nodes_carry(world, key))
+    set_later = (key for key in asked if key in SET_BY_KUBELETS or is_of_csi_driver(key))
+    unknown = (key for key in set_later if not nodes_carry(world, key))
     host = unknown_host((r for t in pod.required_node_terms or () for r in t.expressions), world)
     named = pod.node_selector.get(HOSTNAME, "")
     if host or (named and is_unknown_host(named, world)):

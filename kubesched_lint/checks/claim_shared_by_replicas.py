@@ -11,7 +11,7 @@ from kubesched_lint.checks._remedies import use_recreate
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.claims import claim_named
+from kubesched_lint.world.claims import claim_named, is_attached
 from kubesched_lint.world.world import Member
 
 
@@ -54,7 +54,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     values=values,
                     variant="rollout_one_pod",
                 )
-        elif modes == {"ReadWriteOnce"} and not _one_node(it.workload):
+        elif modes == {"ReadWriteOnce"} and not _one_node(it.workload) and is_attached(it.world, claim):
             if replicas > 1 and it.workload.kind != "StatefulSet":
                 yield Hazard(
                     at=at,

@@ -39,6 +39,11 @@ _PLACES = frozenset(["zone", "region", "rack", "row", "room", "host", "datacente
 """Words in keys of labels that say where a node is, or which one it is."""
 
 
+def is_of_csi_driver(key: str) -> bool:
+    """Return whether a CSI driver sets the label when it registers: ``topology.ebs.csi.aws.com/zone``."""
+    return "csi" in key.partition("/")[0].split(".")
+
+
 def names_place(key: str) -> bool:
     """Return whether a label says where a node is, as far as its key tells: a node like it may be elsewhere."""
     domain, _, name = key.rpartition("/")

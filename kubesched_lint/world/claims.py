@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.node import is_of_csi_driver
 from kubesched_lint.model.storage import default_class
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import closest
@@ -62,6 +64,27 @@ def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
     if claim.storage_class is None:
         return default_class(classes_of(world))
     return next((c for c in classes_of(world) if c.name == claim.storage_class), None)
+
+
+_NOT_ATTACHED = re.compile(
+    r"(^|[-_./])(nfs|smb|cephfs|efs|azurefile|filestore|local|hostpath|no-provisioner)([-_./]|$)|^file\.csi\.azure\.com$"
+)
+"""Provisioners and names of classes whose volumes no controller attaches to one node."""
+_SHARED_OR_LOCAL = ("nfs", "cephfs", "glusterfs", "azureFile", "hostPath", "local")
+
+
+def is_attached(world: World, claim: Claim) -> bool:
+    """Return whether a volume of the claim is attached to one node at a time, as far as its class tells.
+
+    Network file systems are mounted wherever a pod runs, whatever the access mode; a local volume keeps every pod at
+    its node. If the class is unknown, its name tells: ``local-path`` of k3s, ``nfs-client``.
+    """
+    volume = bound_volume(world, claim.namespace, claim.name)
+    if volume is not None and volume.kind in _SHARED_OR_LOCAL:
+        return False
+    storage_class = storage_class_of(world, claim)
+    name = claim.storage_class or "" if storage_class is None else storage_class.provisioner
+    return _NOT_ATTACHED.search(name) is None
 
 
 def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:
@@ -191,7 +214,7 @@ def unstated_topology(world: World, storage_class: StorageClass | None) -> str:
     if world.cluster is None or world.cluster.origin != "sketch" or storage_class is None:
         return ""
     keys = (key for term in storage_class.allowed_topologies for key in term)
-    return next((key for key in keys if ".csi." in key and not world.index.with_key(key)), "")
+    return next((key for key in keys if is_of_csi_driver(key) and not world.index.with_key(key)), "")
 
 
 def _of_class(named: str | None) -> str:

@@ -51,3 +51,74 @@ def test_a_label_of_a_driver_is_judged_where_nodes_have_it(labels: str, expected
     rules = {"allowed-topologies-conflict", "deploy-leaves-pending"}
     found = lint(text=SET, cluster=load_cluster(text=SKETCH % labels)).findings
     assert {f.rule for f in found} & rules == expected
+
+
+@pytest.mark.parametrize(("labels", "is_error"), [("", False), ("topology.hostpath.csi/node: a", True)])
+def test_a_selector_on_a_label_of_a_driver_is_judged_where_nodes_have_it(labels: str, is_error: bool) -> None:
+    pod = """
+apiVersion: v1
+kind: Pod
+metadata: {name: db, namespace: shop}
+spec:
+  nodeSelector: {topology.hostpath.csi/node: csi-node}
+  containers: [{name: db, image: x}]
+"""
+    found = lint(text=pod, cluster=load_cluster(text=SKETCH % labels)).findings
+    assert ("nodeselector-matches-nothing" in {f.rule for f in found}) is is_error
+
+
+CLAIM = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: x}]
+      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: NAME
+  resources: {requests: {storage: 10Gi}}
+"""
+CLASS = """---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: shared}
+provisioner: NAME
+volumeBindingMode: WaitForFirstConsumer
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "is_attached"),
+    [
+        ("ebs.csi.aws.com", True),
+        ("driver.longhorn.io", True),
+        ("transfsync.example.com", True),
+        ("nfs.csi.k8s.io", False),
+        ("cluster.local/nfs-subdir-external-provisioner", False),
+        ("rook-ceph.cephfs.csi.ceph.com", False),
+        ("efs.csi.aws.com", False),
+        ("file.csi.azure.com", False),
+        ("rancher.io/local-path", False),
+        ("k8s.io/minikube-hostpath", False),
+    ],
+)
+def test_a_volume_that_is_not_attached_may_be_used_on_two_nodes(name: str, is_attached: bool) -> None:
+    cluster = load_cluster(text=SKETCH % "")
+    defined = lint(text=CLAIM.replace("NAME", "shared") + CLASS.replace("NAME", name), cluster=cluster).findings
+    assert ("claim-shared-by-replicas" in {f.rule for f in defined}) is is_attached
+
+
+@pytest.mark.parametrize(("name", "is_attached"), [("gp3", True), ("local-path", False), ("nfs-client", False)])
+def test_the_name_of_a_class_that_is_not_known_may_tell(name: str, is_attached: bool) -> None:
+    found = lint(text=CLAIM.replace("NAME", name), cluster=load_cluster(text=SKETCH % "")).findings
+    assert ("claim-shared-by-replicas" in {f.rule for f in found}) is is_attached

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -40,24 +41,24 @@ def _place(finding: Finding) -> tuple[object, ...]:
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield groups in the order of their first findings; two similar findings follow each other without a group.
 
-    All findings of a rule with ``once_per_run`` are one group.
+    One line that is rendered several times is a group from two findings on. All findings of a rule with
+    ``once_per_run`` are one group.
     """
-    rules: dict[str, int] = {}
-    for finding in findings:
-        rules[finding.rule] = rules.get(finding.rule, 0) + 1
-    groups: dict[tuple[object, ...], list[Finding]] = {}
+    alike: dict[tuple[object, ...], list[Finding]] = {}
+    rules = Counter(finding.rule for finding in findings)
     for number, finding in enumerate(findings):
         key: tuple[object, ...] = (number,)
         if finding.once_per_run:
-            key = (finding.rule, finding.severity, finding.targets)
+            key = (finding.rule, finding.severity)
         elif rules[finding.rule] > 1:
             key = _likeness(finding)
-        groups.setdefault(key, []).append(finding)
-    for group in groups.values():  # a dict keeps the order of the first findings
-        if len(group) >= _FEWEST or group[0].once_per_run:
-            yield FindingGroup(group[0], tuple(group[1:]))
-        else:
-            yield from map(FindingGroup, group)
+        alike.setdefault(key, []).append(finding)
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for key, group in alike.items():
+        is_whole = len(group) >= _FEWEST or group[0].once_per_run
+        for finding in group:
+            groups.setdefault(key if is_whole else (*key, finding.location), []).append(finding)
+    yield from (FindingGroup(first, tuple(others)) for first, *others in groups.values())
 
 
 def shared_premises(groups: Iterable[FindingGroup]) -> Mapping[str, int]:

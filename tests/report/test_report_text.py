@@ -166,6 +166,19 @@ def test_a_crowd_is_not_listed_without_end() -> None:
     assert "… and 148 more places (--format json lists them all)" in drawn
 
 
+def test_one_line_of_a_base_that_two_overlays_render_is_one_cause() -> None:
+    apart = [
+        finding(
+            Span(5, 1, 5, 2), message=f"Deployment {place}/web is stuck", object=ObjectRef("Deployment", place, "web")
+        )
+        for place in ("staging", "prod")
+    ]
+    (group,) = causes(apart)
+    assert [str(other.object) for other in group.others] == ["Deployment prod/web"]
+    elsewhere = replace(apart[1], location=Location("a.yaml", Span(6, 1, 6, 2)))
+    assert len(list(causes([apart[0], elsewhere]))) == 2
+
+
 def test_different_causes_of_one_rule_are_told_one_by_one() -> None:
     many = [finding(Span(n, 1, n, 2), message=f"no node has pool=p{n}") for n in range(1, 5)]
     assert len(list(causes(many))) == 4

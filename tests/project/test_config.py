@@ -38,6 +38,7 @@ declared-groups = [{name = "gpu", labels = {pool = "gpu"}, taints = ["gpu=yes:No
 render = false
 partial = true
 fail-on = "warning"
+max-age = "7d"
 strict-skips = true
 formats = ["text", "sarif=out/lint.sarif"]
 baseline = "known.json"
@@ -90,6 +91,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "render": False,
         "partial": True,
         "fail-on": "warning",
+        "max-age": "7d",
         "strict-skips": True,
         "formats": ("text", "sarif=out/lint.sarif"),
         "baseline": "known.json",
@@ -105,11 +107,11 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     )
     assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:23")
+    assert (most.value, most.origin) == (500, "kubesched.toml:24")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:29"
+    assert override.origin == "kubesched.toml:30"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 

@@ -149,6 +149,14 @@ def lint(
         mending = mending_of(paths, diff=diff, fix=fix, unsafe=unsafe_fixes)
     settings = settle(context, paths)
     several: Sequence[Target] = ()
+    passed_over = ""
+    if settings.config.targets and paths and settings.maybe("cluster") is None:
+        from kubesched_lint.cli.targets import are_all_targets, instead_of_targets
+
+        if are_all_targets(settings, paths):
+            paths = []
+        else:
+            passed_over = instead_of_targets(settings)
     if not paths:
         from kubesched_lint.cli.targets import chosen_targets, settings_of
 
@@ -184,7 +192,7 @@ def lint(
             if several:
                 run = _over(several, request, settings, context, chosen)
             else:
-                run = alone = checked(request, settings.options, rulebook)
+                run = alone = deciding(checked(request, settings.options, rulebook), passed_over)
         finally:
             progress.end()
         if mending:
@@ -208,6 +216,16 @@ def lint(
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"), require_node_groups)))
+
+
+def deciding(run: "LintRun", question: str) -> "LintRun":
+    """Return the run with what the user has to decide first."""
+    if not question:
+        return run
+    from kubesched_lint.record import replace
+
+    summary = replace(run.report.summary, undecided=question)
+    return replace(run, report=replace(run.report, summary=summary))
 
 
 def _over(

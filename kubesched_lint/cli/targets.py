@@ -13,7 +13,7 @@ from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.project.config import Target
 from kubesched_lint.record import replace
 from kubesched_lint.report.footer import verdict
-from kubesched_lint.text import did_you_mean, first_few
+from kubesched_lint.text import did_you_mean, first_few, many
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.targets import TargetsRun
@@ -39,6 +39,22 @@ def chosen_targets(context: typer.Context, settings: Settings, names: Sequence[s
                 f"no target is called {name!r}{did_you_mean(name, known) or named}.", param_hint="'--target'"
             )
     return tuple(target for target in targets if not names or target.name in names)
+
+
+def are_all_targets(settings: Settings, paths: Sequence[str]) -> bool:
+    """Return whether the paths are the whole folder of the configuration, as in ``args: [.]`` of a hook."""
+    folder = os.path.dirname(os.path.abspath(settings.config.file))
+    return [os.path.realpath(path) for path in paths] == [os.path.realpath(folder)]
+
+
+def instead_of_targets(settings: Settings) -> str:
+    """Return what the user has to decide, because paths replace the targets and no cluster is given for them."""
+    names = [target.name for target in settings.config.targets]
+    return (
+        f"{os.path.basename(settings.config.file)} has {many(len(names), 'target')} "
+        f"({first_few(names, _MOST_NAMED)}), and these paths are checked without their clusters: leave out PATH to "
+        "check the targets, name one with --target, or give a --cluster"
+    )
 
 
 def settings_of(settings: Settings, target: Target) -> Settings:

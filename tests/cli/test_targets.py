@@ -57,6 +57,20 @@ def test_the_worst_target_decides_the_exit_code(repo: Path) -> None:
     assert lint().exit_code == 2
 
 
+def test_the_folder_of_the_configuration_means_all_targets(repo: Path) -> None:
+    """As in ``args: [.]`` of the hook for the whole set."""
+    assert lint(".").exit_code == 1
+    assert targets_of(".") == targets_of()
+
+
+def test_paths_instead_of_targets_are_a_question_not_a_green_gate(repo: Path) -> None:
+    done = lint("manifests")
+    assert "kubesched.toml has 3 targets" in done.stdout
+    assert "without their clusters" in done.stdout
+    assert lint("manifests", "--require-node-groups").exit_code == 2
+    assert "3 targets" not in lint("manifests", "--cluster", "clusters/edge.yaml").stdout
+
+
 def test_every_format_names_the_targets(repo: Path) -> None:
     formats = {
         "text": "= targets: prod-eu, prod-us",

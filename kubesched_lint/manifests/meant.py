@@ -17,10 +17,10 @@ from kubesched_lint.record import record
 
 _CASE = re.compile(r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml")
 """Files that only a test case of kuttl or Chainsaw has beside its manifests."""
-_ASSERT = re.compile(r"(?:.*[-_.])?(?:asserts?|\d+-errors?)\.ya?ml")
+_ASSERT = re.compile(r"\d\d-(?:assert|errors)\.ya?ml|(?:chainsaw|kuttl)[-_.].*")
 _NEVER_APPLIED = (
     ("tests", r"_*test[-_. ]?(?:data|files|cases|fixtures|assets|resources|manifests)"),
-    ("tests", r"_*fixtures?_*|__(?:tests|snapshots)__"),
+    ("tests", r"__(?:tests|snapshots|fixtures)__"),
     ("copied code", r"node_modules"),
     ("archived files", r"_archived?"),
     ("a template of a project", r".*(?:\{\{.*\}\}|\{%.*%\}).*"),
@@ -31,33 +31,50 @@ _KINDS_OF_TEST = (
 )
 _PERHAPS_APPLIED = (
     ("tests", rf"_*(?:tests?|testing|e2e|(?:{_KINDS_OF_TEST})[-_]?tests?|tests?[-_](?:{_KINDS_OF_TEST}))"),
+    ("tests", r"_*fixtures?"),
     ("expected results of tests", r"(?:golden|expected)(?:[-_]?(?:files|outputs?|results?))?|goldens"),
     ("copied code", r"vendor"),
 )
 """Reason and pattern of names that an environment, a namespace or an application may have, too."""
 _HOMES = re.compile(
-    r"app(?:lication)?s|clusters?|env(?:ironment)?s?|namespaces|overlays?|services|stages|teams|tenants"
+    r"app(?:lication)?s|base|clusters?|deploy(?:ments?)?|env(?:ironment)?s?|k8s|kubernetes|manifests|namespaces|"
+    r"overlays?|services|stages|teams|tenants"
 )
 """Folders whose subfolders are named after environments, namespaces and applications."""
 _ENVIRONMENT = re.compile(
-    r"(?:.*[-_.])?(?:acc|dev(?:elopment)?|pre-?prod|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
+    r"(?:.*[-_.])?(?:acc|dev(?:elopment)?|pre-?prod|live|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
 )
-_CODE = (".go", ".py", ".js", ".ts", ".tsx", ".rs", ".java", ".kt", ".rb", ".cs", ".c", ".cc", ".cpp", ".bats")
+_CODE = re.compile(r".*\.(?:go|rs|java|kt|cs|c|cc|cpp|bats)|.*(?:test|spec).*\.(?:py|js|ts|tsx|rb)")
 _MOST_LISTED = 400
 
 
 _OURS = re.compile(rb"""^apiVersion:[ ]*["']?kubesched-lint/|"apiVersion":\s*"kubesched-lint/""", re.MULTILINE)
 _ITEMS = re.compile(rb"""^items:|"items":\s*\[""", re.MULTILINE)
 _NODE = re.compile(rb"""^[- ]*kind:[ ]*Node(?:List)?\s*$|"kind":\s*"Node(?:List)?\"""", re.MULTILINE)
+_RUNNING = re.compile(rb"""(?:^\s+|[{,]\s*)"?hostIPs?"?:""", re.MULTILINE)
+_APPLIED = re.compile(
+    rb"""\bkind"?:\s*["']?(?:Deployment|StatefulSet|DaemonSet|ReplicaSet|ReplicationController|Job|CronJob|ConfigMap)\b"""
+)
+"""What people apply, and a list of nodes or pods does not hold."""
 
 
 def is_of_cluster(data: bytes) -> bool:
-    """Return whether a file is a sketch or snapshot of this program, or kubectl's output for nodes or bound pods."""
+    """Return whether a file is a sketch or snapshot of this program, or kubectl's output for nodes or bound pods.
+
+    A file with a workload of its own is a manifest, whatever else it holds; unless it is a snapshot of this program.
+    """
     if b"kubesched-lint/" in data and _OURS.search(data):
-        return True
-    if b"items" not in data or not _ITEMS.search(data):
+        return not _mixes(data)
+    if b"items" not in data or not _ITEMS.search(data) or _APPLIED.search(data):
         return False
-    return b"hostIP" in data or (b"capacity" in data and _NODE.search(data) is not None)
+    is_of_nodes = b"capacity" in data and _NODE.search(data) is not None
+    return is_of_nodes or (b"hostIP" in data and _RUNNING.search(data) is not None)
+
+
+def _mixes(data: bytes) -> bool:
+    """Return whether one of several YAML documents is none of this program."""
+    documents = [part for part in re.split(rb"(?m)^---.*$", data) if b"apiVersion" in part]
+    return not all(map(_OURS.search, documents))
 
 
 @record
@@ -158,7 +175,7 @@ def _holds_code(folder: str) -> bool:
     from itertools import islice
 
     names = (name for _, _, names in os.walk(folder) for name in names)
-    return any(name.endswith(_CODE) for name in islice(names, _MOST_LISTED))
+    return any(_CODE.fullmatch(name) for name in islice(names, _MOST_LISTED))
 
 
 def _names_in(folder: str) -> Collection[str]:

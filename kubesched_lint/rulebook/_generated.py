@@ -432,6 +432,7 @@ RULES = (
         helps={'default': '{correction}check the name of the resource and that its device plugin runs; add nodes that have it', 'elsewhere': 'let the pod use {nodes}: tolerate their taints and select their labels'},
         uses=('set',),
         features=('requests',),
+        yields_to=('api-would-reject',),
         fix='safe',
         since='0.1.0',
     ),

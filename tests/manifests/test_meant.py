@@ -129,9 +129,49 @@ def test_files_that_a_hook_names_are_left_out(tmp_path: Path) -> None:
 def test_asserts_and_cases_of_kuttl_and_chainsaw_are_left_out(tmp_path: Path) -> None:
     write(tmp_path, "web.yaml", "web-assert.yaml", "a/00-install.yaml", "a/00-assert.yaml", "b/chainsaw-test.yaml")
     write(tmp_path, "b/pod.yaml", "dashboard/assertions.yaml", "dashboard/01-errors.yaml")
-    assert read(tmp_path) == ["dashboard/assertions.yaml", "web.yaml"]
-    assert left_out(tmp_path) == {"a": 2, "b": 2, "dashboard/01-errors.yaml": 1, "web-assert.yaml": 1}
+    assert read(tmp_path) == ["dashboard/assertions.yaml", "web-assert.yaml", "web.yaml"]
+    assert left_out(tmp_path) == {"a": 2, "b": 2, "dashboard/01-errors.yaml": 1}
     assert read(tmp_path / "a") == ["00-install.yaml"]  # named, but its assert is not for the cluster
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "errors/500-errors.yaml", "http-404-errors.yaml", "cert_assert.yaml", "services/fixtures/web.yaml",
+        "k8s/vendor/web.yaml", "k8s/test/web.yaml", "deploy/test/web.yaml",
+    ],
+)  # fmt: skip
+def test_applications_may_have_the_names_of_tests(tmp_path: Path, path: str) -> None:
+    write(tmp_path, path, "k8s/live/web.yaml", "deploy/prod/web.yaml")
+    write(tmp_path, "deploy/test/files/nginx.js", text="// for a configMapGenerator")
+    assert path in read(tmp_path)
+
+
+MANIFEST = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: agent}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: agent, env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"apiVersion: v1\nkind: List\nitems:\n- {MANIFEST.strip().replace(chr(10), chr(10) + '  ')}\n",
+        MANIFEST + "---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: c}\ndata: {a: '{\"items\": []}'}\n",
+        MANIFEST + "---\n" + SKETCH,
+        '{"kind": "Deployment", "env": "status.hostIP", "volumes": [{"configMap": {"items": []}}]}',
+    ],
+)
+def test_a_file_with_a_workload_is_no_snapshot(tmp_path: Path, text: str) -> None:
+    write(tmp_path, "web.yaml")
+    write(tmp_path, "apps/agent.yaml", text=text)
+    assert read(tmp_path) == ["apps/agent.yaml", "web.yaml"]
 
 
 def test_a_folder_that_a_kustomization_joins_is_read(tmp_path: Path) -> None:

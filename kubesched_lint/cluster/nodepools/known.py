@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import OPEN, is_of_known, known_groups
-from kubesched_lint.cluster.nodepools.status import showing_group, unseen_groups
+from kubesched_lint.cluster.nodepools.status import has_unshown, unseen_groups
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 from kubesched_lint.text import first_few, many, plural
 
@@ -118,11 +118,12 @@ class KnownGroups:
     def _has_unseen(self) -> bool:
         """Whether cluster-autoscaler's status counts more nodes, or names more groups, than nodes and pools show."""
         cluster = self._cluster
-        return sum(cluster.group_sizes.values()) > showing_group(cluster.inventory.nodes) or bool(self._empty)
+        return has_unshown(cluster.group_sizes, cluster.inventory.nodes) or bool(self._empty)
 
     @cached_property
     def _empty(self) -> Sequence[str]:
         """The groups without a node that cluster-autoscaler's status names and nobody declares."""
         if not self._cluster.group_sizes:
             return ()
-        return unseen_groups(self._cluster.group_sizes, [pool.name for pool in self._pools])
+        declared = [pool.name for pool in self._pools if pool.maker == CLUSTER_AUTOSCALER]
+        return unseen_groups(self._cluster.group_sizes, declared)

@@ -18,6 +18,8 @@ from kubesched_lint.record import replace
 NAMESPACE, NAME = "kube-system", "cluster-autoscaler-status"
 _LIKENESS = "likeness"
 """The key of a group that no label names."""
+_HIDDEN = (f"{NODE_POOL}=", f"{_LIKENESS}=")
+"""Groups that no label of cluster-autoscaler's shows: those of Karpenter, and of nodes that look alike."""
 _LARGEST = 1 << 20
 """Most bytes of a ConfigMap."""
 _IN_TEXT = re.compile(r"^ *Name: +(\S+)\n *Health:.*?\bregistered=(\d+)", re.MULTILINE)
@@ -73,21 +75,34 @@ def unseen_groups(sizes: Mapping[str, int], declared: Iterable[str]) -> tuple[st
     seen = {_base(name) for name, size in sizes.items() if size}
     empty = sorted((name for name in sizes if _base(name) not in seen), key=lambda name: (len(name), name))
     for name in filter(None, declared):
-        word = re.compile(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", re.IGNORECASE)
-        own = next((_base(group) for group in empty if word.search(_base(group))), None)
+        own = next((_base(group) for group in empty if _word(name).search(_base(group))), None)
         empty = [group for group in empty if _base(group) != own]
     return tuple(sorted(empty))
 
 
 def showing_group(nodes: Iterable[Node]) -> int:
     """Return how many nodes show a group that cluster-autoscaler may count: it counts none of Karpenter's."""
-    hidden = (f"{NODE_POOL}=", f"{_LIKENESS}=")
-    return sum(1 for node in nodes if node.group and not node.group.startswith(hidden))
+    return sum(1 for node in nodes if node.group and not node.group.startswith(_HIDDEN))
+
+
+def has_unshown(sizes: Mapping[str, int], nodes: Iterable[Node]) -> bool:
+    """Return whether the status counts nodes whose group no label shows: by number, or by the name of a group."""
+    nodes = tuple(nodes)
+    if sum(sizes.values()) > showing_group(nodes):
+        return True
+    shown = {node.group.partition("=")[2] for node in nodes if node.group and not node.group.startswith(_HIDDEN)}
+    words = [_word(name) for name in shown if name]
+    return any(size and not any(word.search(_base(name)) for word in words) for name, size in sizes.items())
+
+
+def _word(name: str) -> re.Pattern[str]:
+    """Return a pattern that finds the name as a whole word."""
+    return re.compile(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", re.IGNORECASE)
 
 
 def grouped_by_likeness(nodes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[Node, ...]:
     """Return the nodes; if the status counts more than show a group, each of the others is of the group of its like."""
-    if sum(sizes.values()) <= showing_group(nodes):
+    if not has_unshown(sizes, nodes):
         return nodes
     first: dict[Hashable, str] = {}
     return tuple(

@@ -5,7 +5,7 @@ The lowest layer: it is independent of Kubernetes, so that every layer above can
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import IntEnum
 from typing import Protocol
@@ -217,6 +217,19 @@ class Finding:
     """What other rules found of the same cause; no report counts these."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
+
+
+def errors_behind(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the errors at other places that findings explain.
+
+    Who waives one error, or keeps it in a baseline, has not accepted another beside it.
+    """
+    return tuple(part for finding in findings for part in finding.also if _is_error_elsewhere(part, finding))
+
+
+def _is_error_elsewhere(part: Finding, finding: Finding) -> bool:
+    shared = min(len(part.at), len(finding.at))
+    return part.severity is Severity.ERROR and part.at[:shared] != finding.at[:shared]
 
 
 @frozen_record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
-from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.findings import Finding, ObjectRef, Report, errors_behind
 from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
@@ -29,6 +29,8 @@ def suppress(
         (ref_of(d, options.namespace), source) for d in manifests.documents for source in (d, *sources_of(d))
     )
     findings, used = apply_waivers(report.findings, waivers, known, owner)
+    behind, needed = apply_waivers(errors_behind(f for f in findings if f.suppressed), waivers, known, owner)
+    findings, used = (*findings, *behind), used | needed
     skipped = {skip.rule for skip in report.skipped}
     ran = {rule.slug for rule in rules if rule.each != "waiver"} - skipped - _ignored_somewhere(options)
     made_of = uses(waivers, used, findings, known, ran, rulebook.families)

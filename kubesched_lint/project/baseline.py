@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from kubesched_lint.files import content
-from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression
+from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
@@ -76,7 +76,10 @@ def _key(rule: str, subject: ObjectRef, at: Path) -> tuple[str, ObjectRef, str]:
 
 def entries_of(report: Report) -> tuple[KnownFinding, ...]:
     """The baseline entries of a report: every finding that is not waived, in a stable order."""
-    return _ordered(entry_of(f) for f in report.findings if f.suppressed is None or f.suppressed.known)
+    listed = [f for f in report.findings if f.suppressed is None or f.suppressed.known]
+    entries = list(map(entry_of, listed))
+    shown = {entry.key for entry in entries}
+    return _ordered((*entries, *(entry for entry in map(entry_of, errors_behind(listed)) if entry.key not in shown)))
 
 
 def held_against(
@@ -105,6 +108,12 @@ def held_against(
         if finding.suppressed is None and enough:
             room[entry_of(finding).key].remove(min(enough))
             findings[number] = replace(finding, suppressed=known)
+    for part in errors_behind(finding for finding in findings if finding.suppressed and finding.suppressed.known):
+        left = room.get(entry_of(part).key, [])
+        if part.severity in left:
+            left.remove(part.severity)
+            part = replace(part, suppressed=known)
+        findings.append(part)
     explained = {_key(part.rule, f.object, part.at) for f in findings for part in f.also}
     gone = [
         KnownFinding(*key, severity)

@@ -9,6 +9,7 @@ import pytest
 
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.project.baseline import entries_of, held_against
 from kubesched_lint.report import as_text
 from kubesched_lint.report.causes import errors_first
 from kubesched_lint.report.context import RenderContext
@@ -131,3 +132,30 @@ def test_a_long_proof_is_cut_unless_all_is_asked_for() -> None:
     assert "zone-137" in only(report).evidence.text
     assert max(map(len, text_of(report).splitlines())) < 400
     assert "zone-137" in text_of(report, verbose=True)
+
+
+TOO_MANY = (PLANTED / "anti-too-many.yaml").read_text()
+TOO_LARGE = TOO_MANY.replace("replicas: 4", "replicas: 40").replace("cpu: 500m", "cpu: 2")
+
+
+def open_findings(report: Report) -> list[str]:
+    return [finding.rule for finding in report.findings if not finding.suppressed]
+
+
+def test_who_waives_one_error_has_not_waived_another_behind_it() -> None:
+    first = only(lint(TOO_LARGE))
+    assert [part.rule for part in first.also if part.severity.word == "error"] == ["resource-insufficient-free"]
+    report = lint(re.sub(r"# mistake:.*", f"# kubesched: ignore[{first.rule}] more zones come on Monday", TOO_LARGE))
+    assert open_findings(report) == ["resource-insufficient-free"]
+    assert all(finding.fingerprint for finding in report.findings)
+
+
+def test_a_baseline_does_not_cover_an_error_that_came_later() -> None:
+    known = entries_of(lint(TOO_MANY))
+    assert open_findings(held_against(lint(TOO_MANY), known).report) == []
+    assert open_findings(held_against(lint(TOO_LARGE), known).report) == ["resource-insufficient-free"]
+    every = entries_of(lint(TOO_LARGE))
+    again = held_against(lint(TOO_LARGE), every)
+    assert open_findings(again.report) == []
+    assert entries_of(again.report) == every
+    assert not again.gone

@@ -21,6 +21,7 @@ from kubesched_lint.commands.lint.remarks import (
     with_unused_baseline,
 )
 from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Summary
+from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
@@ -313,7 +314,7 @@ def _known(
     cannot_tell = report.errors or material.request.is_one_of_many
     held = held_against(report, entries, source=path, ran=() if cannot_tell else ran, objects=objects)
     summary = replace(held.report.summary, notes=(*held.report.summary.notes, *gone_note(held, path)))
-    return replace(held.report, summary=summary), held.gone
+    return replace(held.report, findings=tuple(numbered(held.report.findings)), summary=summary), held.gone
 
 
 def _changes(base: str, paths: Sequence[str]) -> Changes:

@@ -37,10 +37,11 @@ _PERHAPS_APPLIED = (
 )
 """Reason and pattern of names that an environment, a namespace or an application may have, too."""
 _HOMES = re.compile(
-    r"app(?:lication)?s|base|clusters?|deploy(?:ments?)?|env(?:ironment)?s?|k8s|kubernetes|manifests|namespaces|"
-    r"overlays?|services|stages|teams|tenants"
+    r"app(?:lication)?s|clusters?|env(?:ironment)?s?|namespaces|overlays?|services|stages|teams|tenants"
 )
 """Folders whose subfolders are named after environments, namespaces and applications."""
+_OF_MANIFESTS = re.compile(r"base|deploy(?:ments?)?|k8s|kubernetes|manifests")
+"""Folders that hold no copied code; their tests may be tests."""
 _ENVIRONMENT = re.compile(
     r"(?:.*[-_.])?(?:acc|dev(?:elopment)?|pre-?prod|live|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
 )
@@ -145,7 +146,9 @@ def reason_of(name: str, parent: str) -> str:
     reason = _matching(_PERHAPS_APPLIED, name)
     if not reason or _HOMES.fullmatch(os.path.basename(parent).lower()):
         return ""
-    return "" if reason == "tests" and _is_environment(name, parent) else reason
+    if reason == "tests":
+        return "" if _is_environment(name, parent) else reason
+    return "" if _OF_MANIFESTS.fullmatch(os.path.basename(parent).lower()) else reason
 
 
 def is_case(names: Iterable[str]) -> bool:

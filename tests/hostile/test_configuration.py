@@ -87,6 +87,7 @@ STRICTER = (
     "strict-skips = true",
     "exclude = []",
     "include-tests = true",
+    'max-age = "7d"',
     'fail-on = "error"',
 )
 
@@ -104,7 +105,7 @@ def test_what_asks_for_more_or_the_same_is_not(repository: Path, written: str) -
 
 def test_every_key_is_judged() -> None:
     """A new key of the configuration has to be thought about here."""
-    harmless = {"namespace", "apply-order", "strict-skips", "formats", "include-tests"}
+    harmless = {"namespace", "apply-order", "strict-skips", "formats", "include-tests", "max-age"}
     assert {key.name for key in KEYS} - harmless <= set(WEAKENING)
 
 

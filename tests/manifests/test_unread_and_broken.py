@@ -71,7 +71,8 @@ def test_a_plain_one_does_not_cost_the_import_of_a_parser() -> None:
     [
         ('#@ load("@ytt:data", "data")\n' + POD, "ytt template"),
         (POD.replace("{name: p}", "\n  name: #@ data.values.name"), "ytt template"),
-        (POD.replace("kind", "#@chapter 1\nkind"), "ytt template"),
+        (POD.replace("kind", "#@data/values\nkind"), "ytt template"),
+        (POD.replace("kind", "#@team-x asked for it\nkind"), ""),
         (POD + "#  mail@example.com #1 #a@b\n", ""),
         ("apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n"
          "      containers:\n      - {name: c, args: [-v]}\n", "a partial object without selector and images"),

@@ -133,37 +133,65 @@ def _digest(text: str) -> str:
 def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
     """Yield the findings that no better one explains; the better ones list them in ``also``.
 
-    An error never yields to a lower severity. A trial does not yield to findings that explain fewer waiting pods.
+    An error never yields to a lower severity. It yields to a finding on another object only if that one counts all
+    of its workloads. A trial does not yield to findings that explain fewer waiting pods. If rules yield in a circle,
+    one finding stays.
     """
-    by_rule: dict[tuple[str, ObjectRef], list[Judged]] = {}
-    for one in judged:
-        for subject in {one.finding.object, *one.hazard.together}:
-            by_rule.setdefault((one.rule.slug, subject), []).append(one)
-    explains: dict[int, Judged] = {}
-    for one in judged:
-        finding = one.finding
-        better = [other for slug in one.rule.yields_to for other in by_rule.get((slug, finding.object), ())]
-        enough = finding.severity if finding.severity is Severity.ERROR else Severity.NOTE
-        better = [] if _saw_more(one, better) else [o for o in better if o.finding.severity >= enough]
-        better += [
-            other
-            for slug in one.rule.yields_here_to
-            for other in by_rule.get((slug, finding.object), ())
-            if other.finding.severity >= finding.severity and _same_place(one, other)
-        ]
-        if better:
-            explains[id(one)] = better[0]
+    explains = _explanations(judged)
     parts: dict[int, list[Finding]] = {}
-    for one in judged if explains else ():
+    for one in judged:
         if id(one) in explains:
-            best = one
-            while id(best) in explains:
-                best = explains[id(best)]
-            parts.setdefault(id(best), []).append(one.finding)
+            parts.setdefault(id(_last(one, explains)), []).append(one.finding)
     for one in judged:
         if id(one) not in explains:
             also = tuple(parts.get(id(one), ()))
             yield replace(one, finding=replace(one.finding, also=also)) if also else one
+
+
+def _explanations(judged: Sequence[Judged]) -> Mapping[int, Judged]:
+    """Return the identity of each finding that a better one explains → that one."""
+    about: dict[tuple[str, ObjectRef], list[Judged]] = {}
+    counting: dict[tuple[str, ObjectRef], list[Judged]] = {}
+    for one in judged:
+        about.setdefault((one.rule.slug, one.finding.object), []).append(one)
+        for ref in dict.fromkeys(one.hazard.together):
+            if ref != one.finding.object:
+                counting.setdefault((one.rule.slug, ref), []).append(one)
+    explains: dict[int, Judged] = {}
+    for one in judged:
+        better = (other for other in _better(one, about, counting) if _last(other, explains) is not one)
+        if (best := next(better, None)) is not None:
+            explains[id(one)] = best
+    return explains
+
+
+def _better(
+    one: Judged,
+    about: Mapping[tuple[str, ObjectRef], Sequence[Judged]],
+    counting: Mapping[tuple[str, ObjectRef], Sequence[Judged]],
+) -> Iterator[Judged]:
+    """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
+    finding, rule = one.finding, one.rule
+    is_error = finding.severity is Severity.ERROR
+    better = [other for slug in rule.yields_to for other in about.get((slug, finding.object), ())]
+    groups = [other for slug in rule.yields_to for other in counting.get((slug, finding.object), ())]
+    together = set(one.hazard.together)
+    better += [
+        other for other in groups if not is_error or 0 < len(together) == len(together & {*other.hazard.together})
+    ]
+    if not _saw_more(one, better):
+        yield from (other for other in better if not is_error or other.finding.severity is Severity.ERROR)
+    for slug in rule.yields_here_to:
+        for other in about.get((slug, finding.object), ()):
+            if other.finding.severity >= finding.severity and _same_place(one, other):
+                yield other
+
+
+def _last(one: Judged, explains: Mapping[int, Judged]) -> Judged:
+    """Return the finding at the end of the explanations, which no other explains."""
+    while id(one) in explains:
+        one = explains[id(one)]
+    return one
 
 
 def _same_place(one: Judged, other: Judged) -> bool:

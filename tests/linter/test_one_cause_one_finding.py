@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.findings import Finding, Report
+from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.project.baseline import entries_of, held_against
 from kubesched_lint.report import as_text
@@ -159,3 +159,36 @@ def test_a_baseline_does_not_cover_an_error_that_came_later() -> None:
     assert open_findings(again.report) == []
     assert entries_of(again.report) == every
     assert not again.gone
+
+
+def test_an_error_stays_beside_a_crowd_that_counts_only_some_of_its_workloads() -> None:
+    """Whoever changes the port would else meet the missing cpu only in the next run."""
+    port = "ports: [{containerPort: 80, hostPort: 8080}]"
+    cluster = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: worker, count: 6, zones: [eu-west-1a], allocatable: {cpu: "8", memory: 16Gi}}
+"""
+    manifests = [
+        f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}, namespace: shop}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      containers:
+      - name: app
+        image: "registry.example.com/shop/app:1.0"
+        resources: {{requests: {{cpu: {cpu}, memory: 64Mi}}}}
+        {ports}
+"""
+        for name, replicas, cpu, ports in (("db", 10, "4", ""), ("api", 4, "3", port), ("web", 4, "100m", port))
+    ]
+    found = lint("---\n".join(manifests), cluster).findings
+    errors = {(finding.rule, finding.object.name) for finding in found if finding.severity is Severity.ERROR}
+    assert errors == {("hostport-cross-workload", "web"), ("set-does-not-fit", "api")}

@@ -285,6 +285,16 @@ def test_a_name_is_used_once(folder: Folder, tmp_path: Path) -> None:
     assert [fault.message for fault in book.faults] == [f"there is a rule `enough-replicas` in {place}/rules as well"]
 
 
+@pytest.mark.parametrize("key", ["yields_to", "yields_here_to"])
+@pytest.mark.parametrize(("first", "second"), [("more", "most"), ("more", "more")])
+def test_of_rules_that_yield_in_a_circle_one_finding_stays(folder: Folder, key: str, first: str, second: str) -> None:
+    for slug, other in {first: second, second: first}.items():
+        place = folder({"since: 1.0.0": f"since: 1.0.0\n{key}: [{other}]"}, slug=slug)
+    found = [finding for finding in linted(place).findings if finding.rule in (first, second)]
+    assert [finding.object.name for finding in found] == ["web", "db"]
+    assert [len(finding.also) for finding in found] == [len({first, second}) - 1] * 2
+
+
 def test_the_list_and_the_explanation_know_own_rules(folder: Folder) -> None:
     folder(slug="another-rule")
     place = folder({"workload.replicas >=": "workload.replicsa >="})

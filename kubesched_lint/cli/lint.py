@@ -149,14 +149,14 @@ def lint(
         mending = mending_of(paths, diff=diff, fix=fix, unsafe=unsafe_fixes)
     settings = settle(context, paths)
     several: Sequence[Target] = ()
-    passed_over = ""
+    question = ""
     if settings.config.targets and paths and settings.maybe("cluster") is None:
         from kubesched_lint.cli.targets import are_all_targets, instead_of_targets
 
         if are_all_targets(settings, paths):
             paths = []
         else:
-            passed_over = instead_of_targets(settings)
+            question = instead_of_targets(settings)
     if not paths:
         from kubesched_lint.cli.targets import chosen_targets, settings_of
 
@@ -192,7 +192,7 @@ def lint(
             if several:
                 run = _over(several, request, settings, context, chosen)
             else:
-                run = alone = deciding(checked(request, settings.options, rulebook), passed_over)
+                run = alone = _asking(checked(request, settings.options, rulebook), question)
         finally:
             progress.end()
         if mending:
@@ -218,8 +218,8 @@ def lint(
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"), require_node_groups)))
 
 
-def deciding(run: "LintRun", question: str) -> "LintRun":
-    """Return the run with what the user has to decide first."""
+def _asking(run: "LintRun", question: str) -> "LintRun":
+    """Return the run with a question that the user must answer; "" is none."""
     if not question:
         return run
     from kubesched_lint.record import replace

@@ -89,6 +89,8 @@ class Cluster:
     """The groups that only nodes show are among the pools, and there are no others: see ``worlds.with_groups``."""
     group_sizes: Mapping[str, int] = field(default_factory=dict)
     """Each node group in the status of cluster-autoscaler → its registered nodes; empty without a status."""
+    has_unshown: bool = False
+    """The status counts nodes whose group no label shows."""
     source: Source | None = field(default=None, compare=False)
     """Resolves ``Node.path`` for a sketch."""
 

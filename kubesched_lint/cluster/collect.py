@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
-from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, is_status
+from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, has_unshown, is_status
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
@@ -176,13 +176,15 @@ class Collector:
 
             nodes += tuple(standing(pools, nodes))
         sizes = {} if self._elastic is False else self._sizes
-        nodes = grouped_by_likeness(nodes, sizes)
+        unshown = has_unshown(sizes, nodes)
+        nodes = tuple(grouped_by_likeness(nodes)) if unshown else nodes
         return Cluster(
             inventory=replace(inventory, nodes=nodes, pods=tuple(_by_name(self._pods)), node_pools=pools),
             pools_written=bool(self._pools) and not self._more_pools,
             node_groups=self._node_groups(),
             other_labels=frozenset[str]().union(*(header.other_labels for header in headers)),
             group_sizes=sizes,
+            has_unshown=unshown,
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),

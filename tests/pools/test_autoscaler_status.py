@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,10 +12,10 @@ import pytest
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.known import KnownGroups
-from kubesched_lint.cluster.nodepools.status import group_sizes, unseen_groups
+from kubesched_lint.cluster.nodepools.status import group_sizes, has_unshown, unseen_groups
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool
+from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 from tests.pools.test_node_groups import HUGE, PER_HOST, TYPO, cluster_of, found, node
 
 CLOUDS = Path(__file__).parents[2] / "fixtures" / "clouds"
@@ -128,3 +131,39 @@ def test_a_name_is_found_only_as_a_whole_word() -> None:
     sizes = {"eks-gpu-2cc6": 0, "zones/eu-b/gke-general-1-grp": 2, "zones/eu-c/gke-general-1-grp": 0}
     assert unseen_groups(sizes, ["gpu"]) == ()
     assert unseen_groups(sizes, ["gp", "GPUs"]) == ("eks-gpu-2cc6",)
+
+
+def test_names_are_found_as_a_search_in_every_name_finds_them() -> None:
+    parts = ("gpu", "GPU2", "a", "2c")
+    texts = [
+        a + s + b + t + c for a, b, c in product(parts, repeat=3) for s, t in (("-", "-"), ("--", "_"), ("-", "."))
+    ]
+    for name in ("gpu", "a-2C", "gpu--a", "a_2c", "gpu2.a", "pu", "a-", "-", "größe"):
+        word = re.compile(rf"(?<![a-z0-9]){re.escape(name.strip('-'))}(?![a-z0-9])", re.IGNORECASE)
+        for text in texts:
+            found = bool(name.strip("-") and word.search(text))
+            assert (unseen_groups({text: 0}, [name]) == ()) is found, (name, text)
+            assert has_unshown({text: 1}, [Node("n", group=f"pool={name}")]) is not found, (name, text)
+
+
+def calls(n: int) -> int:
+    """Return the number of calls that a status of ``n`` groups and as many nodes costs."""
+    counted = 0
+
+    def count(*_: object) -> None:
+        nonlocal counted
+        counted += 1
+
+    names = [f"eks-p{i}-{n - i}-2cc6" for i in range(n)]
+    nodes = [Node(f"n{i}", group=f"pool=p{i}") for i in range(n)]
+    sys.setprofile(count)
+    try:
+        assert not has_unshown(dict.fromkeys(names, 1), nodes)
+        assert not unseen_groups(dict.fromkeys(names, 0), [f"p{i}" for i in range(n)])
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+def test_a_status_costs_no_more_than_its_length_times_a_constant() -> None:
+    assert calls(400) < 3 * calls(200)

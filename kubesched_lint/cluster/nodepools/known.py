@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import OPEN, is_of_known, known_groups
-from kubesched_lint.cluster.nodepools.status import has_unshown, unseen_groups
+from kubesched_lint.cluster.nodepools.status import unseen_groups
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 from kubesched_lint.text import first_few, many, plural
 
@@ -117,8 +117,7 @@ class KnownGroups:
     @cached_property
     def _has_unseen(self) -> bool:
         """Whether cluster-autoscaler's status counts more nodes, or names more groups, than nodes and pools show."""
-        cluster = self._cluster
-        return has_unshown(cluster.group_sizes, cluster.inventory.nodes) or bool(self._empty)
+        return self._cluster.has_unshown or bool(self._empty)
 
     @cached_property
     def _empty(self) -> Sequence[str]:

@@ -7,7 +7,8 @@ lines of text before.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from kubesched_lint.cluster.elastic import NODE_POOL, is_never_added
 from kubesched_lint.cluster.transient import without_transient_state
@@ -23,6 +24,7 @@ _HIDDEN = (f"{NODE_POOL}=", f"{_LIKENESS}=")
 _LARGEST = 1 << 20
 """Most bytes of a ConfigMap."""
 _IN_TEXT = re.compile(r"^ *Name: +(\S+)\n *Health:.*?\bregistered=(\d+)", re.MULTILINE)
+_WORD = re.compile(r"[^\W_]+")
 
 
 def is_status(value: Value) -> bool:
@@ -74,43 +76,51 @@ def unseen_groups(sizes: Mapping[str, int], declared: Iterable[str]) -> tuple[st
     """
     seen = {_base(name) for name, size in sizes.items() if size}
     empty = sorted((name for name in sizes if _base(name) not in seen), key=lambda name: (len(name), name))
-    for name in filter(None, declared):
-        own = next((_base(group) for group in empty if _word(name).search(_base(group))), None)
-        empty = [group for group in empty if _base(group) != own]
-    return tuple(sorted(empty))
-
-
-def showing_group(nodes: Iterable[Node]) -> int:
-    """Return how many nodes show a group that cluster-autoscaler may count: it counts none of Karpenter's."""
-    return sum(1 for node in nodes if node.group and not node.group.startswith(_HIDDEN))
+    names = list(map(_from_first_word, declared))
+    found = {name: iter(bases) for name, bases in _containing(map(_base, empty), names).items()}
+    taken: set[str] = set()
+    for name in names:
+        taken.update(islice((base for base in found[name] if base not in taken), 1))
+    return tuple(sorted(name for name in empty if _base(name) not in taken))
 
 
 def has_unshown(sizes: Mapping[str, int], nodes: Iterable[Node]) -> bool:
     """Return whether the status counts nodes whose group no label shows: by number, or by the name of a group."""
-    nodes = tuple(nodes)
-    if sum(sizes.values()) > showing_group(nodes):
+    shown = [node.group.partition("=")[2] for node in nodes if node.group and not node.group.startswith(_HIDDEN)]
+    if sum(sizes.values()) > len(shown):
         return True
-    shown = {node.group.partition("=")[2] for node in nodes if node.group and not node.group.startswith(_HIDDEN)}
-    words = [_word(name) for name in shown if name]
-    return any(size and not any(word.search(_base(name)) for word in words) for name, size in sizes.items())
+    counted = {_base(name) for name, size in sizes.items() if size}
+    return not counted.issubset(chain(*_containing(counted, map(_from_first_word, shown)).values()))
 
 
-def _word(name: str) -> re.Pattern[str]:
-    """Return a pattern that finds the name as a whole word."""
-    return re.compile(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", re.IGNORECASE)
+def _containing(bases: Iterable[str], names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Return each name → the base names in which it is a whole word or several, in order; linear in the base names."""
+    found: dict[str, list[str]] = {name: [] for name in names}
+    counts = {len(_WORD.findall(name)) for name in found} - {0}
+    for base in dict.fromkeys(bases):
+        text = base.lower()
+        words = [word.span() for word in _WORD.finditer(text)]
+        runs = (text[words[i][0] : words[i + n - 1][1]] for n in counts for i in range(len(words) - n + 1))
+        for name in {run for run in runs if run in found}:
+            found[name].append(base)
+    return found
 
 
-def grouped_by_likeness(nodes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[Node, ...]:
-    """Return the nodes; if the status counts more than show a group, each of the others is of the group of its like."""
-    if not has_unshown(sizes, nodes):
-        return nodes
+def _from_first_word(name: str) -> str:
+    """Return the name in small letters, from its first word to its last; empty if it has none."""
+    words = [word.span() for word in _WORD.finditer(name.lower())]
+    return name.lower()[words[0][0] : words[-1][1]] if words else ""
+
+
+def grouped_by_likeness(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield the nodes; each one that shows no group is of the group of its like."""
     first: dict[Hashable, str] = {}
-    return tuple(
-        node
-        if node.elastic or is_never_added(node.labels)
-        else replace(node, elastic=True, group=f"{_LIKENESS}=like {first.setdefault(_looks(node), node.name)}")
-        for node in nodes
-    )
+    for node in nodes:
+        if node.elastic or is_never_added(node.labels):
+            yield node
+        else:
+            like = first.setdefault(_looks(node), node.name)
+            yield replace(node, elastic=True, group=f"{_LIKENESS}=like {like}")
 
 
 def _looks(node: Node) -> Hashable:

@@ -41,6 +41,7 @@ SHAPES: Mapping[str, Shape] = {
     "many-nodes": Shape(5_000, nodes_and_pools.many_nodes),
     "pools": Shape(500, nodes_and_pools.pools),
     "sketched-pools": Shape(500, nodes_and_pools.sketched_pools),
+    "group-names": Shape(10_000, nodes_and_pools.group_names),
     "claims": Shape(1_000, objects.claims),
     "loose-volumes": Shape(1_000, objects.loose_volumes),
     "mounts": Shape(2_000, objects.mounts),

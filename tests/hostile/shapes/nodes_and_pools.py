@@ -109,6 +109,21 @@ def pools(n: int) -> Files:
     return Files(stream([*map(pool, range(n)), *map(one, range(n))]), nodes(3))
 
 
+def group_names(n: int) -> Files:
+    """Node groups in cluster-autoscaler's status, and as many nodes, each with the label of another group."""
+
+    def group(i: int) -> str:
+        return f"- {{name: eks-p{i}-2cc6, health: {{nodeCounts: {{registered: {{total: 1}}}}}}}}\n"
+
+    def node(i: int) -> Json:
+        labels = {"cloud.google.com/gke-nodepool": f"p{i}"}
+        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}", "labels": labels}}
+
+    status = {"status": "nodeGroups:\n" + "".join(map(group, range(n)))}
+    counted: Json = obj("ConfigMap", "cluster-autoscaler-status", "v1", data=status)
+    return Files(stream([workload("w0")]), stream([counted, *map(node, range(n))]))
+
+
 def sketched_pools(n: int) -> Files:
     """Pools of a sketch, and workloads that fit on no node that is there."""
     big = {"containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "12"}}}]}

@@ -9,6 +9,9 @@ from functools import lru_cache
 _LONG = 300
 """Texts with fewer characters are never cut."""
 _FEW, _MANY = 6, 12
+_LONG_WORD, _WORD = 6, 5
+"""The least letters of a name, or of a word in one, whose slip is certain."""
+_WORDS = re.compile(r"[a-z]+|[^a-z]+")
 _PARENTHESES = re.compile(r"([()])")
 
 
@@ -65,6 +68,46 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return ``; did you mean `right`?`` for the known name closest to ``wrong``; empty without one."""
     right = closest(wrong, known)
     return f"; did you mean `{right}`?" if right else ""
+
+
+def is_slip(wrong: str, right: str) -> bool:
+    """Whether ``wrong`` is surely a misspelt ``right``: wrong case or punctuation, or one letter too many or too few.
+
+    A changed letter or digit is no slip, nor is a letter after anything but a letter: such a letter distinguishes
+    eu-west-1a from eu-west-1b, eu-west-1 and worker-a from worker.
+    """
+    if _letters(wrong) == _letters(right):
+        return True
+    one, other = sorted((wrong.lower(), right.lower()), key=len)
+    if len(one) < _LONG_WORD or len(other) != len(one) + 1:
+        return False
+    at = next((n for n in range(len(one)) if one[n] != other[n]), len(one))
+    neighbour = other[at - 1] if at else other[1]
+    return other[at].isalpha() and neighbour.isalpha() and one[at:] == other[at + 1 :]
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def misspelt(wrong: str, known: Iterable[str]) -> str:
+    """Return the known name that ``wrong`` surely misspells, for names that may exist unseen; empty without one.
+
+    Besides slips it takes one changed letter, or two swapped ones, within a word of five letters or more.
+    """
+    return next((right for right in sorted(known) if is_slip(wrong, right) or _is_changed_word(wrong, right)), "")
+
+
+def _is_changed_word(wrong: str, right: str) -> bool:
+    words = zip(_WORDS.findall(wrong.lower()), _WORDS.findall(right.lower()), strict=False)
+    changed = [pair for pair in words if pair[0] != pair[1]]
+    if len(wrong) != len(right) or len(changed) != 1:
+        return False
+    one, other = changed[0]
+    if len(one) != len(other) or len(one) < _WORD or not one.isalpha():
+        return False
+    at = [n for n in range(len(one)) if one[n] != other[n]]
+    return len(at) == 1 or (len(at) == 2 and at[1] == at[0] + 1 and sorted(one) == sorted(other))
 
 
 @lru_cache(maxsize=256)

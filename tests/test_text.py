@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.text import and_more, brief, closest, did_you_mean, first_few, joined, many, plural
+from kubesched_lint.text import and_more, brief, closest, did_you_mean, first_few, joined, many, misspelt, plural
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,13 @@ from kubesched_lint.text import and_more, brief, closest, did_you_mean, first_fe
         (closest("nod", ("pod", "node"), 0.9), ""),
         (did_you_mean("nod", iter(("pod", "node"))), "; did you mean `node`?"),
         (did_you_mean("x", ("pod", "node")), ""),
+        (misspelt("system-node-critcal", ("system-cluster-critical", "system-node-critical")), "system-node-critical"),
+        (misspelt("high-priorety", ("high-priority",)), "high-priority"),
+        (misspelt("high-prioirty", ("high-priority",)), "high-priority"),
+        (misspelt("team-a-high", ("team-b-high",)), ""),
+        (misspelt("aws-efs", ("aws-ebs", "aws-efs-1")), ""),
+        (misspelt("gp3", ("gp2", "gp3-encrypted")), ""),
+        (misspelt("premium", ("premium2", "standard")), ""),
     ],
 )
 def test_phrases(said: str, words: str) -> None:

@@ -10,7 +10,7 @@ from kubesched_lint import work
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.record import record
-from kubesched_lint.text import closest, plural
+from kubesched_lint.text import closest, misspelt, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path
@@ -98,6 +98,11 @@ def nearest_key(key: str, nodes: Iterable[Node]) -> str:
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """One of ``names`` that reads like ``name``; empty without one."""
     return _closest(name, names) or ""
+
+
+def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> str:
+    """The class that is surely meant by ``name``, or resembles it if all classes of the kind are known; else empty."""
+    return nearest_name(name, names) if world.cluster_has(kind) else misspelt(name, names)
 
 
 def nearest_resource(resource: str, nodes: Iterable[Node]) -> str:
@@ -214,11 +219,6 @@ def nearest_key_of(world: World, key: str) -> str:
 def nearest_node(world: World, name: str) -> str:
     """A node whose name reads like ``name``; empty without one."""
     return nearest_name(name, (node.name for node in world.nodes))
-
-
-def nearest_priority_class(world: World, name: str) -> str:
-    """A class whose name reads like ``name``; empty without one."""
-    return nearest_name(name, world.priority_classes)
 
 
 def nodes_carry(world: World, key: str) -> bool:

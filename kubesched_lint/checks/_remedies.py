@@ -13,10 +13,10 @@ from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key
 from kubesched_lint.model.pod import PodAffinityTerm, Toleration
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import is_slip
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member
 
-_LONG_ENOUGH = 6
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
@@ -27,26 +27,6 @@ _BEFORE_TEMPLATE = ("replicas", "selector", "revisionHistoryLimit", "minReadySec
 def written_at(source: Source | None, at: Path) -> Any:
     """Return the value at a path of a document; None where nothing is written."""
     return value_at(getattr(source, "value", None), at)
-
-
-def is_slip(wrong: str, right: str) -> bool:
-    """Whether ``wrong`` is surely a misspelt ``right``: wrong case or punctuation, or one letter too many or too few.
-
-    A changed letter or digit is no slip, nor is a letter after anything but a letter: such a letter distinguishes
-    eu-west-1a from eu-west-1b, eu-west-1 and worker-a from worker.
-    """
-    if _letters(wrong) == _letters(right):
-        return True
-    one, other = sorted((wrong.lower(), right.lower()), key=len)
-    if len(one) < _LONG_ENOUGH or len(other) != len(one) + 1:
-        return False
-    at = next((n for n in range(len(one)) if one[n] != other[n]), len(one))
-    neighbour = other[at - 1] if at else other[1]
-    return other[at].isalpha() and neighbour.isalpha() and one[at:] == other[at + 1 :]
-
-
-def _letters(name: str) -> str:
-    return "".join(c for c in name.lower() if c.isalnum())
 
 
 def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> Iterator[Remedy]:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import is_slip, written_at
+from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.classify import placeholder_of, rendered_text, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.text import is_slip
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.validate import ApiServerAnswer

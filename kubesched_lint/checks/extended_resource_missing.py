@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint, nearest_resource
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._remedies import is_slip, written_at
+from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Rename
 from kubesched_lint.model.resources import is_extended, request_path
+from kubesched_lint.text import is_slip
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, hint, nearest_priority_class
+from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.validation.class_plugins import no_priority_class
+from kubesched_lint.validation.class_plugins import SYSTEM_PREFIX, SYSTEM_PRIORITIES, no_priority_class
 from kubesched_lint.world.world import Member
 
 
@@ -16,26 +16,38 @@ def check(it: Member) -> Iterator[Hazard]:
     name = it.workload.pod.priority_class
     if name in it.world.priority_classes:
         return
-    if not it.world.cluster_has("PriorityClass"):
+    is_known, meant = it.world.cluster_has("PriorityClass"), _meant(it, name)
+    is_reserved = name.startswith(SYSTEM_PREFIX)
+    if not (is_known or meant or is_reserved):
         raise UncheckedError("needs priority classes (kubectl get priorityclass), which no snapshot holds")
     yield Hazard(
         at=(*it.workload.pod.path, "priorityClassName"),
-        evidence=pattern(no_priority_class(name)),
+        evidence=pattern(
+            no_priority_class(name) if is_known or is_reserved else f"PriorityClass {meant} is known, and {name} is not"
+        ),
         values={
             "class": name,
-            "nearest": hint(nearest_priority_class(it.world, name), "there is "),
-            "correction": correction(nearest_priority_class(it.world, name)),
+            "nearest": hint(meant, "there is "),
+            "meant": meant,
+            "correction": correction(meant or (" or ".join(SYSTEM_PRIORITIES) if is_reserved else "")),
         },
-        variant="pod" if it.workload.kind == "Pod" else "default",
+        variant="reserved" if is_reserved else _variant(it, is_known=is_known),
     )
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the correct name of the class."""
-    name = str(hazard.values["class"])
-    nearest = nearest_priority_class(it.world, name)
-    if nearest:
+    meant = _meant(it, str(hazard.values["class"]))
+    if meant:
         # Never safe: pods that are not created today would be created, and may preempt others.
         yield Remedy(
-            f"write {nearest}, by which its pods may preempt others", safe=False, changes=(Put(hazard.at, nearest),)
+            f"write {meant}, by which its pods may preempt others", safe=False, changes=(Put(hazard.at, meant),)
         )
+
+
+def _meant(it: Member, name: str) -> str:
+    return nearest_class(it.world, "PriorityClass", name, it.world.priority_classes)
+
+
+def _variant(it: Member, *, is_known: bool) -> str:
+    return "misspelt" if not is_known else "pod" if it.workload.kind == "Pod" else "default"

@@ -4,49 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import correction, hint, nearest_name
+from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.text import many
 from kubesched_lint.world.claims import has_free_volume, storage_class_of, unbound_claims
+from kubesched_lint.world.volume_places import classes_of
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Classes are known if the snapshot holds them; a free volume with the class name needs no class."""
-    if not it.world.cluster_has("StorageClass"):
-        return
+    """A free volume with the class name needs no class; classes that the snapshot lacks may exist."""
+    is_known = it.world.cluster_has("StorageClass")
     for claim, at in unbound_claims(it):
         name = claim.storage_class
         if not name or storage_class_of(it.world, claim) is not None or has_free_volume(it.world, name):
             continue
-        live = () if it.world.cluster is None else it.world.cluster.inventory.storage_classes
-        names = [c.name for c in (*it.world.manifests.storage_classes, *live)]
+        meant = _meant(it, name)
+        if not (is_known or meant):
+            continue
         yield Hazard(
             at=(*at, "storageClassName") if at[-1] == "spec" else at,
-            evidence=pattern(
-                f"StorageClass {name} is neither in the set nor in the cluster, which has "
-                f"{many(len(names), 'class', 'classes')}"
-            ),
+            evidence=pattern(_evidence(it, name) if is_known else f"StorageClass {meant} is known, and {name} is not"),
             values={
                 "storage_class": name,
                 "claim": claim.name,
-                "nearest": hint(nearest_name(name, names), "there is "),
-                "correction": correction(nearest_name(name, names)),
+                "nearest": hint(meant, "there is "),
+                "meant": meant,
+                "correction": correction(meant),
             },
+            variant="default" if is_known else "misspelt",
         )
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the correct name of the class, in the claim template or in the claim."""
-    live = () if it.world.cluster is None else it.world.cluster.inventory.storage_classes
-    wrong = str(hazard.values["storage_class"])
-    nearest = nearest_name(wrong, (c.name for c in (*it.world.manifests.storage_classes, *live)))
-    if not nearest:
+    meant = _meant(it, str(hazard.values["storage_class"]))
+    if not meant:
         return
     if hazard.at[-1] == "storageClassName":
-        yield Remedy(f"write {nearest}", safe=False, changes=(Put(hazard.at, nearest),))
+        yield Remedy(f"write {meant}", safe=False, changes=(Put(hazard.at, meant),))
         return
     claims = (
         c
@@ -55,8 +53,21 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     )
     for claim in claims:
         yield Remedy(
-            f"write {nearest} in PersistentVolumeClaim {claim.name}",
+            f"write {meant} in PersistentVolumeClaim {claim.name}",
             safe=False,
-            changes=(Put(("spec", "storageClassName"), nearest),),
+            changes=(Put(("spec", "storageClassName"), meant),),
             source=claim.source,
         )
+
+
+def _evidence(it: Member, name: str) -> str:
+    known = many(len(_names(it)), "class", "classes")
+    return f"StorageClass {name} is neither in the set nor in the cluster, which has {known}"
+
+
+def _meant(it: Member, name: str) -> str:
+    return nearest_class(it.world, "StorageClass", name, _names(it))
+
+
+def _names(it: Member) -> list[str]:
+    return [c.name for c in classes_of(it.world)]

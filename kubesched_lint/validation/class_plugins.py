@@ -16,6 +16,8 @@ from kubesched_lint.validation.causes import Cause, quoted
 
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 """Classes that every API server creates."""
+SYSTEM_PREFIX = "system-"
+"""No other class may have a name that begins so."""
 OVERHEAD_WITHOUT_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 

@@ -19,6 +19,7 @@ from kubesched_lint.validation.causes import (
     not_supported,
     required_name,
 )
+from kubesched_lint.validation.class_plugins import SYSTEM_PREFIX, SYSTEM_PRIORITIES
 from kubesched_lint.validation.labels import label_map, label_selector, selector_value
 from kubesched_lint.validation.metadata import kube_finalizer, object_meta
 from kubesched_lint.validation.names import dns_label, path_segment, qualified_name
@@ -27,7 +28,6 @@ from kubesched_lint.validation.workloads import at_most_all, positive_int_or_per
 
 Value = dict[str, Any]
 _SPEC: Path = ("spec",)
-_SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 _HIGHEST = 1000000000
 
 
@@ -62,7 +62,7 @@ def priority_class(value: Value) -> Iterator[Cause]:
     meta, number = value.get("metadata", {}), value.get("value", 0)
     name = meta.get("name", "")
     yield from object_meta(meta, namespaced=False)
-    if name.startswith("system-"):
+    if name.startswith(SYSTEM_PREFIX):
         trouble = _system_class_trouble(name, number, value.get("globalDefault", False))
         if trouble:
             reserved = "priority class names with 'system-' prefix are reserved for system use only. error: "
@@ -74,10 +74,10 @@ def priority_class(value: Value) -> Iterator[Cause]:
 
 
 def _system_class_trouble(name: str, number: int, default: bool) -> str:
-    if name not in _SYSTEM:
+    if name not in SYSTEM_PRIORITIES:
         return f"{name} is not a known system priority class"
-    if number != _SYSTEM[name]:
-        return f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+    if number != SYSTEM_PRIORITIES[name]:
+        return f"value of {name} PriorityClass must be {SYSTEM_PRIORITIES[name]}"
     return f"globalDefault of {name} PriorityClass must be false" if default else ""
 
 

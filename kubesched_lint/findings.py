@@ -299,7 +299,7 @@ class Summary:
     unreadable_cluster: str = ""
     """The path of a cluster that the user named and that could not be read."""
     undecided: str = ""
-    """Which decision about the node groups the user owes, as one sentence; empty if none."""
+    """What the user has to decide, such as whether the node groups are complete: one question per line, or empty."""
     configuration: str = ""
     """The active configuration, and what makes the gate weaker; empty if nothing does."""
     left_out: tuple[LeftOut, ...] = ()

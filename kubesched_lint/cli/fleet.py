@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import GATING, Color, ColorOption, Paths, takes
+from kubesched_lint.cli.options import GATING, Color, ColorOption, Paths, RequireNodeGroups, Verbose, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.fleet.run import FleetOutcome
     from kubesched_lint.project.baseline import KnownFinding
+    from kubesched_lint.report.context import RenderContext
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.command(cls=Command, short_help="Check one set of manifests against many clusters.")
-@takes(*GATING)
+@takes("max_age", *GATING)
 def fleet(
     context: typer.Context,
     paths: Paths,
@@ -39,6 +40,8 @@ def fleet(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.  [default: standard output]")
     ] = None,
+    require_node_groups: RequireNodeGroups = False,
+    verbose: Verbose = False,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
@@ -52,13 +55,15 @@ def fleet(
 
       kubesched-lint fleet manifests/ --clusters snapshots/ --executor dask://scheduler:8786 --format json
     """
+    from kubesched_lint.cli.output import tell_undecided
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.commands.fleet.executors import executor_of
     from kubesched_lint.commands.fleet.run import FleetError, clusters_in, lint_fleet
     from kubesched_lint.linter.options import BaselineError
     from kubesched_lint.printing import OutputError
     from kubesched_lint.project.baseline import read_baseline
-    from kubesched_lint.report.fleet import FORMATS, worst_exit_code
+    from kubesched_lint.report.context import RenderContext
+    from kubesched_lint.report.fleet import FORMATS, merged_report, worst_exit_code
     from kubesched_lint.report.footer import FAIL_ON
     from kubesched_lint.rulebook.library import UnknownRuleError
 
@@ -79,16 +84,20 @@ def fleet(
                 executor=chosen,
                 autoscaling=settings.autoscaling,
                 render=settings.flag("render"),
+                max_age=settings.maybe("max-age"),
                 lost=lambda reason: tell(f"warning: {reason}"),
             )
         if entries is not None:
             outcomes = tuple(_with_baseline(outcome, entries, known or "") for outcome in outcomes)
         outcomes = tuple(_with_configuration(outcome, settings.in_force) for outcome in outcomes)
-        _show(outcomes, format_, output, color.value)
+        failing = FAIL_ON[settings.text("fail-on")]
+        _show(outcomes, RenderContext(fail_on=failing, verbose=verbose), format_, output, color.value)
+        if require_node_groups:
+            tell_undecided(merged_report(outcomes))
     except (BaselineError, FleetError, OutputError, UnknownRuleError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
-    raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[settings.text("fail-on")], settings.flag("strict-skips")))
+    raise typer.Exit(worst_exit_code(outcomes, failing, settings.flag("strict-skips"), require_node_groups))
 
 
 def _with_baseline(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
@@ -107,21 +116,23 @@ def _with_configuration(outcome: FleetOutcome, configuration: str) -> FleetOutco
     return replace(outcome, report=replace(outcome.report, summary=summary))
 
 
-def _show(outcomes: tuple[FleetOutcome, ...], format_: str, output: str | None, color: str) -> None:
+def _show(
+    outcomes: tuple[FleetOutcome, ...], plain: RenderContext, format_: str, output: str | None, color: str
+) -> None:
     """Write the reports. Raises OutputError."""
     import os
     import sys
 
     from kubesched_lint.printing import write_stream
-    from kubesched_lint.report.context import RenderContext
+    from kubesched_lint.record import replace
     from kubesched_lint.report.fleet import render_json, render_text
     from kubesched_lint.report.formats import write_file
     from kubesched_lint.report.palette import terminal_width, wants_color
 
     render = render_json if format_ == "json" else render_text
     if output is not None:
-        write_file(output, render(outcomes, RenderContext()))
+        write_file(output, render(outcomes, plain))
         return
     painted = wants_color(color, sys.stdout, os.environ)
-    context = RenderContext(color=painted, width=terminal_width(sys.stdout, os.environ))
+    context = replace(plain, color=painted, width=terminal_width(sys.stdout, os.environ))
     write_stream(sys.stdout, render(outcomes, context))

@@ -14,6 +14,7 @@ from kubesched_lint.cli.options import (
     OptionalPaths,
     Profile,
     Quiet,
+    RequireNodeGroups,
     Statistics,
     Verbose,
     takes,
@@ -89,13 +90,7 @@ def lint(
             help="With --diff or --fix: apply fixes, too, that may change where pods run or weaken a guarantee.",
         ),
     ] = False,
-    require_node_groups: Annotated[
-        bool,
-        typer.Option(
-            "--require-node-groups",
-            help="Exit with 2 while it is undecided whether the node groups are complete (for hooks and CI).",
-        ),
-    ] = False,
+    require_node_groups: RequireNodeGroups = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
     jobs: Annotated[
         int,
@@ -130,7 +125,7 @@ def lint(
 
       kubesched-lint lint --target prod-eu --target prod-us
     """
-    from kubesched_lint.cli.output import Progress, show
+    from kubesched_lint.cli.output import Progress, show, tell_undecided
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.commands.lint.run import Request, checked
     from kubesched_lint.linter.options import BaselineError, ChangedError
@@ -210,8 +205,8 @@ def lint(
         )
         if quiet:
             _tell_missing_cluster(run.report)
-        if require_node_groups and run.report.summary.undecided:
-            tell(f"error: {run.report.summary.undecided}")
+        if require_node_groups:
+            tell_undecided(run.report)
     except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

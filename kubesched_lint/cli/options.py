@@ -93,6 +93,13 @@ Verbose = Annotated[
         help="In text: name the skipped rules, and list the known findings.",
     ),
 ]
+RequireNodeGroups = Annotated[
+    bool,
+    typer.Option(
+        "--require-node-groups",
+        help="Exit with 2 while it is undecided whether the node groups are complete (for hooks and CI).",
+    ),
+]
 Statistics = Annotated[
     bool,
     typer.Option(

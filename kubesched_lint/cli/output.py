@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.printing import tell
 from kubesched_lint.record import replace
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.formats import ReportTarget, write
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.commands.lint.run import LintRun
     from kubesched_lint.commands.lint.targets import TargetsRun
+    from kubesched_lint.findings import Report
 
 
 def show(
@@ -48,6 +50,12 @@ def show(
     painted = wants_color(color, sys.stdout, os.environ)
     screen = replace(plain, color=painted, width=terminal_width(sys.stdout, os.environ))
     write(run.report, chosen, screen, plain, sys.stdout)
+
+
+def tell_undecided(report: Report) -> None:
+    """Print as errors what the user has to decide, for --require-node-groups."""
+    for question in filter(None, report.summary.undecided.split("\n")):
+        tell(f"error: {question}")
 
 
 def _extras(run: LintRun | TargetsRun) -> ReportExtras | None:

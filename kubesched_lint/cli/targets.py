@@ -12,7 +12,7 @@ from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.project.config import Target
 from kubesched_lint.record import replace
-from kubesched_lint.report.footer import verdict
+from kubesched_lint.report.footer import summary_of
 from kubesched_lint.text import did_you_mean, first_few, many
 
 if TYPE_CHECKING:
@@ -103,4 +103,4 @@ def run_targets(
         )
         for target in targets
     )
-    return check_targets(work, verdict, jobs or os.cpu_count() or 1)
+    return check_targets(work, summary_of, jobs or os.cpu_count() or 1)

@@ -73,7 +73,7 @@ def find_files(
             yield _stream(path)
         else:
             yield from search.at(path)
-    yield from search.left_out.told(search.seen)
+    yield from search.left_out.skipped(search.seen)
 
 
 _NOTHING_APPLIED = Applied()
@@ -88,7 +88,7 @@ class _LeftOutFiles:
     def add(self, why: LeftOut, item: Found) -> None:
         self._found.setdefault(why, {})[item.real] = item.path
 
-    def told(self, seen: Container[str]) -> Iterator[Skipped]:
+    def skipped(self, seen: Container[str]) -> Iterator[Skipped]:
         """Yield one line for each folder with manifests that have not been read otherwise."""
         for why, paths in self._found.items():
             shown = [path for real, path in paths.items() if real not in seen]

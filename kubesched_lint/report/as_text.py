@@ -43,7 +43,7 @@ def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     if context.statistics and report.findings:
         yield _block(_statistics(report, paint))
     if not context.quiet:
-        yield from _footer(
+        yield from footer_lines(
             [*_premises(shared, report), *footer(report, _ALL if context.verbose else 0)], report, context, paint
         )
 
@@ -177,7 +177,10 @@ def _premises(shared: Mapping[str, int], report: Report) -> Iterator[tuple[str, 
         yield "assumes", f"{premise} ({count:,} of {many(total, 'finding')})"
 
 
-def _footer(pairs: Sequence[tuple[str, str]], report: Report, context: RenderContext, paint: Palette) -> Iterator[str]:
+def footer_lines(
+    pairs: Sequence[tuple[str, str]], report: Report, context: RenderContext, paint: Palette
+) -> Iterator[str]:
+    """Yield the lines of (label, sentence), the labels right-aligned and each repeated one left out."""
     broad = max(len(label) for label, _ in pairs)
     previous = ""
     for label, text in pairs:

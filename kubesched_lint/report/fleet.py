@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.commands.fleet.run import FleetOutcome
-from kubesched_lint.commands.lint.merging import merged_errors, merged_findings, suffix
+from kubesched_lint.commands.lint.merging import merged, merged_errors, merged_findings, suffix
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.printing import json_text, visible, visible_lines
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.report.as_json import VERSION
 from kubesched_lint.report.as_json import render as as_json
+from kubesched_lint.report.as_text import footer_lines
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import counts, exit_code, open_findings, verdict
+from kubesched_lint.report.footer import counts, exit_code, footer, open_findings, summary_of
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import many
 
@@ -22,14 +23,21 @@ FORMATS = ("text", "json")
 _NARROW = 110
 """Cells of a table that goes to no terminal."""
 _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.NOTE: "N"}
+_ALL = 1_000_000
 _UNREAD = "!"
 _SKIPPED = "skip"
 _NOTHING = "·"
 
 
-def worst_exit_code(outcomes: Sequence[FleetOutcome], fail_on: Severity | None, strict_skips: bool = False) -> int:
+def worst_exit_code(
+    outcomes: Sequence[FleetOutcome],
+    fail_on: Severity | None,
+    strict_skips: bool = False,
+    require_node_groups: bool = False,
+) -> int:
     """The highest exit code of ``lint`` on the clusters."""
-    return max((exit_code(outcome.report, fail_on, strict_skips) for outcome in outcomes), default=0)
+    reports = (outcome.report for outcome in outcomes)
+    return max((exit_code(report, fail_on, strict_skips, require_node_groups) for report in reports), default=0)
 
 
 def render_text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
@@ -48,12 +56,10 @@ def _text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[
     for rules, block in _tables(outcomes, context.width or _NARROW):
         yield from (f"{line}\n" for line in _table(rules, block, paint))
         yield "\n"
-    yield from (
-        f"{visible(text)}\n" for text in dict.fromkeys(o.report.summary.configuration for o in outcomes) if text
-    )
-    for outcome in outcomes:
-        what = visible(outcome.report.summary.cluster or f"{outcome.path} cannot be read")
-        yield f"{visible(outcome.name)}: {what}: {verdict(outcome.report)}\n"
+    report = merged_report(outcomes)
+    labels = {"target": "cluster"}
+    pairs = [(labels.get(label, label), text) for label, text in footer(report, _ALL if context.verbose else 0)]
+    yield from footer_lines(pairs, report, context, paint)
     clean = sum(not exit_code(outcome.report) for outcome in outcomes)
     yield f"{many(len(outcomes), 'cluster')}, {clean} without errors\n"
 
@@ -62,7 +68,7 @@ def render_json(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Ite
     """``clusters`` hold the reports as ``lint`` has them; ``table``: rule → cluster → severity → how many."""
     yield f'{{"version": {VERSION},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
     for number, outcome in enumerate(outcomes):
-        head = {"name": outcome.name, "path": outcome.path, "exitCode": exit_code(outcome.report)}
+        head = {"name": outcome.name, "path": outcome.path, "exitCode": exit_code(outcome.report, context.fail_on)}
         yield ",\n" if number else "\n"
         yield f'{json_text(head)[:-1]}, "report": '
         yield "".join(as_json(outcome.report, context)).rstrip("\n") + "}"
@@ -86,7 +92,7 @@ def _problems(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]
     found = merged_errors(_reports(outcomes))
     for error, names in sorted(found, key=lambda pair: (pair[0].path, pair[0].line, pair[0].column, pair[0].message)):
         place = f"{error.path}:{error.line}:{error.column}" if error.line else error.path
-        tag = paint.severity(Severity.ERROR, "error")
+        tag = paint.severity(Severity.ERROR, f"error[{error.rule}]" if error.rule else "error")
         yield f"{visible(place)}: {tag}: {visible(error.message)}{_where(names, outcomes)}"
 
 
@@ -102,6 +108,14 @@ def _findings(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]
 
 def _order(finding: Finding) -> tuple[Any, ...]:
     return finding.location.path, finding.location.span, finding.rule, str(finding.object), -finding.severity
+
+
+def merged_report(outcomes: Sequence[FleetOutcome]) -> Report:
+    """Return the report of all clusters, which read the same manifests by the same configuration."""
+    common = next((o.report.summary.configuration for o in outcomes), "")
+    report = merged(_reports(outcomes), dict.fromkeys(_reports(outcomes), ""), common)
+    clusters = tuple(summary_of(outcome.name, outcome.report) for outcome in outcomes)
+    return replace(report, summary=replace(report.summary, targets=clusters))
 
 
 def _reports(outcomes: Sequence[FleetOutcome]) -> Mapping[str, Report]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
 from kubesched_lint.text import first_few, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
 """Maximum number of rules or kinds that one line names."""
+_NAMES = re.compile(r" \(in [^()]+\)$")
+"""The names that ``commands.lint.merging`` puts at the end of what only some targets have."""
 FAIL_ON: dict[str, Severity | None] = {
     "error": Severity.ERROR,
     "warning": Severity.WARNING,
@@ -59,9 +62,9 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
     checked = f"{many(summary.files, 'file')} ({documents}), {many(summary.workloads, 'workload')}"
     yield "checked", f"{checked}, by {many(summary.rules, 'rule')}"
     if summary.targets:
-        yield from (("target", f"{t.name}: {t.cluster or 'no cluster'}: {t.verdict}") for t in summary.targets)
+        yield from (("target", f"{t.name}: {t.cluster}: {t.verdict}") for t in summary.targets)
     else:
-        yield "cluster", summary.cluster or _no_cluster(summary)
+        yield "cluster", cluster(report)
     if summary.configuration:
         yield "config", summary.configuration
     yield from (("skipped", line) for line in (skips(report, most_names) if most_names else skip_counts(report)))
@@ -71,8 +74,8 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("note", note) for note in summary.notes)
     if summary.undecided:
-        yield "decide", summary.undecided
-    yield "result", f"{verdict(report)}{_unread(report)}{_softened(report)}"
+        yield from (("decide", question) for question in summary.undecided.split("\n"))
+    yield "result", f"{outcome(report)}{_softened(report)}"
 
 
 def _left_out(summary: Summary, most: int) -> Iterator[str]:
@@ -84,13 +87,20 @@ def _left_out(summary: Summary, most: int) -> Iterator[str]:
         yield f"{many(more, 'more folder')} (--verbose names them)"
 
 
-def _no_cluster(summary: Summary) -> str:
-    path = summary.unreadable_cluster
-    return f"{path} could not be read" if path else "none given (--cluster)"
+def cluster(report: Report) -> str:
+    """One sentence on the cluster, or on why there is none."""
+    path = report.summary.unreadable_cluster
+    return report.summary.cluster or (f"{path} could not be read" if path else "none given (--cluster)")
 
 
-def _unread(report: Report) -> str:
-    return f", {many(len(report.errors), 'problem')} with the input" if report.errors else ""
+def outcome(report: Report) -> str:
+    """The verdict, and how many problems the input has: ``2 errors, 1 problem with the input``."""
+    return verdict(report) + (f", {many(len(report.errors), 'problem')} with the input" if report.errors else "")
+
+
+def summary_of(name: str, report: Report) -> TargetSummary:
+    """What the report says of one target, or of one cluster of a fleet."""
+    return TargetSummary(name, cluster(report), outcome(report))
 
 
 def _softened(report: Report) -> str:
@@ -132,11 +142,15 @@ def cut_short(report: Report) -> str:
 
 def skip_counts(report: Report) -> Iterator[str]:
     """One line for all missing inputs (``9 rules: 6 need running pods, 3 need claims``), one per other reason."""
-    lacking = [(reason, len(named)) for reason, named in _reasons(report) if named and _lacks(reason)]
+    lacking = {reason: named for reason, named in _reasons(report) if named and _lacks(reason)}
     if lacking:
-        needs = [(n, f"{plural(n, 'needs', 'need')} {_gist(_needed(reason))}") for reason, n in lacking]
+        needs = [
+            (len(named), f"{plural(len(named), 'needs', 'need')} {_gist(_needed(reason))}")
+            for reason, named in lacking.items()
+        ]
         needed = f" {needs[0][1]}" if len(needs) == 1 else ": " + ", ".join(f"{n} {words}" for n, words in needs)
-        yield f"{many(sum(n for _, n in lacking), 'rule')}{needed} (--verbose lists them)"
+        rules = {rule for named in lacking.values() for rule in named}
+        yield f"{many(len(rules), 'rule')}{needed} (--verbose lists them)"
     for reason, named in _reasons(report):
         if not named:
             yield reason
@@ -154,8 +168,12 @@ def _needed(reason: str) -> str:
 
 
 def _gist(needed: str) -> str:
-    """The first words, like ``claims`` for ``claims (kubectl get pvc -A), which the snapshot does not hold``."""
-    return needed.partition(" (")[0].partition(",")[0]
+    """The first words, like ``claims`` for ``claims (kubectl get pvc -A), which the snapshot does not hold``.
+
+    The names of the targets or clusters at the end stay: ``claims (in edge)``.
+    """
+    names = _NAMES.search(needed)
+    return needed.partition(" (")[0].partition(",")[0] + (names[0] if names else "")
 
 
 def _reasons(report: Report) -> list[tuple[str, list[str]]]:

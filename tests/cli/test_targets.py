@@ -16,7 +16,7 @@ from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.commands.lint.targets import TargetWork, check_targets
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
-from kubesched_lint.report.footer import exit_code, verdict
+from kubesched_lint.report.footer import exit_code, summary_of
 from kubesched_lint.rulebook.library import Rulebook
 
 REPO = Path(__file__).parents[2] / "examples" / "targets-repo"
@@ -143,7 +143,7 @@ def test_processes_give_the_same_report(repo: Path) -> None:
         TargetWork(name, Request((folder,), f"clusters/{name}.yaml"), Options(), Rulebook.shipped(), True)
         for name, folder in (("prod-eu", "shop"), ("edge", "ingress"))
     ]
-    assert check_targets(work, verdict, 2) == check_targets(work, verdict, 1)
+    assert check_targets(work, summary_of, 2) == check_targets(work, summary_of, 1)
 
 
 def test_paths_and_targets_exclude_each_other(repo: Path) -> None:

@@ -268,7 +268,7 @@ def test_many_clusters_become_several_tables_that_fit(folder: Path) -> None:
     outcomes = run(folder)
     many = tuple(replace(outcomes[2], name=f"cluster-number-{n}") for n in range(9))
     lines = "".join(render_text(many, RenderContext(width=80))).splitlines()
-    tables = [line for line in lines if line.startswith(" ") and "cluster-number" in line]
+    tables = [line for line in lines if line.startswith(" ") and "cluster-number" in line and ":" not in line]
     assert len(tables) > 2
     assert all(len(line) <= 80 for line in tables)
     assert " ".join(tables).split() == [f"cluster-number-{n}" for n in range(9)]

@@ -12,12 +12,13 @@ from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.linter.reading import ManifestSet
     from kubesched_lint.manifests.document import Skipped
     from kubesched_lint.manifests.inputs import InputFile
 
@@ -51,16 +52,19 @@ class Work:
     autoscaling: Autoscaling = field(default_factory=Autoscaling)
     paths: tuple[str, ...] = ()
     """The paths of the manifests as the user gave them."""
+    max_age: str | None = None
+    """A duration such as ``7d``: an older snapshot is an error."""
     version: str = __version__
 
 
 @record
 class FleetOutcome:
-    """The report of ``lint`` for one cluster."""
+    """The report of ``lint`` for one cluster, or for one target with its own ``paths``."""
 
     name: str
     path: str
     report: Report
+    paths: tuple[str, ...] = ()
 
 
 @record
@@ -119,6 +123,7 @@ def lint_fleet(
     executor: FleetExecutor | None = None,
     autoscaling: Autoscaling | None = None,
     render: bool = True,
+    max_age: str | None = None,
     lost: Callable[[str], None] = lambda reason: None,
 ) -> tuple[FleetOutcome, ...]:
     """Return the outcome for every cluster, in the order of ``clusters``.
@@ -135,7 +140,7 @@ def lint_fleet(
     scope = scope_of(options, (cluster.path for cluster in clusters))
     manifests = tuple(files_of(paths, options, render=render, scope=scope))
     tasks = (
-        Work(manifests, part, options, rulebook, autoscaling or Autoscaling(), tuple(paths))
+        Work(manifests, part, options, rulebook, autoscaling or Autoscaling(), tuple(paths), max_age)
         for part in _parts(clusters, executor)
     )
     if executor.pool is None:
@@ -174,20 +179,22 @@ def _content(name: str) -> bytes:
 
 def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
     """Return the outcomes of a task. Raises FleetError if this worker has another version, whose results may differ."""
-    from kubesched_lint.commands.lint.run import entries_of, report_on
+    from kubesched_lint.commands.lint.run import entries_of
     from kubesched_lint.linter.reading import manifest_set
 
     if work.version != __version__:
         raise FleetError(f"the worker has kubesched-lint {__version__}, not {work.version}")
     manifests = manifest_set(entries_of(work.manifests), work.options.namespace, work.options.kubernetes_version)
-    return tuple(
-        FleetOutcome(
-            c.name,
-            c.path,
-            report_on(manifests, *_opened(c, work.autoscaling), work.options, work.rulebook, work.paths),
-        )
-        for c in work.clusters
-    )
+    return tuple(FleetOutcome(c.name, c.path, _report(c, manifests, work)) for c in work.clusters)
+
+
+def _report(cluster: ClusterFiles, manifests: ManifestSet, work: Work) -> Report:
+    from kubesched_lint.commands.lint.freshness import judged_now
+    from kubesched_lint.commands.lint.run import report_on
+
+    opened, problem = _opened(cluster, work.autoscaling)
+    report = report_on(manifests, opened, problem, work.options, work.rulebook, work.paths)
+    return judged_now(report, opened, work.max_age, work.options.kubernetes_version)
 
 
 def lint_as_data(work: Work) -> bytes:
@@ -276,7 +283,7 @@ def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iter
     why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
     lost(f"{names}: linted in this process, because a worker failed with {type(error).__name__}: {why}")
     for cluster in task.clusters:
-        alone = Work(task.manifests, (cluster,), task.options, task.rulebook, task.autoscaling)
+        alone = replace(task, clusters=(cluster,))
         try:
             yield from lint_clusters(alone)
         except Exception as again:

@@ -10,10 +10,17 @@ from kubesched_lint.record import replace
 from kubesched_lint.text import seconds_of
 
 
+def judged_now(report: Report, cluster: Cluster | None, max_age: str | None, version: str) -> Report:
+    """Return the report as ``with_freshness`` does at this moment; unchanged without a limit or a cluster."""
+    if not max_age or cluster is None:
+        return report
+    return with_freshness(report, cluster, max_age, version, datetime.now(UTC))
+
+
 def with_freshness(report: Report, cluster: Cluster, max_age: str, version: str, now: datetime) -> Report:
     """Return the report with an error for a snapshot older than ``max_age`` at ``now`` (timezone-aware).
 
-    A note tells that the age is unknown, or that the snapshot is from another Kubernetes minor than ``version``.
+    A note says that the age is unknown, or that the snapshot is from another Kubernetes minor than ``version``.
     """
     age = _age(cluster.captured_at, now)
     limit = seconds_of(max_age)
@@ -23,7 +30,7 @@ def with_freshness(report: Report, cluster: Cluster, max_age: str, version: str,
         report = replace(report, errors=(*report.errors, InputError(cluster.path, message)))
     notes = []
     if age is None:
-        notes.append(f"{cluster.path}: --max-age says nothing, because the file has no date (capturedAt)")
+        notes.append("--max-age says nothing, because the file of the cluster has no date (capturedAt)")
     minor = ".".join(cluster.version.removeprefix("v").split(".")[:2])
     if minor and minor != version:
         notes.append(f"{cluster.path} is from Kubernetes {minor}, the rules judge by {version} (--kubernetes-version)")

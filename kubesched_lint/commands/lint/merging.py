@@ -1,8 +1,9 @@
-"""One report from those of several targets or clusters: what they share is told once, with their names."""
+"""One report from those of several targets or clusters: what they share stands once, with their names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from kubesched_lint.findings import Finding, InputError, Report, Summary
@@ -14,10 +15,13 @@ H = TypeVar("H", bound=Hashable)
 _MOST_NAMED = 4
 
 
-def merged(reports: Mapping[str, Report]) -> Report:
-    """Return one report from name → report; the summary counts what each target read, so shared files count often.
+def merged(
+    reports: Mapping[str, Report], reads: Mapping[str, Hashable] | None = None, configuration: str = ""
+) -> Report:
+    """Return one report from name → report. What only some have names them: a finding in ``targets``, else its text.
 
-    What only some targets have says in which: a finding in ``targets``, anything else in its text.
+    Reports with equal ``reads`` (name → what it read; by default its own files) count their files once.
+    ``configuration`` is what their ``config`` lines have in common.
     """
     return Report(
         findings=merged_findings(reports),
@@ -29,7 +33,7 @@ def merged(reports: Mapping[str, Report]) -> Report:
             replace(error, message=f"{error.message}{suffix(names, reports)}")
             for error, names in merged_errors(reports)
         ),
-        summary=_summary({name: report.summary for name, report in reports.items()}),
+        summary=_summary({name: report.summary for name, report in reports.items()}, reads or {}, configuration),
     )
 
 
@@ -78,25 +82,26 @@ def _shared(of: Mapping[str, T], items: Callable[[T], Iterable[H]]) -> Iterator[
     yield from ((item, tuple(named)) for item, named in names.items())
 
 
-def _summary(of: Mapping[str, Summary]) -> Summary:
-    def told(text: Callable[[Summary], str]) -> str:
-        return "; ".join(_texts(of, lambda summary: filter(None, [text(summary)])))
+def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configuration: str) -> Summary:
+    def lines(text: Callable[[Summary], str]) -> Sequence[str]:
+        return list(_texts(of, lambda summary: filter(None, [text(summary)])))
 
-    kinds: dict[str, int] = {}
-    for summary in of.values():
-        for kind, count in summary.unread_kinds.items():
-            kinds[kind] = kinds.get(kind, 0) + count
+    inputs = {reads.get(name, name): summary for name, summary in of.items()}.values()
+    kinds: Counter[str] = Counter()
+    for summary in inputs:
+        kinds.update(summary.unread_kinds)
+    own = lines(lambda summary: summary.configuration.removeprefix(configuration).removeprefix("; "))
     return Summary(
-        files=sum(summary.files for summary in of.values()),
-        documents=sum(summary.documents for summary in of.values()),
-        workloads=sum(summary.workloads for summary in of.values()),
-        unread_kinds=kinds,
-        cluster=told(lambda summary: summary.cluster),
+        files=sum(summary.files for summary in inputs),
+        documents=sum(summary.documents for summary in inputs),
+        workloads=sum(summary.workloads for summary in inputs),
+        unread_kinds=dict(kinds),
+        cluster="; ".join(lines(lambda summary: summary.cluster)),
         rules=max(summary.rules for summary in of.values()),
         notes=tuple(_texts(of, lambda summary: summary.notes)),
-        unreadable_cluster=told(lambda summary: summary.unreadable_cluster),
-        undecided=told(lambda summary: summary.undecided),
-        configuration=told(lambda summary: summary.configuration),
+        unreadable_cluster="; ".join(lines(lambda summary: summary.unreadable_cluster)),
+        undecided="\n".join(lines(lambda summary: summary.undecided)),
+        configuration="; ".join(filter(None, [configuration, *own])),
         left_out=tuple(dict.fromkeys(item for summary in of.values() for item in summary.left_out)),
     )
 

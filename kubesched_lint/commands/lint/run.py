@@ -190,10 +190,10 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         else with_fixable(report, rulebook, written, lambda: _tried(report, material, rulebook))
     )
     report = report if request.baseline else with_unused_baseline(report, rulebook)
-    if request.max_age and (cluster := material.opened[0]):
-        from kubesched_lint.commands.lint.freshness import with_freshness
+    if request.max_age:
+        from kubesched_lint.commands.lint.freshness import judged_now
 
-        report = with_freshness(report, cluster, request.max_age, options.kubernetes_version, _now())
+        report = judged_now(report, material.opened[0], request.max_age, options.kubernetes_version)
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, gone)
 

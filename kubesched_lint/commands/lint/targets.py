@@ -1,4 +1,4 @@
-"""A run over several targets: each is linted like a run of its own, in parallel, and one report tells all."""
+"""A run over several targets: each is linted like a run of its own, in parallel, and all make one report."""
 
 from __future__ import annotations
 
@@ -59,15 +59,19 @@ class TargetsRun:
         """None: a matrix and a picture are about one cluster."""
 
 
-def check_targets(work: Sequence[TargetWork], verdict: Callable[[Report], str], jobs: int = 1) -> TargetsRun:
-    """Return the run over all targets, at most ``jobs`` at the same time; ``verdict`` words a report's findings.
+def check_targets(
+    work: Sequence[TargetWork], summary_of: Callable[[str, Report], TargetSummary], jobs: int = 1
+) -> TargetsRun:
+    """Return the run over all targets, at most ``jobs`` at the same time; ``summary_of`` words a name and a report.
 
     Raises UnknownRuleError, ChangedError or BaselineError.
     """
     outcomes = tuple(_in_processes(work, jobs) if jobs > 1 else map(check_target, work))
-    report = merged({outcome.name: outcome.report for outcome in outcomes})
-    told = tuple(TargetSummary(o.name, o.report.summary.cluster, verdict(o.report)) for o in outcomes)
-    return TargetsRun(replace(report, summary=replace(report.summary, targets=told)), outcomes)
+    report = merged(
+        {outcome.name: outcome.report for outcome in outcomes}, {one.name: one.request.paths for one in work}
+    )
+    summaries = tuple(summary_of(outcome.name, outcome.report) for outcome in outcomes)
+    return TargetsRun(replace(report, summary=replace(report.summary, targets=summaries)), outcomes)
 
 
 def check_target(work: TargetWork) -> TargetOutcome:

@@ -56,6 +56,17 @@ def test_a_lost_node_is_made_again_within_the_limits(deployment: Writer, limit: 
     assert not report.is_bad  # on nodes that come and go nothing is proven
 
 
+@pytest.mark.parametrize("limit", [5, 500])
+def test_what_no_node_of_a_pool_can_have_is_proven(deployment: Writer, limit: int) -> None:
+    selecting = deployment(replicas=2, pod="nodeSelector: {topology.kubernetes.io/zone: c}")
+    report = simulated(selecting, NODES + POOL % limit, "deploy", "rollout")
+    assert verdicts(report)["deploy"] == "bad"
+    assert report.is_bad
+    assert "others come only from the pool general" in str(report.rows[0].cells[0].assumes)
+    served = selecting.replace("zone: c", "zone: b")
+    assert not simulated(served, NODES + POOL % limit, "deploy").is_bad
+
+
 def test_a_picture_without_the_nodes_that_come_meanwhile_says_so(deployment: Writer) -> None:
     known = cluster_from([("cluster.yaml", dedent(NODES + POOL % 5).encode())], "cluster.yaml")
     found = manifest_set(documents("set.yaml", deployment(replicas=2).encode(), is_read), "default")

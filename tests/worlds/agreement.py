@@ -16,6 +16,7 @@ import yaml
 
 from kubesched_lint.analysis.attempts import is_modelled
 from kubesched_lint.analysis.trial import created_counts, trials_of
+from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
@@ -168,6 +169,7 @@ def _against_reference(world: World) -> Iterator[Contradiction]:
             )
     cells = reading.cells()
     yield from _of_lint_and_cells(reading, cells)
+    yield from of_runs_nowhere(reading)
     truth = outcomes(world)
     if truth is None:
         return
@@ -209,6 +211,19 @@ def _of_lint_and_cells(reading: Reading, cells: dict[tuple[str, str], Cell]) -> 
             twice = reading.manifests.inventory.has_duplicates
             what = "an object that is defined twice" if twice else claim.finding.rule
             yield Contradiction(f"lint and simulate: {what}", f"lint: {claim}", f"simulate: {answered}")
+
+
+def of_runs_nowhere(reading: Reading) -> Iterator[Contradiction]:
+    """An error about pods that can use no node, of those here and of those that may come, fails ``simulate`` too."""
+    world = with_known_growth(ProductsWorld(reading.manifests.inventory, reading.cluster.without_transient()))
+    nowhere = {str(workload) for workload in world.as_created if not world.member(workload).usable}
+    claims = [c for c in reading.proven_errors() if c.event == "deploy" and nowhere.intersection(c.objects)]
+    cells = reading.cells(effort=SHORT) if claims else {}
+    for claim in claims:
+        for cell in (cells.get((name, "deploy")) for name in claim.objects if name in nowhere):
+            if cell is not None and not cell.proven:
+                said = f"simulate: {cell.text}, not proven: {cell.why}"
+                yield Contradiction(f"simulate proves less: {claim.finding.rule}", f"lint: {claim}", said)
 
 
 def of_error(claim: Claim, truth: Outcomes) -> Iterator[Contradiction]:

@@ -12,7 +12,8 @@ import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import COMPLETE, Autoscaling
-from tests.worlds.agreement import Contradiction, Reading, of_error
+from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool, Shape
+from tests.worlds.agreement import Contradiction, Reading, of_error, of_runs_nowhere
 from tests.worlds.clusters import HOST, ZONE, Value
 from tests.worlds.generator import World, seeded
 from tests.worlds.reference import outcomes
@@ -27,6 +28,16 @@ class _Complete(Reading):
     @cached_property
     def cluster(self) -> Cluster:
         return Reading(self.world).cluster.as_stated(Autoscaling(node_groups=COMPLETE))
+
+
+class _WithPool(Reading):
+    """The same, and one more pool."""
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        shape = Shape("one", allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 10})
+        pool = NodePool("more", CLUSTER_AUTOSCALER, labels={"pool": "more"}, zones=("a",), shapes=(shape,))
+        return Reading(self.world).cluster.as_stated(Autoscaling(node_groups=COMPLETE, declared=(pool,)))
 
 
 def grouped(world: World, random: Random) -> World:
@@ -86,3 +97,9 @@ def test_an_error_on_complete_groups_survives_more_nodes(start: int) -> None:
 def test_there_are_errors_to_refute() -> None:
     read = (_Complete(grouped(seeded(seed), Random(seed))) for seed in range(60))
     assert sum(1 for reading in read for _ in reading.proven_errors()) > 15
+
+
+def test_an_error_that_no_node_of_a_pool_cures_fails_simulate_too() -> None:
+    readings = [_WithPool(grouped(seeded(seed), Random(seed))) for seed in range(30)]
+    assert not [str(said) for reading in readings for said in of_runs_nowhere(reading)]
+    assert sum(1 for reading in readings for claim in reading.proven_errors() if claim.finding.evidence.supply == 0) > 2

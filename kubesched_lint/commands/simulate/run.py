@@ -14,6 +14,7 @@ from kubesched_lint.analysis.worlds import (
     amid_rollout,
     grown_world,
     surviving,
+    with_known_growth,
     without_suspended,
     without_transient,
 )
@@ -177,9 +178,10 @@ def _simulated(
     rows = tuple(established_cells(tuple(_rows(matrix, events, numbers)), matrix, grown))
     standing = without_suspended(world)
     missing, names = dict(_missing(setting, world)), [str(workload) for workload in setting.workloads]
-    table = of_cluster(cluster)
+    every = with_known_growth(world)
+    tables = {r.number: of_cluster(cluster, every.member(setting.workloads[r.number])) for r in rows}
     other = cache(lambda other: Matrix(_with_options(setting_of(other), never_ready, scale), effort))
-    tested = (_tested(r, world, (*table, *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
+    tested = (_tested(r, world, (*tables[r.number], *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
     rows = tuple(weighed(tuple(tested), setting, world))
     drawn = work.tried(lambda: _pictures(matrix, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)

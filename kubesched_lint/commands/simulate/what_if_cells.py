@@ -9,8 +9,8 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
-from kubesched_lint.world.premises import groups_premise
-from kubesched_lint.world.world import World
+from kubesched_lint.world.premises import groups_premise, node_premise
+from kubesched_lint.world.world import Member, World
 
 MEANWHILE = "the pools add nodes while this happens"
 _PLANNED = "the pools add no more nodes than planned"
@@ -18,17 +18,33 @@ _FEW = 5
 """Maximum number of named objects of a kind."""
 
 
-def of_cluster(cluster: Cluster) -> tuple[WhatIf[Cell], ...]:
-    """Return the tests for facts of the cluster, given with its transient states of today."""
+def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
+    """Return the tests for facts of the cluster, given with its transient states of today.
+
+    ``it`` is the workload in the world with all nodes that may come.
+    """
     over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)), _FEW)}"
 
     def has_transient(cell: Cell, world: World) -> bool:
         return bool(cluster.transient_states) and cell.verdict != NONE
 
+    def is_never_helped(cell: Cell, world: World) -> bool:
+        return (bool(world.pools) or world.is_elastic) and _runs_nowhere(cell, it)
+
+    def may_be_helped(cell: Cell, world: World) -> bool:
+        return bool(world.pools) and not _runs_nowhere(cell, it)
+
+    def may_get_nodes(cell: Cell, world: World) -> bool:
+        return cell.verdict == BAD and world.is_elastic and not world.pools and not _runs_nowhere(cell, it)
+
+    def on_any_number(cell: Cell, world: World, again: object) -> Cell:
+        return _assuming(cell, node_premise(it.world))
+
     return (
-        WhatIf("the pools added nodes meanwhile", lambda cell, world: bool(world.pools), _with_more, _with_spares),
+        WhatIf("any number of nodes came", is_never_helped, on_any_number),
+        WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),
         WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over)),
-        WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),
+        WhatIf("an autoscaler added a node", may_get_nodes, _unless_nodes_come, _with_groups),
     )
 
 
@@ -64,8 +80,13 @@ def _doubted(cell: Cell) -> Cell:
     return replace(cell, proven=False)
 
 
-def _may_get_nodes(cell: Cell, world: World) -> bool:
-    return cell.verdict == BAD and world.is_elastic and not world.pools
+def _runs_nowhere(cell: Cell, it: Member) -> bool:
+    """Return whether the deploy is proven to bind no pod, on today's nodes and on any that may come."""
+    if cell.event != "deploy" or cell.verdict != BAD or not cell.proven or cell.bound.most:
+        return False
+    if it.workload.kind == "DaemonSet" or it.pod.node_name or it.world.is_elastic:
+        return False
+    return not it.usable
 
 
 def _with_groups(cell: Cell, world: World) -> Sequence[World]:

@@ -26,7 +26,7 @@ def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
     Control planes do not count: what runs there is chosen for each component.
     """
     running = daemon_nodes(it)
-    missed = it.reach.matching & ~running & ~_control_planes(it.world)
+    missed = it.reach.matching & ~running & ~control_planes(it.world)
     if not missed or not running:
         return ()
     return tuple(
@@ -40,7 +40,8 @@ def _daemons(world: World) -> tuple[tuple[Workload, NodeSet], ...]:
 
 
 @once_per_world
-def _control_planes(world: World) -> NodeSet:
+def control_planes(world: World) -> NodeSet:
+    """The nodes with a taint of the control plane."""
     tainted = (nodes for taint, nodes in world.index.taints.items() if taint.key in CONTROL_PLANE)
     return reduce(or_, tainted, EMPTY)
 

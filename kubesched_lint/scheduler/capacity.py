@@ -29,16 +29,27 @@ class Shortage:
 def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
     """Return the resource that excludes the most nodes, by bare allocatable; None if each resource fits on some node.
 
-    If two resources each exclude a part of the nodes, the one that excludes more is returned.
+    Of two resources that exclude as many, it is the one that some node has; of two such, the one written first.
     """
-    worst: tuple[int, str] | None = None
+    worst: tuple[int, bool] | None = None
+    found = ""
     for resource, amount in pod.requests.items():
         barred = among & index.short_of(resource, amount) if amount > 0 else 0
-        if barred and (worst is None or barred.bit_count() > worst[0]):
-            worst = barred.bit_count(), resource
-    if worst is None:
-        return None
-    resource = worst[1]
+        if barred:
+            rank = barred.bit_count(), bool(among & ~index.short_of(resource, 1))
+            if worst is None or rank > worst:
+                worst, found = rank, resource
+    return _shortage_of(found, pod, index, among) if found else None
+
+
+def shortages(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[Shortage]:
+    """Yield each resource that none of ``among`` has enough of, by bare allocatable."""
+    for resource, amount in pod.requests.items():
+        if amount > 0 and not among & ~index.short_of(resource, amount):
+            yield _shortage_of(resource, pod, index, among)
+
+
+def _shortage_of(resource: str, pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage:
     amounts = index.allocatable(resource)
     best = max(positions(among), key=lambda i: amounts[i])
     return Shortage(resource, pod.requests[resource], int(amounts[best]), index.names[best])
@@ -48,9 +59,7 @@ def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shor
     """Yield the nodes of ``among`` whose bare allocatable never holds the pod, grouped by the lacking resource."""
     while (short := shortage(pod, index, among)) is not None:
         lacking = among & index.short_of(short.resource, short.wanted)
-        amounts = index.allocatable(short.resource)
-        best = max(positions(lacking), key=lambda i: amounts[i])
-        yield Shortage(short.resource, short.wanted, int(amounts[best]), index.names[best]), lacking
+        yield _shortage_of(short.resource, pod, index, lacking), lacking
         among &= ~lacking
 
 

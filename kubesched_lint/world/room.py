@@ -163,6 +163,21 @@ def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:
     return shortage(it.pod, it.world.index, nodes)
 
 
+def shortages_on(it: Member, nodes: NodeSet) -> tuple[Shortage, ...]:
+    """Return each resource that none of ``nodes`` has enough of for one pod."""
+    from kubesched_lint.scheduler.capacity import shortages
+
+    return tuple(shortages(it.pod, it.world.index, nodes))
+
+
+def large_enough(it: Member, nodes: NodeSet, but: str = "") -> NodeSet:
+    """Return those of ``nodes`` whose bare allocatable holds one pod, whatever it requests of the resource ``but``."""
+    for resource, amount in (*it.pod.requests.items(), ("pods", 1)):
+        if amount > 0 and resource != but:
+            nodes &= ~it.world.index.short_of(resource, amount)
+    return nodes
+
+
 def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
     """Yield the nodes that never hold one pod, even when empty, grouped by the lacking resource."""
     from kubesched_lint.scheduler.capacity import too_small

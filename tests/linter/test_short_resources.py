@@ -1,0 +1,66 @@
+"""A pod that is too large: every short resource is named, and the taint that closes larger nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesched_lint import lint, load_cluster
+
+RULES = ("resource-exceeds-any-node", "extended-resource-missing")
+
+NODES = [
+    {"name": "small", "count": 3, "allocatable": {"cpu": "4", "memory": "16Gi"}},
+    {"name": "wide", "count": 1, "allocatable": {"cpu": "2", "memory": "100Gi"}},
+    {"name": "large", "count": 2, "taints": ["team=db:NoSchedule"], "allocatable": {"cpu": "16", "memory": "128Gi"}},
+    {"name": "cp", "taints": ["node-role.kubernetes.io/control-plane:NoSchedule"], "allocatable": {"memory": "1Ti"}},
+]
+SKETCH = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": NODES}
+CLUSTER = load_cluster(objects=[SKETCH])
+
+
+def findings(kind: str = "Pod", **requests: str) -> list[Any]:
+    spec = {"containers": [{"name": "c", "image": "x:1", "resources": {"limits": requests}}]}
+    meta = {"name": "p", "labels": {"a": "b"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+    if kind == "DaemonSet":
+        template = {"metadata": meta, "spec": spec}
+        inner = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        pod = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "p"}, "spec": inner}
+    return list(lint(objects=[pod], cluster=CLUSTER, select=RULES).findings)
+
+
+def test_the_taint_of_nodes_that_are_large_enough_is_named() -> None:
+    (found,) = findings(memory="110Gi")
+    assert "2 nodes that are large enough have the taint team=db:NoSchedule" in found.message
+    assert found.help.startswith("add a toleration for team=db:NoSchedule; or it fits if the request is at most 100Gi;")
+    (found,) = findings(memory="200Gi")
+    assert "taint" not in found.message + found.help  # only the control plane is large enough
+
+
+def test_every_resource_that_no_node_has_enough_of_is_named() -> None:
+    (found,) = findings(cpu="500", memory="900Gi")
+    assert "requests cpu 500" in found.message
+    assert "none has memory 900Gi (at most 100Gi)" in found.message
+    assert "at most 4" not in found.help  # the pod would still not fit
+    (of_daemons,) = findings("DaemonSet", **{"example.com/gpu": "1", "cpu": "500", "memory": "900Gi"})
+    assert "requests cpu 500" in of_daemons.message
+    assert "memory 900Gi" in of_daemons.message
+
+
+def test_a_missing_device_hides_no_other_request() -> None:
+    found = findings(**{"example.com/gpu": "1", "cpu": "500"})
+    assert {f.rule for f in found} == {"resource-exceeds-any-node", "extended-resource-missing"}
+    (alone,) = findings(**{"example.com/gpu": "1"})
+    assert alone.rule == "extended-resource-missing"
+
+
+def test_what_each_node_lacks_is_named_if_no_node_has_all() -> None:
+    (found,) = findings(cpu="3", memory="50Gi")
+    assert "3 nodes with at most memory 16Gi and 1 node with at most cpu 2" in found.message
+    assert "2 nodes that are large enough have the taint" in found.message
+
+
+def test_the_number_of_the_help_fits_beside_the_other_requests() -> None:
+    (found,) = findings(cpu="8", memory="50Gi")
+    assert "at most 2;" in found.help
+    assert findings(cpu="2", memory="50Gi") == []

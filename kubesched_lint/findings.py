@@ -171,6 +171,8 @@ class Hazard:
     fixes: tuple[Fix, ...] = ()
     together: tuple[ObjectRef, ...] = ()
     """The objects whose pods the proof counts together; empty: only the object under check."""
+    cause: str = ""
+    """What the cluster lacks: all findings of the rule with the same lack have one cause, whoever asks for it."""
 
 
 @frozen_record
@@ -214,7 +216,9 @@ class Finding:
     once_per_run: bool = False
     """Whether a reader sees one finding of its rule, with the places of the others."""
     also: tuple[Finding, ...] = ()
-    """What other rules found of the same cause; no report counts these."""
+    """What else was found of the same cause, by other rules or at other places; no report counts these."""
+    cause: str = ""
+    """What the cluster lacks, if that is the cause; see ``Hazard.cause``."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.policy import LimitRange
 from kubesched_lint.world.world import Member
 
 _VARIANTS = {"PodSecurity": "security", "LimitRanger": "limits", "validation": "limits"}
@@ -22,6 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
     source = by.source if by is not None and isinstance(by.source, Document) else None
     # Objects of the set may be created after the pods; restricted requires fields that webhooks may fill in.
     is_mild = source is not None or "restricted:" in refusal.message
+    variant = _VARIANTS.get(refusal.plugin, "default")
     yield Hazard(
         at=refusal.at,
         evidence=proof(refusal.answer_to(it.workload), assumes=refusal.assumes),
@@ -32,5 +34,6 @@ def check(it: Member) -> Iterator[Hazard]:
         },
         severity=Severity.WARNING if is_mild else None,
         related=(Place(refusal.by_at, "refuses them", source),) if source is not None else (),
-        variant=_VARIANTS.get(refusal.plugin, "default"),
+        variant=variant,
+        cause=f"{by.namespace}/{by.name} {refusal.by_at}" if isinstance(by, LimitRange) else "",
     )

@@ -43,8 +43,14 @@ def check(it: Member) -> Iterator[Hazard]:
         at=at.path,
         evidence=proof(text, demand=1, supply=0, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
         values={**values, "selector": str(at.selector or "nothing"), "terms": len(terms)},
+        cause=f"{it.workload.namespace}: {at.selector}" if lonely and not _looks_elsewhere(at) else "",
         variant="" if lonely else "together",
     )
+
+
+def _looks_elsewhere(term: PodAffinityTerm) -> bool:
+    """Whether the term is about pods of other namespaces than the pod's own."""
+    return bool(term.namespaces) or term.namespace_selector is not None
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import use_recreate
-from kubesched_lint.findings import Hazard, Severity, pattern, proof
+from kubesched_lint.findings import Hazard, Path, Place, Severity, pattern, proof
 from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.claims import claim_named, is_attached
 from kubesched_lint.world.world import Member
@@ -19,59 +20,65 @@ def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     rolls = it.workload.kind == "Deployment" and it.workload.strategy.type == "RollingUpdate"
     surge, unavailable = fenceposts(it.workload, replicas) if rolls else (0, 1)
-    for volume in it.workload.pod.volumes:
-        claim = (
-            claim_named(it.world, it.workload.namespace, volume.claim)
-            if volume.kind == "persistentVolumeClaim"
-            else None
+    overlaps = rolls and replicas == 1 and unavailable == 0
+    values = {"replicas": replicas, "surge": surge}
+    one_node: list[tuple[Path, str]] = []
+    for at, claim in _claims(it):
+        if set(claim.access_modes) == {"ReadWriteOncePod"} and it.workload.stays:
+            yield from _one_pod(it, at, {**values, "claim": claim.name}, overlaps=overlaps)
+        elif set(claim.access_modes) == {"ReadWriteOnce"} and is_attached(it.world, claim):
+            one_node.append((at, claim.name))
+    is_shared = replicas > 1 and it.workload.kind != "StatefulSet"
+    if one_node and (is_shared or overlaps) and not _one_node(it.workload):
+        (at, _), *others = one_node  # one edit of the workload mends all its claims
+        yield Hazard(
+            at=at,
+            evidence=pattern(f"{replicas} pods, one node" if is_shared else "old pod and surge pod, one node"),
+            severity=Severity.WARNING,
+            values={**values, "claims": _in_words([name for _, name in one_node])},
+            related=(
+                *(Place(also, f"the claim {name}") for also, name in others),
+                *([replicas_wanted_here(it)] if is_shared else ()),
+            ),
+            variant="one_node" if is_shared else "rollout_one_node",
         )
-        if claim is None:
-            continue
-        at = (*volume.path, "claimName")
-        modes = set(claim.access_modes)
-        values = {"claim": claim.name, "replicas": replicas, "surge": surge}
-        related = (replicas_wanted_here(it),)
-        if modes == {"ReadWriteOncePod"} and it.workload.stays:
-            if replicas > 1:
-                yield Hazard(
-                    at=at,
-                    evidence=proof(
-                        f"{replicas} replicas > 1 pod of a ReadWriteOncePod claim", demand=replicas, supply=1
-                    ),
-                    values={**values, "pending": replicas - 1},
-                    related=related,
-                    variant="one_pod",
-                )
-            elif rolls and replicas == 1 and unavailable == 0:
-                yield Hazard(
-                    at=at,
-                    evidence=proof(
-                        "1 old pod + 1 surge pod > 1 pod of a ReadWriteOncePod claim",
-                        demand=2,
-                        supply=1,
-                        event="rollout",
-                    ),
-                    values=values,
-                    variant="rollout_one_pod",
-                )
-        elif modes == {"ReadWriteOnce"} and not _one_node(it.workload) and is_attached(it.world, claim):
-            if replicas > 1 and it.workload.kind != "StatefulSet":
-                yield Hazard(
-                    at=at,
-                    evidence=pattern(f"{replicas} pods, one node"),
-                    severity=Severity.WARNING,
-                    values=values,
-                    related=related,
-                    variant="one_node",
-                )
-            elif rolls and replicas == 1 and unavailable == 0:
-                yield Hazard(
-                    at=at,
-                    evidence=pattern("old pod and surge pod, one node"),
-                    severity=Severity.WARNING,
-                    values=values,
-                    variant="rollout_one_node",
-                )
+
+
+def _claims(it: Member) -> Iterator[tuple[Path, Claim]]:
+    """Yield (path of the claim's name, claim) of each volume with a known claim."""
+    for volume in it.workload.pod.volumes:
+        if volume.kind == "persistentVolumeClaim":
+            claim = claim_named(it.world, it.workload.namespace, volume.claim)
+            if claim is not None:
+                yield (*volume.path, "claimName"), claim
+
+
+def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool) -> Iterator[Hazard]:
+    replicas = it.replicas
+    if replicas > 1:
+        yield Hazard(
+            at=at,
+            evidence=proof(f"{replicas} replicas > 1 pod of a ReadWriteOncePod claim", demand=replicas, supply=1),
+            values={**values, "pending": replicas - 1},
+            related=(replicas_wanted_here(it),),
+            variant="one_pod",
+        )
+    elif overlaps:
+        yield Hazard(
+            at=at,
+            evidence=proof(
+                "1 old pod + 1 surge pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1, event="rollout"
+            ),
+            values=values,
+            variant="rollout_one_pod",
+        )
+
+
+def _in_words(names: Sequence[str]) -> str:
+    """``the claim a, which is ReadWriteOnce``, or ``the claims a and b, which are ReadWriteOnce``."""
+    if len(names) == 1:
+        return f"the claim {names[0]}, which is ReadWriteOnce"
+    return f"the claims {', '.join(names[:-1])} and {names[-1]}, which are ReadWriteOnce"
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

@@ -27,6 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
         offering = it.world.index.all & ~it.world.index.short_of(resource, 1)
         if within & offering:
             continue
+        near = nearest_resource(resource, it.world.index.nodes)
         yield Hazard(
             at=request_path(it.workload, resource),
             evidence=proof(
@@ -39,10 +40,11 @@ def check(it: Member) -> Iterator[Hazard]:
                 "resource": resource,
                 "nodes": it.world.names(offering),
                 "why": _why(it, offering) if offering else "",
-                "nearest": hint(nearest_resource(resource, it.world.index.nodes), "they offer "),
-                "correction": correction(nearest_resource(resource, it.world.index.nodes)),
+                "nearest": hint(near, "they offer "),
+                "correction": correction(near),
                 "replicas": it.replicas,
             },
+            cause="" if offering or near else resource,
             variant="elsewhere" if offering else "default",
         )
 

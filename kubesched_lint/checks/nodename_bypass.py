@@ -21,6 +21,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=(*it.workload.pod.path, "nodeName"),
         evidence=pattern(f"nodeName {node} is written in the manifest"),
         values={"node": node, "nearest": hint(near, "there is "), "correction": correction(near)},
+        cause=node if absent and not near else "",
         variant="absent" if absent else "default" if it.workload.kind != "Pod" else "pod",
     )
 

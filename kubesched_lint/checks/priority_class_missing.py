@@ -31,6 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "meant": meant,
             "correction": correction(meant or (" or ".join(SYSTEM_PRIORITIES) if is_reserved else "")),
         },
+        cause="" if meant else name,
         variant="reserved" if is_reserved else _variant(it, is_known=is_known),
     )
 

@@ -18,12 +18,14 @@ def check(it: Member) -> Iterator[Hazard]:
         if volume.kind != "persistentVolumeClaim" or not volume.claim or volume.name in templates:
             continue
         if claim_named(it.world, it.workload.namespace, volume.claim) is None:
+            near = nearest_claim(it.world, it.workload.namespace, volume.claim)
             yield Hazard(
                 at=(*volume.path, "claimName"),
                 evidence=pattern(f'persistentvolumeclaim "{volume.claim}" not found'),
                 values={
                     "claim": volume.claim,
-                    "nearest": hint(nearest_claim(it.world, it.workload.namespace, volume.claim), "there is "),
-                    "correction": correction(nearest_claim(it.world, it.workload.namespace, volume.claim)),
+                    "nearest": hint(near, "there is "),
+                    "correction": correction(near),
                 },
+                cause="" if near else f"{it.workload.namespace}/{volume.claim}",
             )

@@ -21,5 +21,6 @@ def check(it: Member) -> Iterator[Hazard]:
         at=(*it.workload.pod.path, "runtimeClassName"),
         evidence=pattern(no_runtime_class(name) if is_known else f"RuntimeClass {meant} is known, and {name} is not"),
         values={"class": name, "nearest": hint(meant, "there is "), "meant": meant, "correction": correction(meant)},
+        cause="" if meant else name,
         variant="misspelt" if not is_known else "pod" if it.workload.kind == "Pod" else "default",
     )

@@ -34,6 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "meant": meant,
                 "correction": correction(meant),
             },
+            cause="" if meant else name,
             variant="default" if is_known else "misspelt",
         )
 

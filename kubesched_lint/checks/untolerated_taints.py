@@ -27,6 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=_what_leads_there(it.workload.pod) if mistaken is None else mistaken.path,
         key=mistaken is None,
         variant="default" if mistaken is None else "misspelt",
+        cause=", ".join(map(str, taints)) if mistaken is None else "",
         evidence=proof(
             f"each of {nodes_in_words(it.world, matching, 'matching')} has an untolerated taint: "
             f"{', '.join(map(str, taints))}",

@@ -12,6 +12,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import tell
 from kubesched_lint.record import replace
+from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.formats import ReportTarget, write
 from kubesched_lint.report.palette import terminal_width, wants_color
@@ -35,7 +36,8 @@ def show(
     quiet: bool = False,
     statistics: bool = False,
 ) -> None:
-    """Write every chosen report. Raises OutputError when a file cannot be written."""
+    """Write every chosen report, with one finding per cause. Raises OutputError when a file cannot be written."""
+    run = replace(run, report=one_per_cause(run.report))
     plain = RenderContext(
         verbose=verbose,
         quiet=quiet,

@@ -88,6 +88,7 @@ def finding_of(
         at=hazard.at,
         preview=rule.preview,
         once_per_run=rule.once_per_run,
+        cause=hazard.cause,
     )
 
 

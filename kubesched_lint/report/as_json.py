@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Evidence, Finding, Fix, InputError, LeftOut, Location, Report, TargetSummary
+from kubesched_lint.findings import (
+    Evidence,
+    Finding,
+    Fix,
+    InputError,
+    LeftOut,
+    Location,
+    ObjectRef,
+    Report,
+    TargetSummary,
+)
 from kubesched_lint.printing import json_text
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.context import RenderContext
@@ -59,27 +69,34 @@ def location(where: Location) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    subject = finding.object
     return {
         "rule": finding.rule,
         "severity": finding.severity.word,
         "message": finding.message,
         "help": finding.help,
         "evidence": evidence(finding.evidence),
-        "object": {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name},
+        "object": _object(finding.object),
         "location": location(finding.location),
         "related": [{"location": location(r.location), "label": r.label} for r in finding.related],
         "fixes": [_fix(fix) for fix in finding.fixes],
         "suppressed": _suppression(finding),
         "fingerprint": finding.fingerprint,
         **({"preview": True} if finding.preview else {}),
-        **({"also": [_part(part) for part in finding.also]} if finding.also else {}),
+        **({"also": [_part(part, finding) for part in finding.also]} if finding.also else {}),
         **({"targets": list(finding.targets)} if finding.targets else {}),
     }
 
 
-def _part(part: Finding) -> dict[str, Any]:
-    return {"rule": part.rule, "message": part.message, "location": location(part.location)}
+def _part(part: Finding, finding: Finding) -> dict[str, Any]:
+    """Return what else was found of the cause; of the same rule also the object and its fingerprint."""
+    shown = {"rule": part.rule, "message": part.message, "location": location(part.location)}
+    if part.rule != finding.rule:
+        return shown
+    return {**shown, "object": _object(part.object), "fingerprint": part.fingerprint}
+
+
+def _object(subject: ObjectRef) -> dict[str, str]:
+    return {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name}
 
 
 def evidence(why: Evidence) -> dict[str, Any]:

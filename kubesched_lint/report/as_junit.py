@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.findings import Finding, InputError, Report, Skip
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
-from kubesched_lint.report.causes import by_place
+from kubesched_lint.report.causes import by_place, members
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
 from kubesched_lint.report.words import annotated, explanation, relative
@@ -48,12 +48,13 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 
 def _cases(report: Report, context: RenderContext) -> Iterator[_Case]:
-    blamed = (annotated(finding.location).path for finding in report.findings)
+    found = [member for finding in report.findings for member in members(finding)]  # a case is about one object
+    blamed = (annotated(finding.location).path for finding in found)
     paths = [*context.files(), *blamed, *(error.path for error in report.errors)]
     suites: dict[str, list[_Case]] = {relative(path, context.root): [] for path in sorted(set(paths))}
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         suites[relative(error.path, context.root)].append(_error(error, context))
-    for finding in by_place(report.findings):
+    for finding in by_place(found):
         suites[relative(annotated(finding.location).path, context.root)].append(_finding(finding, context))
     for path, cases in suites.items():
         yield from _with_unique_names(cases or [_Case(path, "no findings")])

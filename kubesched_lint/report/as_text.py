@@ -111,8 +111,9 @@ def _remarks(finding: Finding, shared: Container[str], verbose: bool) -> Iterato
         yield "help", finding.help
     for fix in finding.fixes:
         yield "fix", f"{fix.title} ({'safe' if fix.safe else 'may change placement'})"
-    if finding.also and verbose:
-        yield "also", ", ".join(f"{part.rule} ({_beside(part.location, finding.location)})" for part in finding.also)
+    of_other_rules = [part for part in finding.also if part.rule != finding.rule]
+    if of_other_rules and verbose:
+        yield "also", ", ".join(f"{part.rule} ({_beside(part.location, finding.location)})" for part in of_other_rules)
     if finding.preview:
         yield "preview", PREVIEW
 

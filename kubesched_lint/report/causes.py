@@ -1,4 +1,4 @@
-"""Group findings with one cause: those that differ only in names and numbers."""
+"""Group findings with one cause: those at one line, those about one thing that the cluster lacks, and similar ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kubesched_lint.findings import Finding, Location
-from kubesched_lint.record import record
+from kubesched_lint.findings import Finding, Location, Report
+from kubesched_lint.record import record, replace
 
 _FEWEST = 3
 """Minimum number of findings in a group; two are quicker to read in full."""
@@ -21,6 +21,8 @@ class FindingGroup:
 
     first: Finding
     others: tuple[Finding, ...] = ()
+    count: int = 1
+    """Number of its findings in the verdict, which counts what ``one_per_cause`` folds as one."""
 
 
 def errors_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -38,11 +40,36 @@ def _place(finding: Finding) -> tuple[object, ...]:
     return (where.path, where.span.line, where.span.column, finding.rule, str(finding.object), finding.message)
 
 
+def one_per_cause(report: Report) -> Report:
+    """Return the report with one open finding per cause; its ``also`` has the others, and no report counts these.
+
+    A line that several objects share is one cause: overlays render it, or many objects depend on it. A thing that the
+    cluster lacks (``Finding.cause``) is one cause, too.
+    """
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    mistakes: dict[tuple[object, ...], dict[str, int]] = {}
+    for number, finding in enumerate(report.findings):
+        line = (finding.rule, finding.location, finding.at)
+        there = mistakes.setdefault((line, finding.object), {})  # one object may have several mistakes at one line
+        mistake = there.setdefault(finding.message, len(there))
+        key: tuple[object, ...] = (number,)
+        if finding.suppressed is None:
+            lack = (finding.cause, *_nameless_premises(finding)) if finding.cause else ()
+            key = (finding.rule, finding.severity, finding.targets, lack or (*line, mistake))
+        groups.setdefault(key, []).append(finding)
+    folded = (replace(first, also=(*first.also, *others)) if others else first for first, *others in groups.values())
+    return replace(report, findings=tuple(folded))
+
+
+def members(finding: Finding) -> tuple[Finding, ...]:
+    """Return the finding, then those of its rule that ``one_per_cause`` folded into it."""
+    return (finding, *(part for part in finding.also if part.rule == finding.rule))
+
+
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield groups in the order of their first findings; two similar findings follow each other without a group.
 
-    One line that is rendered several times is a group from two findings on. All findings of a rule with
-    ``once_per_run`` are one group.
+    All findings of a rule with ``once_per_run`` are one group.
     """
     alike: dict[tuple[object, ...], list[Finding]] = {}
     rules = Counter(finding.rule for finding in findings)
@@ -58,7 +85,12 @@ def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
         is_whole = len(group) >= _FEWEST or group[0].once_per_run
         for finding in group:
             groups.setdefault(key if is_whole else (*key, finding.location), []).append(finding)
-    yield from (FindingGroup(first, tuple(others)) for first, *others in groups.values())
+    yield from map(_group, groups.values())
+
+
+def _group(findings: Sequence[Finding]) -> FindingGroup:
+    first, *others = (member for finding in findings for member in members(finding))
+    return FindingGroup(first, tuple(others), len(findings))
 
 
 def shared_premises(groups: Iterable[FindingGroup]) -> Mapping[str, int]:
@@ -68,7 +100,7 @@ def shared_premises(groups: Iterable[FindingGroup]) -> Mapping[str, int]:
     for group in groups:
         for premise in group.first.evidence.assumes:  # all findings of a group assume the same
             shown[premise] = shown.get(premise, 0) + 1
-            findings[premise] = findings.get(premise, 0) + 1 + len(group.others)
+            findings[premise] = findings.get(premise, 0) + group.count
     return {premise: number for premise, number in findings.items() if shown[premise] >= _FEWEST}
 
 
@@ -78,7 +110,7 @@ def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     for number, finding in enumerate(findings):
         key = (finding.rule, finding.severity, finding.targets) if finding.once_per_run else (number,)
         groups.setdefault(key, []).append(finding)
-    yield from (FindingGroup(group[0], tuple(group[1:])) for group in groups.values())
+    yield from map(_group, groups.values())
 
 
 def difference(finding: Finding, first: Finding) -> str:
@@ -107,6 +139,10 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
         *(_numberless(nameless(finding, text)) for text in (finding.message, evidence.text, finding.help)),
         evidence.assumes,
     )
+
+
+def _nameless_premises(finding: Finding) -> Iterator[str]:
+    return (_numberless(nameless(finding, premise)) for premise in finding.evidence.assumes)
 
 
 def nameless(finding: Finding, text: str) -> str:

@@ -13,6 +13,7 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.report.as_json import VERSION
 from kubesched_lint.report.as_json import render as as_json
 from kubesched_lint.report.as_text import footer_lines
+from kubesched_lint.report.causes import members, one_per_cause
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, exit_code, footer, open_findings, summary_of
@@ -53,10 +54,10 @@ def _text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[
         yield f"{line}\n"
     if has_lines:
         yield "\n"
-    for rules, block in _tables(outcomes, context.width or _NARROW):
+    for rules, block in _tables(_folded(outcomes), context.width or _NARROW):
         yield from (f"{line}\n" for line in _table(rules, block, paint))
         yield "\n"
-    report = merged_report(outcomes)
+    report = one_per_cause(merged_report(outcomes))
     labels = {"target": "cluster"}
     pairs = [(labels.get(label, label), text) for label, text in footer(report, _ALL if context.verbose else 0)]
     yield from footer_lines(pairs, report, context, paint)
@@ -64,8 +65,14 @@ def _text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[
     yield f"{many(len(outcomes), 'cluster')}, {clean} without errors\n"
 
 
+def _folded(outcomes: Iterable[FleetOutcome]) -> Sequence[FleetOutcome]:
+    """Return the outcomes with one finding per cause."""
+    return [replace(outcome, report=one_per_cause(outcome.report)) for outcome in outcomes]
+
+
 def render_json(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
     """``clusters`` hold the reports as ``lint`` has them; ``table``: rule → cluster → severity → how many."""
+    outcomes = _folded(outcomes)
     yield f'{{"version": {VERSION},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
     for number, outcome in enumerate(outcomes):
         head = {"name": outcome.name, "path": outcome.path, "exitCode": exit_code(outcome.report, context.fail_on)}
@@ -98,12 +105,14 @@ def _problems(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]
 
 def _findings(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:
     """Each message once, with the clusters where it holds: nodes, zones and numbers are those of the clusters named."""
-    found = (finding for finding in merged_findings(_reports(outcomes)) if finding.suppressed is None)
-    for finding in sorted(found, key=_order):  # then as the clusters are listed
+    found = one_per_cause(Report(merged_findings(_reports(outcomes))))
+    for finding in sorted(open_findings(found), key=_order):  # then as the clusters are listed
+        more = len(members(finding)) - 1
+        text = f"{finding.message} (and {more:,} more of the same cause)" if more else finding.message
         span = finding.location.span
         tag = paint.severity(finding.severity, f"{finding.severity.word}[{finding.rule}]")
         at = visible(f"{finding.location.path}:{span.line}:{span.column}")
-        yield f"{at}: {tag}: {visible(finding.message)}{_where(finding.targets, outcomes)}"
+        yield f"{at}: {tag}: {visible(text)}{_where(finding.targets, outcomes)}"
 
 
 def _order(finding: Finding) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
+from kubesched_lint.report.causes import members, one_per_cause
 from kubesched_lint.text import first_few, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -28,7 +29,8 @@ def open_findings(report: Report) -> Iterator[Finding]:
 
 
 def objects_with_errors(report: Report) -> frozenset[ObjectRef]:
-    return frozenset(finding.object for finding in open_findings(report) if finding.severity is Severity.ERROR)
+    errors = (finding for finding in open_findings(report) if finding.severity is Severity.ERROR)
+    return frozenset(member.object for finding in errors for member in members(finding))
 
 
 def counts(findings: Iterable[Finding]) -> Mapping[Severity, int]:
@@ -100,7 +102,7 @@ def outcome(report: Report) -> str:
 
 def summary_of(name: str, report: Report) -> TargetSummary:
     """What the report says of one target, or of one cluster of a fleet."""
-    return TargetSummary(name, cluster(report), outcome(report))
+    return TargetSummary(name, cluster(report), outcome(one_per_cause(report)))
 
 
 def _softened(report: Report) -> str:

@@ -245,7 +245,7 @@ RULES = (
         severity=Severity.ERROR,
         evidence=('proof', 'pattern'),
         needs=('set',),
-        messages={'one_pod': 'only 1 of {replicas|replica} of {object} ever runs: they share the claim {claim}, which is ReadWriteOncePod', 'rollout_one_pod': 'the next rolling update of {object} never ends: the surge pod needs the claim {claim}, which is ReadWriteOncePod and in use until the old pod goes, and maxUnavailable resolves to 0', 'one_node': '{replicas|replica} of {object} share the claim {claim}, which is ReadWriteOnce: those that land on another node hang in ContainerCreating (Multi-Attach)', 'rollout_one_node': 'a rolling update of {object} starts the new pod while the old one holds the claim {claim}, which is ReadWriteOnce: on another node it hangs in ContainerCreating (Multi-Attach)'},
+        messages={'one_pod': 'only 1 of {replicas|replica} of {object} ever runs: they share the claim {claim}, which is ReadWriteOncePod', 'rollout_one_pod': 'the next rolling update of {object} never ends: the surge pod needs the claim {claim}, which is ReadWriteOncePod and in use until the old pod goes, and maxUnavailable resolves to 0', 'one_node': '{replicas|replica} of {object} share {claims}: those that land on another node hang in ContainerCreating (Multi-Attach)', 'rollout_one_node': 'a rolling update of {object} starts the new pod while the old one holds {claims}: on another node it hangs in ContainerCreating (Multi-Attach)'},
         helps={'': 'use strategy type Recreate for a single replica, a claim per replica (StatefulSet with volumeClaimTemplates), or a ReadWriteMany claim'},
         uses=('storage',),
         kinds=('Deployment', 'ReplicaSet', 'StatefulSet'),
@@ -1288,6 +1288,7 @@ RULES = (
         helps={'default': 'tolerate only the taints that you mean, by their keys; without tolerations pods leave a lost node after 300 s', 'schedule': 'tolerate only the taints that you mean, by their keys', 'execute': 'tolerate only the taints that you mean, by their keys, or set tolerationSeconds'},
         features=('tolerations',),
         params={'system_namespaces': ('kube-*', '*-system', 'openshift-*', 'gke-*', 'calico-*', 'tigera-*', 'cattle-*')},
+        yields_to=('nodeselector-matches-nothing',),
         since='0.1.0',
     ),
     Rule(

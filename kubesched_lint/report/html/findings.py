@@ -40,7 +40,7 @@ def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
     for cause in this.causes[: MOST_FULL + MOST_LINES]:
         files.setdefault(cause.first.location.path, []).append(cause)
     for path, its in files.items():
-        count = sum(1 + len(cause.others) for cause in its)
+        count = sum(cause.count for cause in its)
         title = f"<span>{esc(path)}</span> <small>{many(count, 'finding')}</small>"
         yield f'<section class="file"><h3 class="path">{title}</h3>'
         brief = []
@@ -56,7 +56,7 @@ def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
         yield "</section>\n"
     missing = this.causes[MOST_FULL + MOST_LINES :]
     if missing:
-        left = sum(1 + len(cause.others) for cause in missing)
+        left = sum(cause.count for cause in missing)
         yield f'<p class="more">… and {many(left, "more finding")}: <code>--format json</code> lists them all.</p>'
 
 

@@ -1,0 +1,155 @@
+"""Reports count a cause once: what the cluster lacks, and a line that several objects share."""
+
+from __future__ import annotations
+
+import json
+
+from kubesched_lint.findings import Finding, Report, Severity, Suppression
+from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.record import replace
+from kubesched_lint.report import as_json, as_junit, as_sarif, as_text
+from kubesched_lint.report.causes import members, one_per_cause
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import objects_with_errors, verdict
+from kubesched_lint.rulebook.examples import Example, ExampleOptions
+from kubesched_lint.rulebook.library import Rulebook
+
+SKETCH = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: [{name: w, count: 2, zones: [a], labels: {disk: ssd}, allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}]
+"""
+SHARED_CLAIMS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      volumes:
+      - {name: data, persistentVolumeClaim: {claimName: data}}
+      - {name: logs, persistentVolumeClaim: {claimName: logs}}
+      containers: [{name: web, image: x, resources: {requests: {cpu: 10m, memory: 10Mi}}}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: logs, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}
+"""
+
+
+def pod(name: str, spec: str = "", resource: str = "cpu: 10m") -> str:
+    container = f"{{name: c, image: x, resources: {{limits: {{{resource}}}, requests: {{{resource}}}}}}}"
+    return f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: shop}}
+spec:
+  containers: [{container}]
+{spec}---
+"""
+
+
+def lint(manifest: str, *rules: str) -> Report:
+    book = Rulebook.shipped()
+    example = Example("none", "none.md", 1, manifest, cluster=SKETCH, setting=ExampleOptions(profile="ci"))
+    return lint_example(example, [book.get(slug) for slug in rules] or book.select("ci"), book)
+
+
+def rendered(report: Report, *objects: str) -> Report:
+    """The report as if overlays rendered its only finding for several objects."""
+    (finding,) = report.findings
+    copies = [replace(finding, object=replace(finding.object, namespace=name), fingerprint=name) for name in objects]
+    return replace(report, findings=tuple(copies))
+
+
+def two(report: Report) -> tuple[Finding, Finding]:
+    first, second = one_per_cause(report).findings
+    return first, second
+
+
+def test_pods_that_want_the_same_missing_resource_are_one_finding() -> None:
+    manifest = "".join(pod(name, resource="nvidia.com/gpu: 1") for name in ("a", "b"))
+    report = lint(manifest + pod("c", resource="amd.com/gpu: 1"), "extended-resource-missing")
+    nvidia, amd = two(report)
+    assert [member.object.name for member in members(nvidia)] == ["a", "b"]
+    assert members(amd) == (amd,)
+    assert verdict(one_per_cause(report)) == "2 errors"
+    assert {subject.name for subject in objects_with_errors(one_per_cause(report))} == {"a", "b", "c"}
+
+
+def test_a_selector_that_misses_by_a_slip_is_a_mistake_of_its_file() -> None:
+    missing = "".join(pod(name, "  nodeSelector: {rack: r1}\n") for name in ("a", "b"))
+    (finding,) = one_per_cause(lint(missing, "nodeselector-matches-nothing")).findings
+    assert len(members(finding)) == 2
+    misspelt = "".join(pod(name, "  nodeSelector: {disk: sdd}\n") for name in ("a", "b"))
+    assert len(one_per_cause(lint(misspelt, "nodeselector-matches-nothing")).findings) == 2
+
+
+def test_a_line_that_overlays_render_is_one_finding_with_the_objects_beside_it() -> None:
+    report = rendered(lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing"), "dev", "prod")
+    folded = one_per_cause(report)
+    shown = json.loads("".join(as_json.render(folded, RenderContext())))
+    (finding,) = shown["findings"]
+    assert finding["object"]["namespace"] == "dev"
+    assert [(part["object"]["namespace"], part["fingerprint"]) for part in finding["also"]] == [("prod", "prod")]
+    assert shown["summary"]["findings"]["error"] == 1
+    text = "".join(as_text.render(folded, RenderContext(verbose=True)))
+    assert "and 1 more of the same cause" in text
+    assert "also:" not in text
+    assert "1 error" in text
+
+
+def test_two_mistakes_of_one_object_at_one_line_stay_two() -> None:
+    (finding,) = lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing").findings
+    other = replace(finding, message="another mistake", fingerprint="2")
+    assert len(one_per_cause(Report((finding, other))).findings) == 2
+
+
+def test_what_is_known_or_less_severe_hides_nothing() -> None:
+    report = rendered(lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing"), "dev", "prod")
+    dev, prod = report.findings
+    known = replace(dev, suppressed=Suppression("known", known=True))
+    assert one_per_cause(Report((known, prod))).findings == (known, prod)
+    mild = replace(dev, severity=Severity.WARNING)
+    assert one_per_cause(Report((mild, prod))).findings == (mild, prod)
+
+
+def test_a_test_case_of_junit_is_about_one_object() -> None:
+    report = rendered(lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing"), "dev", "prod")
+    text = "".join(as_junit.render(one_per_cause(report), RenderContext()))
+    assert "dev/a" in text
+    assert "prod/a" in text
+
+
+def test_a_result_of_sarif_has_the_other_places_beside_it() -> None:
+    manifest = "".join(pod(name, resource="nvidia.com/gpu: 1") for name in ("a", "b"))
+    folded = one_per_cause(lint(manifest, "extended-resource-missing"))
+    log = json.loads("".join(as_sarif.render(folded, RenderContext())))
+    (result,) = log["runs"][0]["results"]
+    lines = [place["physicalLocation"]["region"]["startLine"] for place in result["relatedLocations"]]
+    assert lines[-1] > result["locations"][0]["physicalLocation"]["region"]["startLine"]
+
+
+def test_claims_that_one_edit_of_the_workload_mends_are_one_finding() -> None:
+    (finding,) = lint(SHARED_CLAIMS, "claim-shared-by-replicas").findings
+    assert "holds the claims data and logs, which are ReadWriteOnce" in finding.message
+    assert [related.location.span.line for related in finding.related] == [12]
+    replicas = lint(SHARED_CLAIMS.replace("replicas: 1", "replicas: 2"), "claim-shared-by-replicas")
+    (finding,) = replicas.findings
+    assert "2 replicas of Deployment shop/web share the claims data and logs" in finding.message
+
+
+def test_a_pod_that_never_runs_opens_no_node() -> None:
+    manifest = pod("a", "  nodeSelector: {kubernetes.io/os: windows}\n  tolerations: [{operator: Exists}]\n")
+    (finding,) = lint(manifest, "nodeselector-matches-nothing", "toleration-blanket").findings
+    assert finding.rule == "nodeselector-matches-nothing"
+    assert [part.rule for part in finding.also] == ["toleration-blanket"]

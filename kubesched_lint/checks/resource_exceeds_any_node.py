@@ -175,8 +175,8 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
                 supply=largest,
                 assumes=node_premises(it),
             ),
-            # If some of its pods run, small nodes may be excluded on purpose.
-            severity=None if never == count else Severity.WARNING,
+            # Other nodes offer the device, so its plugin may follow on these, too.
+            severity=Severity.WARNING if never < count and _is_missing_device(shortage) else None,
             values={
                 "resource": name,
                 "wanted": show(name, wanted),

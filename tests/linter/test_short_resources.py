@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kubesched_lint import lint, load_cluster
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.findings import Severity
 
 RULES = ("resource-exceeds-any-node", "extended-resource-missing")
 
@@ -18,7 +20,7 @@ SKETCH = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": N
 CLUSTER = load_cluster(objects=[SKETCH])
 
 
-def findings(kind: str = "Pod", **requests: str) -> list[Any]:
+def findings(kind: str = "Pod", cluster: Cluster = CLUSTER, /, **requests: str) -> list[Any]:
     spec = {"containers": [{"name": "c", "image": "x:1", "resources": {"limits": requests}}]}
     meta = {"name": "p", "labels": {"a": "b"}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
@@ -26,7 +28,7 @@ def findings(kind: str = "Pod", **requests: str) -> list[Any]:
         template = {"metadata": meta, "spec": spec}
         inner = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
         pod = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "p"}, "spec": inner}
-    return list(lint(objects=[pod], cluster=CLUSTER, select=RULES).findings)
+    return list(lint(objects=[pod], cluster=cluster, select=RULES).findings)
 
 
 def test_the_taint_of_nodes_that_are_large_enough_is_named() -> None:
@@ -64,3 +66,17 @@ def test_the_number_of_the_help_fits_beside_the_other_requests() -> None:
     (found,) = findings(cpu="8", memory="50Gi")
     assert "at most 2;" in found.help
     assert findings(cpu="2", memory="50Gi") == []
+
+
+def test_a_daemonset_that_is_too_large_for_some_nodes_is_an_error() -> None:
+    """No order of scheduling helps: each pod may run on its own node only."""
+    (found,) = findings("DaemonSet", cpu="3")
+    assert (found.severity, found.evidence.kind) == (Severity.ERROR, "proof")
+    assert "1 of 4 pods of DaemonSet default/p stays Pending forever" in found.message
+
+
+def test_a_device_that_other_nodes_offer_may_come_to_a_daemonset() -> None:
+    nodes = [*NODES, {"name": "gpu", "allocatable": {"cpu": "4", "example.com/gpu": "1"}}]
+    cluster = load_cluster(objects=[{**SKETCH, "nodes": nodes}])
+    (found,) = findings("DaemonSet", cluster, **{"example.com/gpu": "1"})
+    assert found.severity is Severity.WARNING

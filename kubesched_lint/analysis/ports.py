@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -62,53 +63,89 @@ def user_of(key: tuple[str, int], workload: Workload, pods: int, nodes: NodeSet)
 
 
 class Crowd:
-    """Users of one port, each two in conflict, that need more nodes than they may use together."""
+    """Users of one port at one address that need more nodes than they may use together."""
 
-    def __init__(self, users: list[PortUser], reporter: PortUser | None = None) -> None:
-        self.users = users
+    def __init__(self, user: PortUser, reporter: PortUser | None = None) -> None:
+        self.users: list[PortUser] = []
         self.reporter = reporter
         """The first that does not fit beside one created before it; None while the crowd has one user."""
         self.most: dict[NodeSet, int] = {}
         """Nodes of a user → most pods of a user with these nodes."""
+        self.add([user])
+
+    def add(self, users: Iterable[PortUser]) -> None:
+        """Add users of the same address."""
         for user in users:
+            self.users.append(user)
             self.most[user.nodes] = max(self.most.get(user.nodes, 0), user.pods)
-        self.addresses = _shared(user.addresses for user in users)
 
     def has_no_room_for(self, user: PortUser) -> bool:
-        """Return whether the user and one of the crowd conflict and have too few nodes."""
-        return _shared((self.addresses, user.addresses)) != frozenset() and any(
-            user.pods + pods > (user.nodes | nodes).bit_count() for nodes, pods in self.most.items()
-        )
-
-
-def _shared(addresses: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
-    """Return the addresses that all have; None if each has all."""
-    some = [one for one in addresses if one is not None]
-    return frozenset.intersection(*some) if some else None
+        """Return whether the user and one of the crowd have too few nodes."""
+        return any(user.pods + pods > (user.nodes | nodes).bit_count() for nodes, pods in self.most.items())
 
 
 def crowds(users: Iterable[PortUser]) -> list[Crowd]:
     """Return the crowds among users of one port, who come in creation order and each fit their own nodes.
 
+    Users of different addresses do not conflict, although each may conflict with a user of all addresses: each address
+    has its own crowds. A crowd that is part of another one is left out.
+    """
+    numbered = list(users)
+    met = [_crowds_at([numbered[number] for number in numbers]) for numbers in _meeting(numbered)]
+    return list(_largest(chain.from_iterable(met)))
+
+
+def _meeting(users: Sequence[PortUser]) -> Iterator[Sequence[int]]:
+    """Yield the numbers of users who meet at an address; each that takes it meets one of those who take all addresses.
+
+    They meet all of those at one address only: else so many addresses and users would cost the square of their number.
+    """
+    at: dict[str, list[int]] = {}
+    everywhere: dict[NodeSet, list[int]] = {}
+    for number, user in enumerate(users):
+        for address in sorted(user.addresses or ()):
+            at.setdefault(address, []).append(number)
+        if user.addresses is None:
+            everywhere.setdefault(user.nodes, []).append(number)
+    largest = max(at, key=lambda address: len(at[address]), default="")
+    yield sorted(chain(at.pop(largest, ()), *everywhere.values()))
+    some = [max(numbers, key=lambda number: users[number].pods) for numbers in everywhere.values()]
+    yield from dict.fromkeys(tuple(sorted((*some, *numbers))) for numbers in at.values())
+
+
+def _crowds_at(users: Iterable[PortUser]) -> Sequence[Crowd]:
+    """Return the crowds among users who all conflict with each other.
+
     A crowd is a chain of pairs with too few nodes. Then the whole crowd has too few: the user that a pair adds fits its
     own nodes, so it brings fewer nodes than pods.
     """
     found: list[Crowd] = []
-    alone: dict[tuple[NodeSet, frozenset[str] | None], list[PortUser]] = {}  # each list by the number of pods
+    alone: dict[NodeSet, list[PortUser]] = {}  # each list by the number of pods
     for user in users:
-        work.spend(_STEPS * (len(found) + len(alone)))
+        work.spend(_STEPS * (len(found) + len(alone) + 1))
         near = [crowd for crowd in found if crowd.has_no_room_for(user)]
-        found = [crowd for crowd in found if crowd not in near]
         for others in alone.values():
-            while others and Crowd(others[-1:]).has_no_room_for(user):
-                near.append(Crowd([others.pop()], user))
-        if not near:
-            insort(alone.setdefault((user.nodes, user.addresses), []), user, key=lambda one: one.pods)
-        elif _shared([user.addresses, *(crowd.addresses for crowd in near)]) != frozenset():
-            found.append(Crowd([one for crowd in near for one in crowd.users] + [user], near[0].reporter))
-        else:  # the others take the port at different addresses
-            found += [Crowd([*crowd.users, user], crowd.reporter) for crowd in near]
+            while others and Crowd(others[-1]).has_no_room_for(user):
+                near.append(Crowd(others.pop(), user))
+        if near:
+            near[0].add((*chain.from_iterable(crowd.users for crowd in near[1:]), user))
+            found = [crowd for crowd in found if crowd not in near] + near[:1]
+        else:
+            insort(alone.setdefault(user.nodes, []), user, key=lambda one: one.pods)
     return found
+
+
+def _largest(crowds: Iterable[Crowd]) -> Iterator[Crowd]:
+    """Yield the crowds that are no part of another, the largest first."""
+    of: dict[int, list[frozenset[int]]] = {}
+    for crowd in sorted(crowds, key=lambda crowd: -len(crowd.users)):
+        members = frozenset(id(user.workload) for user in crowd.users)
+        beside = min((of.setdefault(member, []) for member in members), key=len)
+        work.spend(len(members) * (1 + len(beside)))
+        if not any(members <= other for other in beside):
+            yield crowd
+            for member in members:
+                of[member].append(members)
 
 
 def taken_by_running(it: Member) -> tuple[NodeSet, tuple[BoundPod, ...]]:

@@ -58,12 +58,12 @@ class Pull(NamedTuple):
     pod_class: PodClass
     term: PodAffinityTerm
     weight: int
+    is_required: bool = False
+    """The running pod requires it: the scheduler's configuration says how much that weighs."""
 
 
 _STEPS = 30
 """Cost of a new class, in steps of ``work``."""
-HARD_POD_AFFINITY_WEIGHT = 1
-"""The weight of a running pod's required affinity."""
 
 
 class PodClasses:
@@ -230,10 +230,10 @@ class PodClasses:
     def _post_pulls(self) -> None:
         """Index the terms for scoring; deferred until a score is needed."""
         for pod_class in self.members(self.preferring >> self._pulls_posted << self._pulls_posted):
-            for term, weight in _weights(pod_class.pod):
-                pairs = _posted_under(term)
+            for pull in _pulls_of(pod_class):
+                pairs = _posted_under(pull.term)
                 for label in (None,) if pairs is None else pairs:
-                    self._pulls.setdefault(label, []).append(Pull(pod_class, term, weight))
+                    self._pulls.setdefault(label, []).append(pull)
         self._pulls_posted = len(self.all)
 
 
@@ -245,12 +245,13 @@ def _posted_under(term: PodAffinityTerm) -> Iterable[tuple[str, str]] | None:
     return None if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
 
 
-def _weights(holder: Pod) -> Iterator[tuple[PodAffinityTerm, int]]:
-    """Yield the terms of a running pod that score new pods, with their weights."""
+def _pulls_of(pod_class: PodClass) -> Iterator[Pull]:
+    """Yield the terms of running pods that score new pods."""
+    holder = pod_class.pod
     for term in holder.required_affinity:
-        yield term, HARD_POD_AFFINITY_WEIGHT
+        yield Pull(pod_class, term, 1, is_required=True)
     for weighted, sign in signed(holder.preferred_affinity, holder.preferred_anti_affinity):
-        yield weighted.term, sign * weighted.weight
+        yield Pull(pod_class, weighted.term, sign * weighted.weight)
 
 
 def signed(

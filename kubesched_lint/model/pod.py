@@ -150,6 +150,89 @@ class Volume:
     path: Path = field(default=(), compare=False)
 
 
+# --- How its scheduler is configured ---------------------------------------------------------------------------------
+
+LEAST_ALLOCATED, MOST_ALLOCATED, BY_RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
+
+FILTERS = (
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeDeclaredFeatures",
+)
+"""The default filter plugins that we model, in the order of getDefaultPlugins."""
+PREFILTERS = ("NodeAffinity", "VolumeRestrictions", "VolumeBinding", "VolumeZone")
+"""Those of them whose PreFilter can end the attempt or leave nodes out."""
+WEIGHTS = {
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "NodeResourcesFit": 1,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+}
+"""The default score plugins that we model, with their weights."""
+EQUAL_WEIGHTS = {"cpu": 1, "memory": 1}
+
+
+@record
+class ScoringStrategy:
+    """How NodeResourcesFit scores a node."""
+
+    type: str = LEAST_ALLOCATED
+    resources: Mapping[str, int] = field(default_factory=EQUAL_WEIGHTS.copy)
+    """Resource → weight."""
+    shape: tuple[tuple[int, int], ...] = ()
+    """For RequestedToCapacityRatio: points (utilization 0–100, score 0–10)."""
+
+
+@record
+class SchedulerProfile:
+    """One profile. The defaults are those of kube-scheduler."""
+
+    name: str = DEFAULT_SCHEDULER
+    prefilters: tuple[str, ...] = PREFILTERS
+    filters: tuple[str, ...] = FILTERS
+    """Plugins in the order in which they judge a node: the first that rejects it gives the reason."""
+    weights: Mapping[str, int] = field(default_factory=WEIGHTS.copy)
+    """Score plugin → weight."""
+    preempts: bool = True
+    """DefaultPreemption is enabled."""
+    allocates_devices: bool = True
+    """DynamicResources is enabled."""
+    ignored_resources: frozenset[str] = frozenset()
+    """Extended resources that NodeResourcesFit does not check."""
+    ignored_resource_groups: frozenset[str] = frozenset()
+    """Prefixes, up to the slash, of such resources."""
+    strategy: ScoringStrategy = ScoringStrategy()
+    balanced_resources: tuple[str, ...] = tuple(EQUAL_WEIGHTS)
+    added_node_terms: tuple[NodeSelectorTerm, ...] | None = None
+    """Node terms that every pod has to match besides its own."""
+    added_preferred_node_terms: tuple[PreferredNodeTerm, ...] = ()
+    default_spread: tuple[SpreadConstraint, ...] | None = None
+    """The list of constraints for pods without any; None: the system's own, which only score."""
+    hard_pod_affinity_weight: int = 1
+    ignores_preferred_terms_of_existing_pods: bool = False
+    percentage_of_nodes_to_score: int = 0
+    min_candidate_nodes_percentage: int = 10
+    min_candidate_nodes_absolute: int = 100
+    unmodelled: tuple[str, ...] = ()
+    """What may decide differently: plugins of somebody's own, extenders."""
+
+
+DEFAULT_PROFILE = SchedulerProfile()
+
+
 @record
 class Pod:
     """The scheduling part of a pod spec with its labels; identical pods share one Pod.
@@ -197,6 +280,13 @@ class Pod:
     path: Path = field(default=(), compare=False)
     """The path of the pod spec in its object: ``("spec", "template", "spec")``, or ``("spec",)`` of a Pod."""
     labels_path: Path = field(default=(), compare=False)
+    profile: SchedulerProfile | None = field(default=None, compare=False)
+    """The profile of its scheduler, which the scheduler's name decides; None: kube-scheduler's defaults."""
+
+
+def profile_of(pod: Pod) -> SchedulerProfile:
+    """Return the profile that schedules a pod; the default one for a scheduler of unknown configuration."""
+    return pod.profile or DEFAULT_PROFILE
 
 
 @record

@@ -7,6 +7,7 @@ FitError.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -14,7 +15,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import BoundPod, Pod, Toleration
+from kubesched_lint.model.pod import BoundPod, Pod, Toleration, profile_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.plugins import (
     inter_pod_affinity,
@@ -32,12 +33,12 @@ from kubesched_lint.scheduler.plugins.single_node import (
     NodeResourcesFit,
     NodeUnschedulable,
     TaintToleration,
+    is_ignored,
 )
 from kubesched_lint.scheduler.tolerance import CORDON, first_untolerated, repelled, tolerates_any
 from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, PreFilterRefusal, Rejection
 
-# The order of getDefaultPlugins, pkg/scheduler/apis/config/v1/default_plugins.go.
-FILTERS: tuple[Plugin, ...] = (
+_MODELLED: tuple[Plugin, ...] = (
     NodeUnschedulable,
     NodeName,
     TaintToleration,
@@ -54,7 +55,7 @@ FILTERS: tuple[Plugin, ...] = (
 )
 KUBELET_FILTERS: tuple[Plugin, ...] = (NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit)
 """The checks of the kubelet for a pod that names its node."""
-PREFILTERS: tuple[PreFilterPlugin, ...] = (NodeAffinity, volume_restrictions, volume_binding, volume_zone)
+_WITH_PREFILTER: tuple[PreFilterPlugin, ...] = (NodeAffinity, volume_restrictions, volume_binding, volume_zone)
 
 _STEPS = 40
 """The cost in steps to run all plugins for a pod."""
@@ -77,6 +78,8 @@ class Diagnosis:
     """Nodes that a PreFilter excluded, by ``pinned_by``."""
     pinned_by: tuple[str, ...] = ()
     refusal: PreFilterRefusal | None = None
+    percentage_of_nodes_to_score: int = 0
+    """The setting of the pod's scheduler; 0: its default."""
     gated: bool = False
     """The pod has scheduling gates: the scheduler ignores it."""
 
@@ -112,7 +115,8 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
         feasible, rejections = _filter(pod, state, looked_at)
     else:
         feasible, rejections = _filter_beside_nominated(pod, state, looked_at)
-    return Diagnosis(total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by)
+    percentage = profile_of(pod).percentage_of_nodes_to_score
+    return Diagnosis(total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by, None, percentage)
 
 
 def _admitted(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
@@ -126,7 +130,9 @@ def _admitted(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, l
 
 
 def _as_kubelet_sees(pod: Pod) -> Pod:
-    return replace(pod, tolerations=(*pod.tolerations, _ANY_NO_SCHEDULE)) if pod.node_name else pod
+    if not pod.node_name:
+        return pod
+    return replace(pod, tolerations=(*pod.tolerations, _ANY_NO_SCHEDULE), profile=None)
 
 
 _ANY_NO_SCHEDULE = Toleration(operator="Exists", effect="NoSchedule")
@@ -147,7 +153,7 @@ def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...],
     looked_at = state.index.all
     pinned_by: list[str] = []
     waiting: PreFilterRefusal | None = None
-    for plugin in PREFILTERS:
+    for plugin in _prefilters(profile_of(pod).prefilters):
         answer = plugin.prefilter(pod, state)
         if answer is None:
             continue
@@ -161,13 +167,28 @@ def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...],
     return looked_at, tuple(sorted(pinned_by)), waiting
 
 
+@cache
+def _filters(names: tuple[str, ...]) -> tuple[Plugin, ...]:
+    known = {plugin.NAME: plugin for plugin in _MODELLED}
+    return tuple(known[name] for name in names)
+
+
+@cache
+def _prefilters(names: tuple[str, ...]) -> tuple[PreFilterPlugin, ...]:
+    known = {plugin.NAME: plugin for plugin in _WITH_PREFILTER}
+    return tuple(known[name] for name in names if name in known)
+
+
 def _filter(
-    pod: Pod, state: ClusterState, among: NodeSet, filters: tuple[Plugin, ...] = FILTERS
+    pod: Pod, state: ClusterState, among: NodeSet, filters: tuple[Plugin, ...] | None = None
 ) -> tuple[NodeSet, list[Rejection]]:
-    """Return feasible nodes and rejections; on each node the first plugin that rejects it counts (RunFilterPlugins)."""
+    """Return feasible nodes and rejections; on each node the first plugin that rejects it counts (RunFilterPlugins).
+
+    ``filters`` are those of the pod's profile if None.
+    """
     work.spend(_STEPS + len(state.index) // 64)
     rejections: list[Rejection] = []
-    for plugin in filters:
+    for plugin in _filters(profile_of(pod).filters) if filters is None else filters:
         if not among:
             break
         gone = EMPTY
@@ -277,17 +298,24 @@ def static_reach(pod: Pod, index: NodeIndex) -> Reach:
     A pod that names its node ignores cordons and NoSchedule taints.
     """
     pod = _as_kubelet_sees(pod)
-    matching = index.matching(pod.node_selector, pod.required_node_terms)
+    profile = profile_of(pod)
+    judging = profile.filters
+    matching = index.all
+    if "NodeAffinity" in judging:
+        matching = index.matching(pod.node_selector, pod.required_node_terms)
+        if profile.added_node_terms is not None:
+            matching &= index.matching({}, profile.added_node_terms)
     if pod.node_name:
         matching &= index.named([pod.node_name])
-    tolerated = matching & ~repelled(index, pod.tolerations)
+    tolerated = matching & ~repelled(index, pod.tolerations) if "TaintToleration" in judging else matching
     usable = tolerated
-    if usable & index.cordoned and not tolerates_any(pod.tolerations, CORDON):
+    if "NodeUnschedulable" in judging and usable & index.cordoned and not tolerates_any(pod.tolerations, CORDON):
         usable &= ~index.cordoned
-    usable &= ~index.short_of("pods", 1)
-    for resource, amount in pod.requests.items():
-        if amount > 0:
-            usable &= ~index.short_of(resource, amount)
+    if "NodeResourcesFit" in judging:
+        usable &= ~index.short_of("pods", 1)
+        for resource, amount in pod.requests.items():
+            if amount > 0 and not is_ignored(resource, profile):
+                usable &= ~index.short_of(resource, amount)
     return Reach(matching, tolerated, usable)
 
 

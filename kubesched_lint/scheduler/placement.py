@@ -52,7 +52,7 @@ class Placer:
         feasible = found.feasible
         if is_sampled(found):
             width = len(self.state.index)
-            most = nodes_to_find(found.total - found.outside.bit_count())
+            most = _nodes_to_find_of(found)
             feasible = in_turn(feasible, self._random.randrange(width), most, width)
         best = self._best(feasible)
         return self._random.choice(list(positions(best))) if best else None
@@ -120,11 +120,15 @@ def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
     return max(looked_at * percentage // 100, FEW_NODES)
 
 
-def is_sampled(diagnosis: Diagnosis, percentage: int = 0) -> bool:
+def is_sampled(diagnosis: Diagnosis) -> bool:
     """Return whether some feasible nodes are not scored; which ones depends on where the last search stopped.
 
     Then the pod may land on every feasible node, not only on those of the highest total: scores are normalised over the
     sample, so even the order of two nodes can depend on the other nodes in it.
     """
+    return diagnosis.feasible.bit_count() > _nodes_to_find_of(diagnosis)
+
+
+def _nodes_to_find_of(diagnosis: Diagnosis) -> int:
     looked_at = diagnosis.total - diagnosis.outside.bit_count()
-    return diagnosis.feasible.bit_count() > nodes_to_find(looked_at, percentage)
+    return nodes_to_find(looked_at, diagnosis.percentage_of_nodes_to_score)

@@ -12,7 +12,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import go_int
-from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.pod import BoundPod, Pod, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
@@ -22,11 +22,8 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 
-# DefaultPreemptionArgs: fewer potential nodes than this are all tried; otherwise only some, from a random start.
 _STEPS = 5
 """The cost in steps to try one node."""
-MIN_CANDIDATES = 100
-MIN_CANDIDATES_PERCENT = 10
 
 
 @record
@@ -63,17 +60,23 @@ def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int 
     ``offset`` is the start of the search among the potential nodes; upstream draws it at random. It matters only if not
     all of them are tried (``sampled``).
     """
-    prefix = "no new claims to deallocate, " if has(state.kubernetes_version, DYNAMIC_RESOURCES) else ""
+    profile = profile_of(pod)
+    deallocates = profile.allocates_devices and has(state.kubernetes_version, DYNAMIC_RESOURCES)
+    prefix = "no new claims to deallocate, " if deallocates else ""
     if diagnosis.gated or not diagnosis.total:
         return Preemption()
     if diagnosis.refusal is not None and prefix:
         # PreFilter ended before DynamicResources ran, so its PostFilter finds no state of its own: an error, and
         # DefaultPreemption does not run.
         return Preemption("not found")
+    if not profile.preempts:
+        return Preemption(prefix.removesuffix(", "))
     if pod.preemption_policy == "Never":
         return Preemption(f"{prefix}preemption: {NEVER}")
     potential = list(positions(diagnosis.resolvable))
-    wanted = min(len(potential), max(MIN_CANDIDATES, len(potential) * MIN_CANDIDATES_PERCENT // 100))
+    # Few potential nodes are all tried; of many only some, from a random start (DefaultPreemptionArgs).
+    share = len(potential) * profile.min_candidate_nodes_percentage // 100
+    wanted = min(len(potential), max(share, profile.min_candidate_nodes_absolute))
     start = offset % max(len(potential), 1)
     candidates, failures = _dry_run(pod, potential[start:] + potential[:start], wanted, state)
     if not candidates:

@@ -11,6 +11,8 @@ from typing import Any
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.scheduler_config.apply import scheduled_by
+from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.cluster.state import NAMESPACE_NAME, ClusterState
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node, decode_pod_object
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
@@ -89,6 +91,7 @@ def replay(
     parse(version)
     state, started = _state(case, version)
     admission = Admission(state.objects)
+    profiles = profiles_of({"profiles": case.get("schedulerProfiles") or []})
     waiting: BoundPod | None = None
     node: str | None
     for recorded in case["decisions"]:
@@ -103,7 +106,8 @@ def replay(
         if complaint:
             yield recorded, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
             continue
-        pod = admission.stored(decode_pod_object(recorded["pod"]))
+        stored = admission.stored(decode_pod_object(recorded["pod"]))
+        pod = scheduled_by(stored, profiles, state.objects.services)
         prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
         yield recorded, prediction
         if "rejected" in recorded:
@@ -166,8 +170,8 @@ def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
     pods = tuple(
         replace(pod, start_time=pod.start_time or started.get(pod.name, ""))
         for pod in map(decode_bound_pod, case.get("pods", ()))
-        # The taint manager evicts pods that do not tolerate NoExecute before the first decision.
-        if first_untolerated(pod.pod.tolerations, taints.get(pod.node, ())) is None
+        # The taint manager evicts pods that do not tolerate NoExecute before the first decision; what terminates stays.
+        if pod.terminating or first_untolerated(pod.pod.tolerations, taints.get(pod.node, ())) is None
     )
     objects = replace(objects, nodes=nodes, pods=pods, namespaces=tuple(_namespaces(case)))
     return ClusterState(NodeIndex(nodes), objects, kubernetes_version=version), started

@@ -1,20 +1,20 @@
-"""Score the feasible nodes: the weighted sum of every default score plugin.
+"""Score the feasible nodes: the weighted sum of the score plugins of the pod's profile.
 
-Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` and the weights of
-``pkg/scheduler/apis/config/v1/default_plugins.go`` (v1.36). Other versions are scored like 1.36: their differences
-change preferences, not which nodes fit.
+Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` (v1.36). Other versions are scored like
+1.36: their differences change preferences, not which nodes fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.scheduler_config.apply import POD_TEMPLATE_HASH
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
@@ -23,17 +23,12 @@ from kubesched_lint.scheduler.scores.node_resources import NodeResourcesBalanced
 from kubesched_lint.scheduler.scores.pod_topology_spread import PodTopologySpread
 from kubesched_lint.scheduler.scores.single_node import ImageLocality, NodeAffinity, TaintToleration
 
-POD_TEMPLATE_HASH = "pod-template-hash"
-
 
 class Scorer(Protocol):
     """One score plugin for one pod. It reads the state at each call, and caches only data that cannot change."""
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def weight(self) -> int: ...
 
     def levels(self, feasible: NodeSet) -> Levels | None:
         """Return normalised scores, 0 to 100, of the nodes that passed all filters.
@@ -86,19 +81,12 @@ def score(pod: Pod, state: ClusterState, feasible: NodeSet, owner: Selector | No
 
 
 class Scoring:
-    """All score plugins for one pod, reusable while pods come and go in ``state``."""
+    """The score plugins of one pod's profile, reusable while pods come and go in ``state``."""
 
     def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None) -> None:
         self._index = state.index
-        self._scorers: tuple[Scorer, ...] = (
-            TaintToleration(pod, state),
-            NodeAffinity(pod, state),
-            NodeResourcesFit(pod, state),
-            PodTopologySpread(pod, state, owner),
-            InterPodAffinity(pod, state),
-            NodeResourcesBalancedAllocation(pod, state),
-            ImageLocality(pod, state),
-        )
+        self._weights = profile_of(pod).weights
+        self._scorers = [_scorer(name, pod, state, owner) for name in self._weights]
 
     def scores(self, feasible: NodeSet) -> Scores:
         return Scores(self._index, feasible, dict(self._weighted(feasible)))
@@ -107,7 +95,24 @@ class Scoring:
         for scorer in self._scorers:
             levels = scorer.levels(feasible)
             if levels is not None:
-                yield scorer.name, times(levels, scorer.weight)
+                yield scorer.name, times(levels, self._weights[scorer.name])
+
+
+def _scorer(name: str, pod: Pod, state: ClusterState, owner: Selector | None) -> Scorer:
+    return PodTopologySpread(pod, state, owner) if name == PodTopologySpread.name else _SCORERS[name](pod, state)
+
+
+_SCORERS: Mapping[str, Callable[[Pod, ClusterState], Scorer]] = {
+    made.name: made
+    for made in (
+        TaintToleration,
+        NodeAffinity,
+        NodeResourcesFit,
+        InterPodAffinity,
+        NodeResourcesBalancedAllocation,
+        ImageLocality,
+    )
+}
 
 
 def owner_selector(workload: Workload, labels: Labels) -> Selector | None:

@@ -66,8 +66,6 @@ def _case(line: str, place: str) -> dict[str, Any]:
 
 def kind_of(case: Mapping[str, Any], place: str = "") -> str:
     """Return the kind of a recorded case. Raises CaseError for an unknown kind."""
-    if "schedulerProfiles" in case:
-        raise CaseError(f"{place}: schedulerProfiles: only the default configuration of the scheduler is modelled")
     if "decisions" in case and "nodes" in case:
         return DECISIONS if "namespaces" in case else PREEMPTION
     if "steps" in case:

@@ -59,7 +59,7 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
         scheduler_name=text(spec, "schedulerName", path) or "default-scheduler",
         node_selector=labels(spec, "nodeSelector", path),
         tolerations=each(toleration, spec, "tolerations", path),
-        spread=each(_spread, spec, "topologySpreadConstraints", path),
+        spread=each(spread_constraint, spec, "topologySpreadConstraints", path),
         containers=containers,
         init_containers=init_containers,
         pod_requests=pod_level,
@@ -93,7 +93,7 @@ def _affinity(spec: Value, path: Path) -> dict[str, Any]:
     anti, at_anti = mapping(affinity, "podAntiAffinity", here), (*here, "podAntiAffinity")
     return {
         "required_node_terms": node_terms(optional_mapping(nodes, _REQUIRED, at_nodes), (*at_nodes, _REQUIRED)),
-        "preferred_node_terms": each(_preferred_node_term, nodes, _PREFERRED, at_nodes),
+        "preferred_node_terms": each(preferred_node_term, nodes, _PREFERRED, at_nodes),
         "required_affinity": each(_pod_affinity_term, pods, _REQUIRED, at_pods),
         "required_anti_affinity": each(_pod_affinity_term, anti, _REQUIRED, at_anti),
         "preferred_affinity": each(_weighted_term, pods, _PREFERRED, at_pods),
@@ -150,7 +150,7 @@ def node_terms(node_selector: Value | None, here: Path) -> tuple[NodeSelectorTer
     return each(node_term, node_selector, "nodeSelectorTerms", here)
 
 
-def _preferred_node_term(item: Value, here: Path) -> PreferredNodeTerm:
+def preferred_node_term(item: Value, here: Path) -> PreferredNodeTerm:
     term = node_term(mapping(item, "preference", here), (*here, "preference"))
     return PreferredNodeTerm(integer(item, "weight", here) or 0, term, here)
 
@@ -172,7 +172,7 @@ def _weighted_term(item: Value, here: Path) -> WeightedPodAffinityTerm:
     return WeightedPodAffinityTerm(integer(item, "weight", here) or 0, term, here)
 
 
-def _spread(item: Value, here: Path) -> SpreadConstraint:
+def spread_constraint(item: Value, here: Path) -> SpreadConstraint:
     return SpreadConstraint(
         max_skew=integer(item, "maxSkew", here) or 0,
         topology_key=text(item, "topologyKey", here),

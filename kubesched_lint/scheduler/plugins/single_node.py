@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod, SchedulerProfile, profile_of
+from kubesched_lint.model.resources import is_extended
 from kubesched_lint.scheduler.quirks import NODE_DECLARED_FEATURES, TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.tolerance import CORDON, repelled, tolerates_any
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
+
+ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 
 
 class NodeUnschedulable:
@@ -61,7 +64,7 @@ class TaintToleration:
 
 
 class NodeAffinity:
-    """A pod's nodeSelector and required node affinity select the nodes it can use.
+    """A pod's nodeSelector and required node affinity select the nodes it can use, and its profile's addedAffinity.
 
     Mirrors ``pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go`` (v1.36).
     """
@@ -70,6 +73,11 @@ class NodeAffinity:
 
     @staticmethod
     def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
+        added = profile_of(pod).added_node_terms
+        if added is not None:
+            others = among & ~state.index.matching({}, added)
+            yield Rejection(NodeAffinity.NAME, ENFORCED, others, resolvable=False)
+            among &= ~others
         if pod.node_selector or pod.required_node_terms is not None:
             others = among & ~state.index.matching(pod.node_selector, pod.required_node_terms)
             yield Rejection(
@@ -136,12 +144,12 @@ class NodeResourcesFit:
     @staticmethod
     def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
         """Yield one rejection per lacking resource; preemption cannot help if the request exceeds bare allocatable."""
-        ledger, index = state.ledger, state.index
+        ledger, index, profile = state.ledger, state.index, profile_of(pod)
         full = among & ledger.short_of(PODS, 1)
         if full:
             yield Rejection(NodeResourcesFit.NAME, "Too many pods", full, resolvable=True)
         for resource, amount in pod.requests.items():
-            if amount <= 0:
+            if amount <= 0 or is_ignored(resource, profile):
                 continue
             short = among & ledger.short_of(resource, amount)
             if resource in state.device_class_resources:
@@ -153,6 +161,13 @@ class NodeResourcesFit:
                     yield Rejection(NodeResourcesFit.NAME, f"Insufficient {resource}", never, resolvable=False)
                 if short != never:
                     yield Rejection(NodeResourcesFit.NAME, f"Insufficient {resource}", short & ~never, resolvable=True)
+
+
+def is_ignored(resource: str, profile: SchedulerProfile) -> bool:
+    """Return whether NodeResourcesFit passes over a resource: only an extended one (fitsRequest)."""
+    if not (profile.ignored_resources or profile.ignored_resource_groups) or not is_extended(resource):
+        return False
+    return resource in profile.ignored_resources or resource.partition("/")[0] in profile.ignored_resource_groups
 
 
 class NodeDeclaredFeatures:

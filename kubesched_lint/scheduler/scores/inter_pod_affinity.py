@@ -1,7 +1,7 @@
 """Score preferred affinity and anti-affinity per topology domain: the pod's own and that of running pods.
 
 Mirrors ``pkg/scheduler/framework/plugins/interpodaffinity/scoring.go`` (v1.36). Required affinity of running pods
-counts too, with hardPodAffinityWeight 1; terminating pods count like any other.
+counts too, with the profile's hardPodAffinityWeight; terminating pods count like any other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.classes import PodClass, signed
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, plus
 
@@ -33,11 +33,12 @@ class InterPodAffinity:
     """Keeps the contribution of each class to each domain; recounts only classes whose pods changed."""
 
     name = "InterPodAffinity"
-    weight = 2
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         self._pod = pod
         self._state = state
+        is_indifferent = not (pod.preferred_affinity or pod.preferred_anti_affinity)
+        self._ignores_others = is_indifferent and profile_of(pod).ignores_preferred_terms_of_existing_pods
         self._classes_seen = 0
         self._pulls: dict[tuple[int, str], _Pull] = {}
         self._counted: dict[tuple[int, str], tuple[list[NodeSet], Mapping[str, int]]] = {}
@@ -47,6 +48,8 @@ class InterPodAffinity:
         """Topology key → the same sums for all nodes, 0 for those without the key."""
 
     def levels(self, feasible: NodeSet) -> Levels | None:
+        if self._ignores_others:
+            return None
         self._meet_new_classes()
         for pull in self._pulls.values():
             self._recount(pull)
@@ -129,7 +132,9 @@ def _pulls(pod: Pod, state: ClusterState, since: int) -> Iterator[_Pull]:
         work.spend(_STEPS)
         for pod_class in state.classes.members(selected_classes(weighted.term, pod.namespace, state) & fresh):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
+    required = profile_of(pod).hard_pod_affinity_weight
     for pull in state.classes.possible_pulls(pod.labels, since):
         work.spend(_STEPS)
         if selects_pod(pull.term, pull.pod_class.pod.namespace, pod, state):
-            yield _Pull(pull.pod_class, pull.term.topology_key, pull.weight)
+            weight = pull.weight * required if pull.is_required else pull.weight
+            yield _Pull(pull.pod_class, pull.term.topology_key, weight)

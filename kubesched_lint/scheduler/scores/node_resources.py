@@ -1,48 +1,77 @@
-"""Scores by the free cpu and memory of a node; only nodes whose numbers changed are scored again."""
+"""Scores by the used resources of a node; only nodes whose numbers changed are scored again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+from math import floor, sqrt
+from operator import add
+from typing import cast
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
-from kubesched_lint.cluster.state import ClusterState, Touched
-from kubesched_lint.model.pod import Container, Pod
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import BY_RATIO, MOST_ALLOCATED, Container, Pod, ScoringStrategy, profile_of
 from kubesched_lint.model.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, effective_requests
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among
 
 
 class NodeResourcesFit:
-    """LeastAllocated over cpu and memory: the less of a node is requested, the higher its score.
+    """Score by the used share of each resource of the profile's strategy, weighted; by default free cpu and memory.
 
-    Mirrors ``pkg/scheduler/framework/plugins/noderesources/least_allocated.go`` and ``resource_allocation.go`` (v1.36).
+    Mirrors ``pkg/scheduler/framework/plugins/noderesources/resource_allocation.go`` and the files of the three
+    strategies beside it (v1.36).
     """
 
     name = "NodeResourcesFit"
-    weight = 1
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
-        self._asked_cpu, self._asked_memory = scoring_requests(pod)
-        index = state.index
-        self._nodes = PerNode(
-            (index.allocatable("cpu"), index.allocatable("memory")),
-            (state.nonzero_cpu, state.nonzero_memory),
-            self._score,
-            state.touched,
-        )
+        strategy = profile_of(pod).strategy
+        cpu, memory = scoring_requests(pod)
+        requests = {**pod.requests, "cpu": cpu, "memory": memory}
+        names = [name for name in strategy.resources if _counts(name, requests)]
+        self._asked = [(requests.get(name, 0), strategy.resources[name]) for name in names]
+        self._share = _share(strategy)
+        # Only RequestedToCapacityRatio passes over a resource that scores 0, and rounds to the nearest.
+        self._is_ratio = strategy.type == BY_RATIO
+        taken = {"cpu": state.nonzero_cpu, "memory": state.nonzero_memory}
+        self._nodes = PerNode(names, taken, self._score, state)
 
     def levels(self, feasible: NodeSet) -> Levels:
         return self._nodes.levels(feasible)
 
-    def _score(self, cpu: float, memory: float, taken_cpu: int, taken_memory: int) -> int:
-        """Return the mean over the resources that the node has, rounded down; each term is rounded down too."""
-        total = count = 0
-        for capacity, asked in ((cpu, taken_cpu + self._asked_cpu), (memory, taken_memory + self._asked_memory)):
+    def _score(self, capacities: Sequence[float], taken: Sequence[int]) -> int:
+        """Return the weighted mean over the resources that the node has; each term is rounded down."""
+        total = weights = 0
+        for (asked, weight), capacity, used in zip(self._asked, capacities, taken, strict=True):
             if capacity:
-                total += least_requested_score(asked, capacity)
-                count += 1
-        return total // count if count else 0
+                share = self._share(asked + used, capacity)
+                if share or not self._is_ratio:
+                    total += share * weight
+                    weights += weight
+        if not weights:
+            return 0
+        return floor(total / weights + 0.5) if self._is_ratio else total // weights
+
+
+def _counts(resource: str, requests: Mapping[str, int]) -> bool:
+    """Return whether a resource is scored: an extended one only if the pod requests it."""
+    return resource in _NATIVE or bool(requests.get(resource))
+
+
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+
+Share = Callable[[int, float], int]
+"""Requested amount and capacity (infinite if unknown) → score, 0 to 100."""
+
+
+def _share(strategy: ScoringStrategy) -> Share:
+    if strategy.type == MOST_ALLOCATED:
+        return most_requested_score
+    if strategy.type == BY_RATIO:
+        return partial(ratio_score, [(at, 10 * score) for at, score in strategy.shape])
+    return least_requested_score
 
 
 def least_requested_score(requested: int, capacity: float) -> int:
@@ -52,6 +81,30 @@ def least_requested_score(requested: int, capacity: float) -> int:
     if isinstance(capacity, float):
         return MAX_NODE_SCORE
     return (capacity - requested) * MAX_NODE_SCORE // capacity
+
+
+def most_requested_score(requested: int, capacity: float) -> int:
+    """Return the used share of ``capacity`` in hundredths; 0 for unknown capacity."""
+    if isinstance(capacity, float):
+        return 0
+    return min(requested, capacity) * MAX_NODE_SCORE // capacity
+
+
+def ratio_score(points: Sequence[tuple[int, int]], requested: int, capacity: float) -> int:
+    """Return the value at the utilization, linear between the points and rounded towards zero."""
+    if requested > capacity:
+        use = 100
+    else:
+        use = 0 if isinstance(capacity, float) else requested * 100 // capacity
+    before = None
+    for at, score in points:
+        if use <= at:
+            if before is None:
+                return score
+            rise = (score - before[1]) * (use - before[0])
+            return before[1] + (abs(rise) // (at - before[0])) * (1 if rise > 0 else -1)
+        before = at, score
+    return points[-1][1]
 
 
 def scoring_requests(pod: Pod) -> tuple[int, int]:
@@ -70,63 +123,62 @@ def scoring_requests(pod: Pod) -> tuple[int, int]:
 
 
 class NodeResourcesBalancedAllocation:
-    """Score by how much a pod improves its node's balance of cpu and memory use.
+    """Score by how much a pod improves its node's balance of cpu and memory use, or of the profile's resources.
 
     Mirrors ``pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`` (v1.36), with floats where it has
     them.
     """
 
     name = "NodeResourcesBalancedAllocation"
-    weight = 1
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
-        self._asked_cpu, self._asked_memory = pod.requests.get("cpu", 0), pod.requests.get("memory", 0)
-        index, ledger = state.index, state.ledger
-        self._nodes = PerNode(
-            (index.allocatable("cpu"), index.allocatable("memory")),
-            (ledger.requested("cpu"), ledger.requested("memory")),
-            self._score,
-            state.touched,
-        )
+        names = [name for name in profile_of(pod).balanced_resources if _counts(name, pod.requests)]
+        self._asked = [pod.requests.get(name, 0) for name in names]
+        self._nodes = PerNode(names, {}, self._score, state)
 
     def levels(self, feasible: NodeSet) -> Levels | None:
-        """Return None for a pod that requests neither: it is not scored."""
-        if not (self._asked_cpu or self._asked_memory):
-            return None
-        return self._nodes.levels(feasible)
+        """Return None for a pod that requests none of the resources: it is not scored."""
+        return self._nodes.levels(feasible) if any(self._asked) else None
 
-    def _score(self, cpu: float, memory: float, taken_cpu: int, taken_memory: int) -> int:
+    def _score(self, capacities: Sequence[float], taken: Sequence[int]) -> int:
         """Return about 75 if the balance hardly changes, up to 100 if it improves, down to 50 if it gets worse."""
-        after = balance(taken_cpu + self._asked_cpu, taken_memory + self._asked_memory, cpu, memory)
-        before = balance(taken_cpu, taken_memory, cpu, memory)
+        after = balance([used + asked for used, asked in zip(taken, self._asked, strict=True)], capacities)
+        before = balance(taken, capacities)
         return MAX_NODE_SCORE // 2 + (MAX_NODE_SCORE // 2 + after - before) // 2
 
 
-def balance(used_cpu: int, used_memory: int, cpu: float, memory: float) -> int:
-    """Return 100 if cpu and memory are used to the same share, 50 if one is full and the other unused."""
-    if not (cpu and memory):  # with a single resource there is nothing to balance
-        return MAX_NODE_SCORE
-    deviation = abs((min(used_cpu / cpu, 1.0) - min(used_memory / memory, 1.0)) / 2)
+def balance(used: Sequence[int], capacities: Sequence[float]) -> int:
+    """Return 100 if all resources of the node are used to the same share, 50 if one is full and another unused."""
+    shares = [min(amount / capacity, 1.0) for amount, capacity in zip(used, capacities, strict=True) if capacity]
+    deviation = 0.0  # with a single resource there is nothing to balance
+    if len(shares) == 2:
+        deviation = abs((shares[0] - shares[1]) / 2)
+    elif len(shares) > 2:
+        mean = reduce(add, shares, 0.0) / len(shares)  # in this order, as upstream adds: sum() compensates since 3.12
+        deviation = sqrt(reduce(add, ((share - mean) * (share - mean) for share in shares), 0.0) / len(shares))
     return int((1 - deviation) * MAX_NODE_SCORE)
 
 
-Score = Callable[[float, float, int, int], int]
-"""Allocatable cpu and memory (infinite if unknown), then the used amounts of both → the node's score."""
+Score = Callable[[Sequence[float], Sequence[int]], int]
+"""Allocatable amounts (infinite if unknown), then the used amounts of the same resources → the node's score."""
 
 
 class PerNode:
     """Levels of one score for all nodes, updated from the log of touched nodes."""
 
-    def __init__(
-        self, allocatable: Sequence[Sequence[float]], taken: Sequence[list[int]], score: Score, touched: Touched
-    ) -> None:
-        self._cpu, self._memory = allocatable
-        self._taken = taken
+    def __init__(self, names: Sequence[str], taken: Mapping[str, list[int]], score: Score, state: ClusterState) -> None:
+        """``taken``: the used amounts of some of the resources ``names``; the others are what pods requested."""
+        allocatable = (state.index.allocatable(name) for name in names)
+        self._rows: tuple[Sequence[float], ...] = (
+            *allocatable,
+            *(taken.get(name) or state.ledger.requested(name) for name in names),
+        )
+        self._width = len(state.index)
         self._score = score
-        self._touched = touched
+        self._touched = state.touched
         self._epoch = -1
         self._at = 0
-        self._known: dict[tuple[float, float, int, int], int] = {}
+        self._known: dict[tuple[float, ...], int] = {}
         self._values: list[int] = []
         self._levels: dict[int, NodeSet] = {}
 
@@ -140,10 +192,8 @@ class PerNode:
             for position in touched.positions[self._at :]:
                 self._move(position)
         else:
-            work.spend(len(self._cpu))
-            self._values = [
-                self._value(*numbers) for numbers in zip(self._cpu, self._memory, *self._taken, strict=True)
-            ]
+            work.spend(self._width)
+            self._values = [self._value(position) for position in range(self._width)]
             members: dict[int, list[int]] = {}
             for position, value in enumerate(self._values):
                 members.setdefault(value, []).append(position)
@@ -152,9 +202,7 @@ class PerNode:
         self._at = len(touched.positions)
 
     def _move(self, position: int) -> None:
-        cpu, memory = self._taken
-        numbers = self._cpu[position], self._memory[position], cpu[position], memory[position]
-        before, after = self._values[position], self._value(*numbers)
+        before, after = self._values[position], self._value(position)
         if before == after:
             return
         bit = only(position)
@@ -166,8 +214,10 @@ class PerNode:
         self._levels[after] = self._levels.get(after, EMPTY) | bit
         self._values[position] = after
 
-    def _value(self, *numbers: *tuple[float, float, int, int]) -> int:
+    def _value(self, position: int) -> int:
+        numbers = tuple([row[position] for row in self._rows])
         value = self._known.get(numbers)
         if value is None:
-            value = self._known[numbers] = self._score(*numbers)
+            half = len(numbers) // 2
+            value = self._known[numbers] = self._score(numbers[:half], cast("Sequence[int]", numbers[half:]))
         return value

@@ -10,11 +10,12 @@ from math import floor, log
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.scheduler_config.apply import default_selector
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
-from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.model.pod import Pod, SpreadConstraint
+from kubesched_lint.model.pod import Pod, SpreadConstraint, profile_of
 from kubesched_lint.scheduler.plugins.pod_topology_spread import effective_selector, spread_tally
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
 from kubesched_lint.scheduler.topology import eligible_nodes, labelled_nodes
@@ -30,7 +31,6 @@ class _Constraint(NamedTuple):
 
 class PodTopologySpread:
     name = "PodTopologySpread"
-    weight = 2
 
     def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None) -> None:
         """Prepare the constraints; ``owner`` is the selector of the ReplicaSet or similar that owns the pod."""
@@ -127,20 +127,12 @@ def soft_constraints(pod: Pod, state: ClusterState, owner: Selector | None) -> t
     """
     if pod.spread:
         return tuple(c for c in pod.spread if not c.is_hard)
-    selector = default_selector(pod, state, owner)
+    if profile_of(pod).default_spread is not None:
+        return ()  # the configured list is among the pod's own constraints (with_profiles)
+    selector = default_selector(pod, state.objects.services, owner)
     if selector.is_empty:
         return ()
     return (
         SpreadConstraint(3, HOSTNAME, "ScheduleAnyway", selector),
         SpreadConstraint(5, ZONE, "ScheduleAnyway", selector),
     )
-
-
-def default_selector(pod: Pod, state: ClusterState, owner: Selector | None) -> Selector:
-    """Return the combined selector of the Services that select the pod and of its owner (helper.DefaultSelector)."""
-    pairs: dict[str, str] = {}
-    for service in state.objects.services:
-        if service.namespace == pod.namespace and all(pod.labels.get(k) == v for k, v in service.selector.items()):
-            pairs.update(service.selector)
-    found = Selector(tuple(Requirement(key, "In", (value,)) for key, value in pairs.items()))
-    return found if owner is None else found.and_also(*owner.requirements)

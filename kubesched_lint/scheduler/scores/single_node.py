@@ -7,26 +7,26 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among, level, of_tally, raised, scaled
 from kubesched_lint.scheduler.tolerance import tolerates_any
 
 
 class NodeAffinity:
-    """A node scores the sum of the weights of the pod's preferred node terms that it matches.
+    """A node scores the sum of the weights of the preferred node terms, the pod's and its profile's, that it matches.
 
     Mirrors ``pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go`` (v1.36) and PreferredSchedulingTerms of
     ``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go``, where an empty term matches nothing.
     """
 
     name = "NodeAffinity"
-    weight = 2
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
-        self._is_skipped = not pod.preferred_node_terms
+        terms = (*profile_of(pod).added_preferred_node_terms, *pod.preferred_node_terms)
+        self._is_skipped = not terms
         self._raw = level(0, state.index.all)
-        for preferred in pod.preferred_node_terms:
+        for preferred in terms:
             self._raw = raised(self._raw, state.index.matching_term(preferred.term), preferred.weight)
 
     def levels(self, feasible: NodeSet) -> Levels | None:
@@ -40,7 +40,6 @@ class TaintToleration:
     """
 
     name = "TaintToleration"
-    weight = 3
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
@@ -68,7 +67,6 @@ class ImageLocality:
     """
 
     name = "ImageLocality"
-    weight = 1
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         count = len(state.index)

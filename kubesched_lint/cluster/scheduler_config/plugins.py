@@ -1,0 +1,165 @@
+"""The plugins of a profile at each extension point, after defaults, ``multiPoint`` and the user's changes are merged.
+
+Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go`` and expandMultiPointPlugins of
+``pkg/scheduler/framework/runtime/framework.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesched_lint.record import record
+
+MULTI_POINT = "multiPoint"
+EXTENSION_POINTS = {
+    "preEnqueue": ("SchedulingGates", "DynamicResources", "DefaultPreemption"),
+    "queueSort": ("PrioritySort",),
+    "preFilter": (
+        "NodeAffinity",
+        "NodePorts",
+        "NodeResourcesFit",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeBinding",
+        "VolumeZone",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "DynamicResources",
+        "NodeDeclaredFeatures",
+    ),
+    "filter": (
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "NodeResourcesFit",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeBinding",
+        "VolumeZone",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "DynamicResources",
+        "NodeDeclaredFeatures",
+    ),
+    "postFilter": ("DynamicResources", "DefaultPreemption"),
+    "preScore": (
+        "TaintToleration",
+        "NodeAffinity",
+        "NodeResourcesFit",
+        "VolumeBinding",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "NodeResourcesBalancedAllocation",
+    ),
+    "score": (
+        "TaintToleration",
+        "NodeAffinity",
+        "NodeResourcesFit",
+        "VolumeBinding",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "DynamicResources",
+        "NodeResourcesBalancedAllocation",
+        "ImageLocality",
+    ),
+    "reserve": ("VolumeBinding", "DynamicResources"),
+    "permit": (),
+    "preBind": ("VolumeBinding", "DynamicResources"),
+    "bind": ("DefaultBinder",),
+    "postBind": (),
+}
+"""Extension point → kube-scheduler's own plugins that have one."""
+OWN = frozenset(name for names in EXTENSION_POINTS.values() for name in names)
+"""The plugins of kube-scheduler itself."""
+
+
+@record
+class Plugin:
+    name: str
+    weight: int = 0
+
+
+@record
+class PluginSet:
+    """What a profile enables and disables at one extension point; ``*`` disables all default plugins."""
+
+    enabled: tuple[Plugin, ...] = ()
+    disabled: frozenset[str] = frozenset()
+
+
+DEFAULTS = PluginSet(
+    (
+        Plugin("SchedulingGates"),
+        Plugin("PrioritySort"),
+        Plugin("NodeUnschedulable"),
+        Plugin("NodeName"),
+        Plugin("TaintToleration", 3),
+        Plugin("NodeAffinity", 2),
+        Plugin("NodePorts"),
+        Plugin("NodeResourcesFit", 1),
+        Plugin("VolumeRestrictions"),
+        Plugin("NodeVolumeLimits"),
+        Plugin("VolumeBinding"),
+        Plugin("VolumeZone"),
+        Plugin("PodTopologySpread", 2),
+        Plugin("InterPodAffinity", 2),
+        Plugin("DynamicResources", 2),
+        Plugin("DefaultPreemption"),
+        Plugin("NodeResourcesBalancedAllocation", 1),
+        Plugin("ImageLocality", 1),
+        Plugin("DefaultBinder"),
+        Plugin("NodeDeclaredFeatures"),
+    )
+)
+"""What kube-scheduler enables at ``multiPoint``."""
+
+
+def merged(defaults: PluginSet, custom: PluginSet) -> PluginSet:
+    """Return the defaults with the user's changes: one that he enables again keeps its place (mergePluginSet)."""
+    disabled = custom.disabled | defaults.disabled
+    again = {plugin.name: plugin for plugin in custom.enabled}
+    kept = [] if "*" in disabled else [plugin for plugin in defaults.enabled if plugin.name not in disabled]
+    replaced = {plugin.name for plugin in kept}
+    enabled = [again.get(plugin.name, plugin) for plugin in kept]
+    enabled += [plugin for plugin in custom.enabled if plugin.name not in replaced]
+    return PluginSet(tuple(enabled), disabled)
+
+
+def at_point(point: str, custom: Mapping[str, PluginSet]) -> tuple[Plugin, ...]:
+    """Return the enabled plugins of an extension point, in the order in which they run.
+
+    First those that both the point and ``multiPoint`` enable, then those of ``multiPoint``, then the point's others.
+    """
+    own = custom.get(point, PluginSet())
+    if "*" in own.disabled:
+        return own.enabled
+    everywhere = merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())).enabled
+    shared = [plugin for plugin in everywhere if _has_point(plugin.name, point)]
+    names = {plugin.name for plugin in shared}
+    here = {plugin.name for plugin in own.enabled}
+    first = [plugin for plugin in own.enabled if plugin.name in names and plugin.name not in own.disabled]
+    then = [plugin for plugin in shared if plugin.name not in here and plugin.name not in own.disabled]
+    return (*first, *then, *(plugin for plugin in own.enabled if plugin not in first))
+
+
+def weights(custom: Mapping[str, PluginSet]) -> Iterator[tuple[str, int]]:
+    """Yield the score plugins with their weights: that of the point before that of ``multiPoint``; 0 means 1."""
+    given: dict[str, int] = {}
+    everywhere = merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())).enabled
+    for plugin in (*custom.get("score", PluginSet()).enabled, *everywhere):
+        given.setdefault(plugin.name, plugin.weight or 1)
+    for plugin in at_point("score", custom):
+        yield plugin.name, given[plugin.name]
+
+
+def _has_point(name: str, point: str) -> bool:
+    """Return whether a plugin has an extension point; one of somebody's own may have any."""
+    return name in EXTENSION_POINTS[point] or name not in OWN
+
+
+def foreign(custom: Mapping[str, PluginSet]) -> Sequence[str]:
+    """Return the enabled plugins that kube-scheduler does not have, sorted."""
+    sets = (merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())), *custom.values())
+    return sorted({plugin.name for one in sets for plugin in one.enabled} - OWN)

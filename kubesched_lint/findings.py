@@ -305,7 +305,7 @@ class Summary:
     undecided: str = ""
     """What the user has to decide, such as whether the node groups are complete: one question per line, or empty."""
     configuration: str = ""
-    """The active configuration, and what makes the gate weaker; empty if nothing does."""
+    """The active configuration, what makes the gate weaker, and what may do so; empty if nothing does."""
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
 

@@ -40,6 +40,11 @@ def first_few(names: Sequence[str], most: int, glue: str = ", ") -> str:
     return glue.join(names[:most]) + and_more(len(names) - most)
 
 
+def in_which(names: Sequence[str], total: int, most: int = 4) -> str:
+    """Return `` (in prod-eu, prod-us)`` for some of ``total`` targets or clusters; nothing for all of them."""
+    return "" if len(names) == total else f" (in {first_few(names, most)})"
+
+
 def brief(text: str) -> str:
     """Return the text with its long lists cut: ``a, b, … 209 more …, z``.
 

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from kubesched_lint.cli.options import JUDGING, OptionalPaths, Paths, takes
+from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, CommandGroup
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.printing import say, tell, visible
+from kubesched_lint.record import record
 from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.commands.lint.run import LintRun
+    from kubesched_lint.commands.lint.run import Request
     from kubesched_lint.findings import Report
     from kubesched_lint.project.baseline import Change, KnownFinding
+    from kubesched_lint.project.config import Target
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
@@ -53,6 +55,7 @@ def write(
     context: typer.Context,
     paths: OptionalPaths = None,
     *,
+    target: Targets = None,
     output: Output = None,
     **shared: Any,
 ) -> None:
@@ -71,12 +74,14 @@ def write(
     from collections import Counter
 
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.project.baseline import entries_of
 
     settings = settle(context, paths or ())
     file = output or settings.maybe("baseline") or BASELINE
+    work = _work(context, settings, paths, target)
+    if work.leaves_out_targets and not output:
+        _give_up(f"{file} is for all targets: leave out --target, or name a file for these with --output")
     old = _read(file, settings.rulebook, "; the file is not changed") if os.path.exists(file) else None
-    entries = entries_of(_run(paths, settings, None).report) if paths else _of_targets(context, settings)
+    entries = work.run(None).entries
     _write(file, entries)
     message = f"{file}: {_many(len(entries))}"
     if old is not None:
@@ -92,24 +97,29 @@ def write(
 @takes("cluster", *JUDGING)
 def prune(
     context: typer.Context,
-    paths: Paths,
+    paths: OptionalPaths = None,
     *,
+    target: Targets = None,
     baseline: File = None,
     **shared: Any,
 ) -> None:
     """Remove findings that no longer occur from a baseline; add none.
 
-    Keeps entries of rules that do not run and of objects that are not in these files.
+    Takes the paths and flags of `lint`; without paths, the targets of the configuration. Keeps entries of rules that
+    do not run and of objects that are not in these files.
 
     Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
     """
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.project.baseline import without
 
-    settings = settle(context, paths)
+    settings = settle(context, paths or ())
     file = settings.maybe("baseline") or BASELINE
+    work = _work(context, settings, paths, target)
+    if work.leaves_out_targets:
+        _give_up(f"{file} is for all targets: leave out --target, or name a file for these with --baseline")
     old = _read(file, settings.rulebook)
-    gone = _run(paths, settings, file).gone
+    gone = work.run(file).gone
     if gone:
         _write(file, without(old, gone))
     tell(f"{file}: {_many(len(old) - len(gone))}; {len(gone)} gone")
@@ -119,34 +129,36 @@ def prune(
 @takes("cluster", *JUDGING)
 def update(
     context: typer.Context,
-    paths: Paths,
+    paths: OptionalPaths = None,
     *,
+    target: Targets = None,
     baseline: File = None,
     **shared: Any,
 ) -> None:
     """Update a baseline, and print each changed entry with the reason.
 
-    Adds new findings and removes those that no longer occur, for example after an upgrade. Keeps entries of rules
-    that do not run and of objects that are not in these files.
+    Adds new findings and removes those that no longer occur, for example after an upgrade. Takes the paths and flags
+    of `lint`; without paths, the targets of the configuration. Keeps entries of rules that do not run and of objects
+    that are not in these files, and with --target all entries that other targets may need.
 
     Example: kubesched-lint baseline update manifests/ --cluster cluster.yaml
     """
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.project.baseline import changes, updated
 
-    settings = settle(context, paths)
+    settings = settle(context, paths or ())
     file = settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook)
-    run = _run(paths, settings, file)
-    entries = updated(old, run.report, run.gone)
-    found = tuple(changes(old, entries))
-    if found:
+    found = _work(context, settings, paths, target).run(file)
+    entries = updated(old, found.entries, found.gone)
+    differences = tuple(changes(old, entries))
+    if differences:
         _write(file, entries)
-    for change in found:
+    for change in differences:
         say(_line(change))
-    signs = [change.sign for change in found]
+    signs = [change.sign for change in differences]
     counts = f"{signs.count('+')} new, {signs.count('-')} gone, {signs.count('~')} of another severity"
-    tell(f"{file}: {_many(len(entries))}; {counts if found else 'nothing changed'}")
+    tell(f"{file}: {_many(len(entries))}; {counts if differences else 'nothing changed'}")
 
 
 def _line(change: Change) -> str:
@@ -157,45 +169,77 @@ def _line(change: Change) -> str:
     return visible("  ".join((*parts, *([f"({change.why})"] if change.why else []))))
 
 
-def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
-    """Return the run. Exits with 2 if an input cannot be read, because the findings would be incomplete."""
-    from kubesched_lint.commands.lint.run import Request, checked
-    from kubesched_lint.rulebook.library import UnknownRuleError
+@record
+class _Found:
+    """The baseline entries of a run, and the entries of its baseline that no longer occur."""
 
-    request = Request(
-        tuple(paths),
-        settings.maybe("cluster"),
-        settings.autoscaling,
-        render=settings.flag("render"),
-        baseline=baseline,
-    )
-    try:
-        run = checked(request, settings.options, settings.rulebook)
-    except UnknownRuleError as error:
-        _give_up(str(error))
-    _refuse_errors(run.report)
-    return run
+    entries: tuple[KnownFinding, ...]
+    gone: tuple[KnownFinding, ...]
 
 
-def _of_targets(context: typer.Context, settings: Settings) -> tuple[KnownFinding, ...]:
-    """Return the entries that cover each target alone: one for a finding that several have."""
-    from collections import Counter
+@record
+class _Work:
+    """What a command lints: paths, or targets if there are any."""
 
-    from kubesched_lint.cli.targets import chosen_targets, run_targets
-    from kubesched_lint.commands.lint.run import Request
-    from kubesched_lint.project.baseline import entries_of
-    from kubesched_lint.rulebook.library import UnknownRuleError
+    settings: Settings
+    paths: tuple[str, ...]
+    targets: tuple[Target, ...]
 
-    request = Request((), render=settings.flag("render"))
-    try:
-        run = run_targets(request, settings, chosen_targets(context, settings, ()), 1)
-    except UnknownRuleError as error:
-        _give_up(str(error))
-    _refuse_errors(run.report)
-    entries: Counter[KnownFinding] = Counter()
-    for outcome in run.outcomes:
-        entries |= Counter(entries_of(outcome.report))
-    return tuple(entries.elements())
+    @property
+    def leaves_out_targets(self) -> bool:
+        """Whether other targets share the baseline, so that these alone must not remove entries."""
+        from kubesched_lint.cli.targets import has_whole_baseline
+
+        return not has_whole_baseline(self.settings, self.targets)
+
+    def run(self, baseline: str | None) -> _Found:
+        """Return what is found. Exits with 2 if an input cannot be read, because the findings would be incomplete."""
+        from kubesched_lint.commands.lint.run import Request
+        from kubesched_lint.rulebook.library import UnknownRuleError
+
+        settings = self.settings
+        request = Request(
+            self.paths,
+            settings.maybe("cluster"),
+            settings.autoscaling,
+            render=settings.flag("render"),
+            baseline=baseline,
+        )
+        try:
+            return self._of_targets(request) if self.targets else self._of_paths(request)
+        except UnknownRuleError as error:
+            _give_up(str(error))
+
+    def _of_paths(self, request: Request) -> _Found:
+        from kubesched_lint.commands.lint.run import checked
+        from kubesched_lint.project.baseline import entries_of
+
+        run = checked(request, self.settings.options, self.settings.rulebook)
+        _refuse_errors(run.report)
+        return _Found(entries_of(run.report), run.held.gone if run.held else ())
+
+    def _of_targets(self, request: Request) -> _Found:
+        """Return entries that cover each target alone: one for a finding that several have."""
+        from collections import Counter
+
+        from kubesched_lint.cli.targets import run_targets
+        from kubesched_lint.project.baseline import entries_of
+
+        run = run_targets(request, self.settings, self.targets, 1)
+        _refuse_errors(run.report)
+        entries: Counter[KnownFinding] = Counter()
+        for outcome in run.outcomes:
+            entries |= Counter(entries_of(outcome.report))
+        return _Found(tuple(entries.elements()), run.gone)
+
+
+def _work(context: typer.Context, settings: Settings, paths: list[str] | None, names: list[str] | None) -> _Work:
+    from kubesched_lint.cli.targets import chosen
+
+    found, targets, question = chosen(context, settings, paths or (), names)
+    if question:
+        context.fail(f"{question}.")
+    return _Work(settings, tuple(found), targets)
 
 
 def _refuse_errors(report: Report) -> None:

@@ -1,4 +1,4 @@
-"""``kubesched-lint fleet``: one set of manifests against many clusters."""
+"""``kubesched-lint fleet``: one set of manifests against many clusters, or the targets of the configuration."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import GATING, Color, ColorOption, Paths, RequireNodeGroups, Verbose, takes
+from kubesched_lint.cli.options import (
+    GATING,
+    Color,
+    ColorOption,
+    OptionalPaths,
+    RequireNodeGroups,
+    Targets,
+    Verbose,
+    takes,
+)
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubesched_lint.cli.settings import Settings
     from kubesched_lint.commands.fleet.run import FleetOutcome
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.report.context import RenderContext
+    from kubesched_lint.report.fleet import Fleet
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -22,14 +35,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @takes("max_age", *GATING)
 def fleet(
     context: typer.Context,
-    paths: Paths,
+    paths: OptionalPaths = None,
     *,
     clusters: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--clusters", metavar="DIR", help="Folder of snapshots or sketches; each file or folder is one cluster."
         ),
-    ],
+    ] = None,
+    target: Targets = None,
     executor: Annotated[
         str,
         typer.Option(
@@ -47,6 +61,8 @@ def fleet(
 ) -> None:
     """Check one set of manifests against many clusters, and show a table of rules by clusters.
 
+    Without paths and --clusters, checks the targets of the configuration, and shows a table of rules by targets.
+
     Exits with the highest exit code that `lint` would have for one of the clusters.
 
     Examples:
@@ -54,50 +70,97 @@ def fleet(
       kubesched-lint fleet manifests/ --clusters snapshots/
 
       kubesched-lint fleet manifests/ --clusters snapshots/ --executor dask://scheduler:8786 --format json
+
+      kubesched-lint fleet --target prod-eu --target prod-us
     """
     from kubesched_lint.cli.output import tell_undecided
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.commands.fleet.executors import executor_of
-    from kubesched_lint.commands.fleet.run import FleetError, clusters_in, lint_fleet
+    from kubesched_lint.commands.fleet.run import FleetError
     from kubesched_lint.linter.options import BaselineError
     from kubesched_lint.printing import OutputError
-    from kubesched_lint.project.baseline import read_baseline
     from kubesched_lint.report.context import RenderContext
-    from kubesched_lint.report.fleet import FORMATS, merged_report, worst_exit_code
+    from kubesched_lint.report.fleet import FORMATS, worst_exit_code
     from kubesched_lint.report.footer import FAIL_ON
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     if format_ not in FORMATS:
         raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
-    settings = settle(context, paths)
-    rulebook = settings.rulebook
-    known = settings.maybe("baseline")
+    settings = settle(context, paths or ())
     try:
-        entries = None if known is None else read_baseline(known, rulebook)
-        found = clusters_in(clusters)
-        with executor_of(executor, len(found)) as chosen:
-            outcomes = lint_fleet(
-                paths,
-                found,
-                settings.options,
-                rulebook,
-                executor=chosen,
-                autoscaling=settings.autoscaling,
-                render=settings.flag("render"),
-                max_age=settings.maybe("max-age"),
-                lost=lambda reason: tell(f"warning: {reason}"),
-            )
-        if entries is not None:
-            outcomes = tuple(_with_baseline(outcome, entries, known or "") for outcome in outcomes)
-        outcomes = tuple(_with_configuration(outcome, settings.in_force) for outcome in outcomes)
+        if clusters is None:
+            found = _of_targets(context, settings, paths or (), target, executor)
+        else:
+            found = _of_clusters(context, settings, paths or (), target, clusters, executor)
         failing = FAIL_ON[settings.text("fail-on")]
-        _show(outcomes, RenderContext(fail_on=failing, verbose=verbose), format_, output, color.value)
+        _show(found, RenderContext(fail_on=failing, verbose=verbose), format_, output, color.value)
         if require_node_groups:
-            tell_undecided(merged_report(outcomes))
+            tell_undecided(found.report)
     except (BaselineError, FleetError, OutputError, UnknownRuleError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
-    raise typer.Exit(worst_exit_code(outcomes, failing, settings.flag("strict-skips"), require_node_groups))
+    raise typer.Exit(worst_exit_code(found.outcomes, failing, settings.flag("strict-skips"), require_node_groups))
+
+
+def _of_clusters(
+    context: typer.Context, settings: Settings, paths: Sequence[str], names: list[str] | None, clusters: str, name: str
+) -> Fleet:
+    """Return the outcomes of the paths in each cluster of the folder. Raises FleetError, BaselineError and others."""
+    from kubesched_lint.commands.fleet.executors import executor_of
+    from kubesched_lint.commands.fleet.run import clusters_in, lint_fleet
+    from kubesched_lint.project.baseline import read_baseline
+    from kubesched_lint.report.fleet import fleet_of
+
+    if names:
+        raise typer.BadParameter("a target names its cluster; leave out --clusters.", param_hint="'--target'")
+    if not paths:
+        context.fail("Missing argument 'PATH…'.")
+    known = settings.maybe("baseline")
+    entries = None if known is None else read_baseline(known, settings.rulebook)
+    found = clusters_in(clusters)
+    with executor_of(name, len(found)) as chosen:
+        outcomes = lint_fleet(
+            paths,
+            found,
+            settings.options,
+            settings.rulebook,
+            executor=chosen,
+            autoscaling=settings.autoscaling,
+            render=settings.flag("render"),
+            max_age=settings.maybe("max-age"),
+            lost=lambda reason: tell(f"warning: {reason}"),
+        )
+    if entries is not None:
+        outcomes = tuple(_with_baseline(outcome, entries, known or "") for outcome in outcomes)
+    return fleet_of(tuple(_with_configuration(outcome, settings.in_force()) for outcome in outcomes))
+
+
+def _of_targets(
+    context: typer.Context, settings: Settings, paths: Sequence[str], names: list[str] | None, executor: str
+) -> Fleet:
+    """Return the outcomes of the targets. Raises FleetError, BaselineError and others."""
+    from kubesched_lint.cli.targets import chosen, request_of, run_targets
+    from kubesched_lint.commands.fleet.executors import processes_of
+    from kubesched_lint.commands.fleet.run import FleetOutcome
+    from kubesched_lint.commands.lint.run import Request
+    from kubesched_lint.report.fleet import Fleet
+
+    if not settings.config.targets and not names:
+        context.fail("Missing option '--clusters'.")
+    if paths and not names:
+        raise typer.BadParameter("needs --clusters; leave out PATH to check the targets.", param_hint="'PATH…'")
+    _, targets, _ = chosen(context, settings, paths, names)
+    request = Request(
+        (),
+        render=settings.flag("render"),
+        baseline=settings.maybe("baseline"),
+        max_age=settings.maybe("max-age"),
+        configuration=settings.in_force(targets),
+        config_file=settings.config.file,
+    )
+    run = run_targets(request, settings, targets, processes_of(executor))
+    clusters = {target.name: request_of(request, settings, target).cluster or "" for target in targets}
+    outcomes = tuple(FleetOutcome(o.name, clusters[o.name], o.report) for o in run.outcomes)
+    return Fleet(outcomes, run.report, "target")
 
 
 def _with_baseline(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
@@ -116,9 +179,7 @@ def _with_configuration(outcome: FleetOutcome, configuration: str) -> FleetOutco
     return replace(outcome, report=replace(outcome.report, summary=summary))
 
 
-def _show(
-    outcomes: tuple[FleetOutcome, ...], plain: RenderContext, format_: str, output: str | None, color: str
-) -> None:
+def _show(fleet: Fleet, plain: RenderContext, format_: str, output: str | None, color: str) -> None:
     """Write the reports. Raises OutputError."""
     import os
     import sys
@@ -131,8 +192,8 @@ def _show(
 
     render = render_json if format_ == "json" else render_text
     if output is not None:
-        write_file(output, render(outcomes, plain))
+        write_file(output, render(fleet, plain))
         return
     painted = wants_color(color, sys.stdout, os.environ)
     context = replace(plain, color=painted, width=terminal_width(sys.stdout, os.environ))
-    write_stream(sys.stdout, render(outcomes, context))
+    write_stream(sys.stdout, render(fleet, context))

@@ -16,6 +16,7 @@ from kubesched_lint.cli.options import (
     Quiet,
     RequireNodeGroups,
     Statistics,
+    Targets,
     Verbose,
     takes,
 )
@@ -64,12 +65,7 @@ def lint(
     context: typer.Context,
     paths: OptionalPaths = None,
     *,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--target", metavar="NAME", help="Check this target of the configuration, instead of a PATH. Repeatable."
-        ),
-    ] = None,
+    target: Targets = None,
     force_exclude: ForceExclude = False,
     changed: Annotated[
         str | None,
@@ -135,9 +131,7 @@ def lint(
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     mending = None
-    named, paths = tuple(target or ()), list(paths or ())
-    if named and paths:
-        raise typer.BadParameter("names paths of the configuration; leave out PATH.", param_hint="'--target'")
+    paths = list(paths or ())
     if diff or fix or unsafe_fixes:
         from kubesched_lint.cli.mending import mend, mending_of
 
@@ -145,26 +139,21 @@ def lint(
     settings = settle(context, paths)
     several: Sequence[Target] = ()
     question = ""
-    if settings.config.targets and paths and settings.maybe("cluster") is None:
-        from kubesched_lint.cli.targets import are_all_targets, instead_of_targets
+    shares_baseline = False
+    if target or not paths or settings.config.targets:
+        from kubesched_lint.cli.targets import chosen, has_whole_baseline, settings_of
 
-        if are_all_targets(settings, paths):
-            paths = []
-        else:
-            question = instead_of_targets(settings)
-    if not paths:
-        from kubesched_lint.cli.targets import chosen_targets, settings_of
-
-        several = chosen_targets(context, settings, named)
+        paths, several, question = chosen(context, settings, paths, target)
+        shares_baseline = not has_whole_baseline(settings, several)
         if len(several) == 1:
             settings, paths, several = settings_of(settings, several[0]), list(several[0].paths), ()
-        elif mending:
+        elif several and mending:
             context.fail("A fix that suits one cluster may not suit another: name one with --target.")
     rulebook = settings.rulebook
     failing = FAIL_ON[settings.text("fail-on")]
     progress = Progress()
     try:
-        chosen = targets(settings.names("formats"))
+        reports = targets(settings.names("formats"))
         request = Request(
             paths=tuple(paths),
             cluster=settings.maybe("cluster"),
@@ -177,25 +166,26 @@ def lint(
             cache=not no_cache and mending is None,
             jobs=jobs,
             mending=mending is not None,
-            configuration=settings.in_force,
+            configuration=settings.in_force(several),
             config_file=settings.config.file,
             progress=progress,
+            is_one_of_many=shares_baseline,
         )
         least = 0
         run: LintRun | TargetsRun
         try:
             if several:
-                run = _over(several, request, settings, context, chosen)
+                run = _over(several, request, settings, context, reports)
             else:
                 run = alone = _asking(checked(request, settings.options, rulebook), question)
         finally:
             progress.end()
         if mending:
             run, least = mend(alone, mending, rulebook, lambda: checked(request, settings.options, rulebook))
-            chosen = tuple(one for one in chosen if one.file or not diff)  # the diff has standard output
+            reports = tuple(one for one in reports if one.file or not diff)  # the diff has standard output
         show(
             run,
-            chosen,
+            reports,
             rulebook,
             color.value,
             failing,
@@ -228,14 +218,14 @@ def _over(
     request: "Request",
     settings: "Settings",
     context: typer.Context,
-    chosen: "Sequence[ReportTarget]",
+    reports: "Sequence[ReportTarget]",
 ) -> "TargetsRun":
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
     from kubesched_lint.cli.targets import run_targets
 
     source = context.get_parameter_source("jobs")
     jobs = request.jobs if source is not None and source.name == "COMMANDLINE" else 0
-    names_files = any(one.format in ("junit", "gitlab") for one in chosen)
+    names_files = any(one.format in ("junit", "gitlab") for one in reports)
     return run_targets(request, settings, several, jobs, names_files=names_files)
 
 

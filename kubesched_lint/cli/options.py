@@ -93,6 +93,18 @@ Verbose = Annotated[
         help="In text: name the skipped rules, and list the known findings.",
     ),
 ]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target", metavar="NAME", help="Check this target of the configuration, instead of a PATH. Repeatable."
+    ),
+]
+OneTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--target", metavar="NAME", help="Read the paths and the cluster of this target of the configuration."
+    ),
+]
 RequireNodeGroups = Annotated[
     bool,
     typer.Option(

@@ -15,7 +15,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import KUBERNETES_VERSIONS, Options
 from kubesched_lint.printing import tell
-from kubesched_lint.project.config import DECLARED, KEYS, OWN_RULES, Config, ConfigError, Given
+from kubesched_lint.project.config import DECLARED, KEYS, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
@@ -59,14 +59,13 @@ class Settings:
             cast("tuple[NodePool, ...]", self.values[DECLARED].value),
         )
 
-    @property
-    def in_force(self) -> str:
-        """The text of the footer's ``config`` line; empty without a configuration file."""
+    def in_force(self, targets: Sequence[Target] = ()) -> str:
+        """The text of the footer's ``config`` line in a run over these targets; empty without a configuration file."""
         if not self.config.file:
             return ""
         from kubesched_lint.project.weakening import in_force
 
-        return in_force(self.config, self.values)
+        return in_force(self.config, self.values, targets)
 
     @property
     def options(self) -> Options:
@@ -118,8 +117,8 @@ def settle(context: typer.Context, paths: Sequence[str]) -> Settings:
 
 def tell_configuration(settings: Settings) -> None:
     """Print the ``config`` line on stderr, for commands without a footer."""
-    if settings.in_force:
-        tell(f"config: {settings.in_force}")
+    if in_force := settings.in_force():
+        tell(f"config: {in_force}")
 
 
 def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:

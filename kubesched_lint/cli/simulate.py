@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import READING, Color, ColorOption, Paths, takes
+from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
 
@@ -26,8 +26,9 @@ class SimulationFormat(StrEnum):
 @takes("cluster", *READING)
 def simulate(
     context: typer.Context,
-    paths: Paths,
+    paths: OptionalPaths = None,
     *,
+    target: OneTarget = None,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = _EVENTS,
     output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="Output format.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
@@ -64,11 +65,14 @@ def simulate(
       kubesched-lint simulate shop/ -c cluster.yaml --events deploy,zone-loss --picture zone-loss
 
       kubesched-lint simulate shop/ -c cluster.yaml --scale web=15 --scale shop/api=4
+
+      kubesched-lint simulate --target prod-eu
     """
     import os
     import sys
 
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
+    from kubesched_lint.cli.targets import one_target
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
@@ -77,7 +81,7 @@ def simulate(
     from kubesched_lint.report.palette import terminal_width, wants_color
     from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
 
-    settings = settle(context, paths)
+    settings, paths = one_target(context, settle(context, paths or ()), paths or (), target)
     options = settings.options
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())

@@ -21,16 +21,26 @@ if TYPE_CHECKING:
 _MOST_NAMED = 8
 
 
-def chosen_targets(context: typer.Context, settings: Settings, names: Sequence[str]) -> tuple[Target, ...]:
-    """Return the targets of those names, in the order of the file; without names, all.
+def chosen(
+    context: typer.Context, settings: Settings, paths: Sequence[str], names: Sequence[str] | None
+) -> tuple[list[str], tuple[Target, ...], str]:
+    """Return (paths, no targets) or (no paths, targets), and the question that paths without a cluster raise, or "".
 
-    Raises BadParameter for an unknown name, and UsageError if there are no targets.
+    The folder of the configuration means all targets, as in ``args: [.]`` of a hook. Raises BadParameter for an
+    unknown name or names beside paths, and UsageError if there are neither paths nor targets.
     """
     targets = settings.config.targets
+    if paths and names:
+        raise typer.BadParameter("names paths of the configuration; leave out PATH.", param_hint="'--target'")
+    has_cluster = settings.maybe("cluster") is not None
+    if paths and (not targets or has_cluster):
+        return list(paths), (), ""
+    if paths and not _are_all_targets(settings, paths):
+        return list(paths), (), _instead_of_targets(settings)
     if not targets and not names:
         context.fail("Missing argument 'PATH…'.")
     known = [target.name for target in targets]
-    for name in names:
+    for name in names or ():
         if name not in known:
             named = (
                 f"; there are {first_few(known, _MOST_NAMED)}" if known else "; the configuration has no [[targets]]"
@@ -38,23 +48,49 @@ def chosen_targets(context: typer.Context, settings: Settings, names: Sequence[s
             raise typer.BadParameter(
                 f"no target is called {name!r}{did_you_mean(name, known) or named}.", param_hint="'--target'"
             )
-    return tuple(target for target in targets if not names or target.name in names)
+    return [], tuple(target for target in targets if not names or target.name in names), ""
 
 
-def are_all_targets(settings: Settings, paths: Sequence[str]) -> bool:
-    """Return whether the paths are the whole folder of the configuration, as in ``args: [.]`` of a hook."""
+def one_target(
+    context: typer.Context, settings: Settings, paths: Sequence[str], name: str | None
+) -> tuple[Settings, list[str]]:
+    """Return the settings and paths of a command that reads one cluster. Raises like ``chosen``.
+
+    Asks which target is meant, and exits with 2, if there are several or if paths have no cluster.
+    """
+    found, targets, question = chosen(context, settings, paths, [name] if name else ())
+    if question:
+        context.fail(
+            f"{_counted(settings)}, and PATH has no cluster: name a target with --target, or give a --cluster."
+        )
+    if len(targets) > 1:
+        context.fail(f"{_counted(settings)}: name one with --target.")
+    return (settings_of(settings, targets[0]), list(targets[0].paths)) if targets else (settings, found)
+
+
+def has_whole_baseline(settings: Settings, targets: Sequence[Target]) -> bool:
+    """Return whether only these targets use the baseline: it is named for this run, or these are all targets."""
+    return settings.values["baseline"].origin.startswith("-") or len(targets) in (0, len(settings.config.targets))
+
+
+def _are_all_targets(settings: Settings, paths: Sequence[str]) -> bool:
     folder = os.path.dirname(os.path.abspath(settings.config.file))
     return [os.path.realpath(path) for path in paths] == [os.path.realpath(folder)]
 
 
-def instead_of_targets(settings: Settings) -> str:
+def _instead_of_targets(settings: Settings) -> str:
     """Return what the user has to decide, because paths replace the targets and no cluster is given for them."""
-    names = [target.name for target in settings.config.targets]
     return (
-        f"{os.path.basename(settings.config.file)} has {many(len(names), 'target')} "
-        f"({first_few(names, _MOST_NAMED)}), and these paths are checked without their clusters: leave out PATH to "
+        f"{_counted(settings)}, and these paths are checked without their clusters: leave out PATH to "
         "check the targets, name one with --target, or give a --cluster"
     )
+
+
+def _counted(settings: Settings) -> str:
+    """Return ``kubesched.toml has 3 targets (prod-eu, prod-us, edge)``."""
+    names = [target.name for target in settings.config.targets]
+    file = os.path.basename(settings.config.file)
+    return f"{file} has {many(len(names), 'target')} ({first_few(names, _MOST_NAMED)})"
 
 
 def settings_of(settings: Settings, target: Target) -> Settings:
@@ -75,7 +111,6 @@ def request_of(request: Request, settings: Settings, target: Target) -> Request:
         paths=target.paths,
         cluster=own.maybe("cluster"),
         autoscaling=own.autoscaling,
-        configuration=own.in_force,
         progress=None,
         jobs=1,
         is_one_of_many=True,
@@ -103,4 +138,5 @@ def run_targets(
         )
         for target in targets
     )
-    return check_targets(work, summary_of, jobs or os.cpu_count() or 1)
+    are_all = has_whole_baseline(settings, targets)
+    return check_targets(work, summary_of, jobs or os.cpu_count() or 1, are_all=are_all)

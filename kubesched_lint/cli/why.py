@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import READING, Color, ColorOption, Format, OptionalPaths, takes
+from kubesched_lint.cli.options import READING, Color, ColorOption, Format, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
 
@@ -33,6 +33,7 @@ def why(
     ],
     paths: OptionalPaths = None,
     *,
+    target: OneTarget = None,
     replica: Annotated[int, typer.Option(min=1, help="Number of the replica; earlier replicas are placed first.")] = 1,
     keep_running: Annotated[
         bool, typer.Option("--keep-running", help="Keep the pods of the workload's running revision in place.")
@@ -57,6 +58,8 @@ def why(
       kubesched-lint why deploy/web manifests/ --cluster sketch.yaml --replica 4
 
       kubesched-lint why shop/web-5d4f9-x7k2p --cluster snapshot.yaml --format json
+
+      kubesched-lint why web --target prod-eu
     """
     import os
     import sys
@@ -71,6 +74,10 @@ def why(
     from kubesched_lint.report.palette import terminal_width, wants_color
 
     settings = settle(context, paths or ())
+    if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
+        from kubesched_lint.cli.targets import one_target
+
+        settings, paths = one_target(context, settings, paths or (), target)
     tell_configuration(settings)
     try:
         live = read_stated(cluster_of(context, settings), settings.autoscaling)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
@@ -40,10 +40,14 @@ class KnownFinding:
 
 @record
 class ComparedReport:
-    """A report with known findings marked; ``gone`` has the entries that no finding matches any more."""
+    """A report with known findings marked; ``gone`` has the entries that no finding matches any more.
+
+    ``unmatched`` has these entries, and those that the run could not check.
+    """
 
     report: Report
     gone: tuple[KnownFinding, ...] = ()
+    unmatched: tuple[KnownFinding, ...] = ()
 
 
 @record
@@ -115,16 +119,12 @@ def held_against(
             part = replace(part, suppressed=known)
         findings.append(part)
     explained = {_key(part.rule, f.object, part.at) for f in findings for part in f.also}
-    gone = [
-        KnownFinding(*key, severity)
-        for key, left in room.items()
-        if key[0] in ran and key not in explained
-        for severity in left
-    ]
+    unmatched = [KnownFinding(*key, each) for key, left in room.items() if key not in explained for each in left]
+    gone = [entry for entry in unmatched if entry.rule in ran]
     if gone:
         there = objects()
         gone = [entry for entry in gone if entry.object in there]
-    return ComparedReport(replace(report, findings=tuple(findings)), _ordered(gone))
+    return ComparedReport(replace(report, findings=tuple(findings)), _ordered(gone), tuple(unmatched))
 
 
 def without(entries: Iterable[KnownFinding], gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
@@ -134,13 +134,14 @@ def without(entries: Iterable[KnownFinding], gone: Iterable[KnownFinding]) -> tu
     return _ordered(left.elements())
 
 
-def updated(entries: Iterable[KnownFinding], report: Report, gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
-    """The entries after this run: its findings, and the old entries that it could not check.
+def updated(
+    entries: Iterable[KnownFinding], now: Sequence[KnownFinding], gone: Iterable[KnownFinding]
+) -> tuple[KnownFinding, ...]:
+    """The entries after this run: those of its findings (``now``), and the old entries that it could not check.
 
-    ``report`` and ``gone`` come from ``held_against``. The run cannot check entries of a rule that did not run or of
-    an object that was not read.
+    ``gone`` comes from ``held_against``. The run cannot check entries of a rule that did not run or of an object that
+    was not read.
     """
-    now = entries_of(report)
     seen = {entry.key for entry in (*now, *gone)}
     return _ordered((*now, *(entry for entry in entries if entry.key not in seen)))
 
@@ -249,9 +250,9 @@ def _ordered(entries: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
     return tuple(sorted(entries, key=order))
 
 
-def gone_note(held: ComparedReport, source: str) -> Iterator[str]:
+def gone_note(gone: Collection[KnownFinding], source: str) -> Iterator[str]:
     """Yield a note about entries that are gone, if there are any."""
-    if held.gone:
-        rules = sorted({entry.rule for entry in held.gone})
-        many = f"{len(held.gone)} {plural(len(held.gone), 'entry no longer occurs', 'entries no longer occur')}"
+    if gone:
+        rules = sorted({entry.rule for entry in gone})
+        many = f"{len(gone)} {plural(len(gone), 'entry no longer occurs', 'entries no longer occur')}"
         yield f"{source}: {many} ({first_few(rules, 5)}); `kubesched-lint baseline prune` removes them"

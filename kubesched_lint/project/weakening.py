@@ -1,4 +1,4 @@
-"""The ``config`` line of every report: the configuration, and its settings that make the check weaker.
+"""The ``config`` line of every report: the configuration, and its settings that make the check weaker, or may do so.
 
 The configuration, the baseline, waivers and often the sketch are in the repository that is checked, so a change can
 edit them, too. This is allowed, but every report says so.
@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from kubesched_lint.findings import Report, Severity, one_line
-from kubesched_lint.project.config import BY_NAME, DECLARED, OWN_RULES, Config, Given
+from kubesched_lint.project.config import BY_NAME, DECLARED, OWN_RULES, Config, Given, Target
 from kubesched_lint.project.rule_settings import shown
-from kubesched_lint.text import first_few, plural
+from kubesched_lint.text import first_few, in_which, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.project.changed import Changes
@@ -28,28 +28,59 @@ _WEAKER: Mapping[str, tuple[object, ...]] = {
 }
 """Key → its values that are weaker than the default."""
 _ANY = ("cluster", DECLARED, OWN_RULES, "select", "ignore", "kubernetes-version", "baseline", "exclude")
-"""Keys that may make the check weaker with any value."""
+"""Keys whose every value decides what the check finds. Of these, only ``ignore`` surely makes it weaker."""
 _LONGEST = 60
 """Maximum number of characters of a name."""
 
 
-def in_force(config: Config, values: Mapping[str, Given]) -> str:
-    """The configuration and its weaker settings that no flag overrides; empty without a configuration."""
+def in_force(config: Config, values: Mapping[str, Given], targets: Sequence[Target] = ()) -> str:
+    """The configuration with its settings that matter, also those of ``targets``; empty without a configuration.
+
+    Leaves out what a flag overrides, and the cluster of each target, which the report names anyway.
+    """
     if not config.file:
         return ""
-    weaker = "; ".join(_parts(config, values))
-    return f"{config.file} makes the gate weaker: {weaker}" if weaker else f"{config.file} makes nothing weaker"
+    weaker, others = [], []
+    for name, value, where in _settings(config, values, targets):
+        if value in _WEAKER.get(name, ()) or (name == "ignore" and value):
+            weaker.append(f"{_setting(name, value)}{where}")
+        elif name in _ANY and value != BY_NAME[name].default:
+            others.append(f"{_setting(name, value)}{where}")
+    weaker += _lowered(config)
+    others += _of_rules(config)
+    parts = [f"makes the gate weaker: {'; '.join(weaker)}"] if weaker else []
+    if others:
+        parts.append(f"{'it ' if weaker else ''}sets {'; '.join(others)}")
+    return f"{config.file} {'; '.join(parts) or 'makes nothing weaker'}"
 
 
-def _parts(config: Config, values: Mapping[str, Given]) -> Iterator[str]:
+def _settings(
+    config: Config, values: Mapping[str, Given], targets: Sequence[Target]
+) -> Iterator[tuple[str, object, str]]:
+    """Yield (key, value, names of the targets that set it, as text)."""
+
+    def is_overridden(name: str) -> bool:
+        return values[name].origin.startswith("-") and name != OWN_RULES
+
     for name, given in config.values.items():
-        if values[name].origin.startswith("-") and name != OWN_RULES:
-            continue  # a flag overrides it
-        if given.value in _WEAKER.get(name, ()) or (name in _ANY and given.value != BY_NAME[name].default):
-            yield _setting(name, given.value)
+        if not is_overridden(name) and not (targets and all(name in target.values for target in targets)):
+            yield name, given.value, ""
+    owners: dict[tuple[str, str], list[Target]] = {}
+    for target in targets:
+        for name, given in target.values.items():
+            if name != "cluster" and not is_overridden(name):
+                owners.setdefault((name, repr(given.value)), []).append(target)
+    for (name, _), found in owners.items():
+        yield name, found[0].values[name].value, in_which([target.name for target in found], len(targets))
+
+
+def _lowered(config: Config) -> Iterator[str]:
     lowered = [slug for slug, given in config.severities.items() if _is_lower(slug, given.value, config)]
     if lowered:
         yield f"lower severity of {_named(lowered)}"
+
+
+def _of_rules(config: Config) -> Iterator[str]:
     if config.params:
         yield f"parameters of {_named(list(config.params))}"
     if config.overrides:

@@ -1,4 +1,4 @@
-"""The report of ``fleet``: a table of rules by clusters, and the findings with their clusters."""
+"""The report of ``fleet``: a table of rules by clusters or targets, and the findings with their names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.commands.fleet.run import FleetOutcome
-from kubesched_lint.commands.lint.merging import merged, merged_errors, merged_findings, suffix
+from kubesched_lint.commands.lint.merging import merged, merged_errors, merged_findings
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.printing import json_text, visible, visible_lines
 from kubesched_lint.record import record, replace
@@ -18,7 +18,7 @@ from kubesched_lint.report.cells import width
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, exit_code, footer, open_findings, summary_of
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import many
+from kubesched_lint.text import in_which, many
 
 FORMATS = ("text", "json")
 _NARROW = 110
@@ -28,6 +28,23 @@ _ALL = 1_000_000
 _UNREAD = "!"
 _SKIPPED = "skip"
 _NOTHING = "·"
+
+
+@record
+class Fleet:
+    """The outcome of every cluster or target (``noun``), and the report that they make together."""
+
+    outcomes: tuple[FleetOutcome, ...]
+    report: Report
+    noun: str = "cluster"
+
+
+def fleet_of(outcomes: tuple[FleetOutcome, ...]) -> Fleet:
+    """Return the fleet of clusters, which read the same manifests by the same configuration."""
+    common = next((o.report.summary.configuration for o in outcomes), "")
+    report = merged(_reports(outcomes), dict.fromkeys(_reports(outcomes), ""), common)
+    clusters = tuple(summary_of(outcome.name, outcome.report) for outcome in outcomes)
+    return Fleet(outcomes, replace(report, summary=replace(report.summary, targets=clusters)))
 
 
 def worst_exit_code(
@@ -41,13 +58,14 @@ def worst_exit_code(
     return max((exit_code(report, fail_on, strict_skips, require_node_groups) for report in reports), default=0)
 
 
-def render_text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
+def render_text(fleet: Fleet, context: RenderContext) -> Iterator[str]:
     """The distinct findings with the clusters that have them, problems with the input, then the table."""
-    return (visible_lines(piece, painted=context.color) for piece in _text(outcomes, context))
+    return (visible_lines(piece, painted=context.color) for piece in _text(fleet, context))
 
 
-def _text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
+def _text(fleet: Fleet, context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
+    outcomes, report = fleet.outcomes, one_per_cause(fleet.report)
     has_lines = False
     for line in (*_problems(outcomes, paint), *_findings(outcomes, paint)):
         has_lines = True
@@ -57,12 +75,11 @@ def _text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[
     for rules, block in _tables(_folded(outcomes), context.width or _NARROW):
         yield from (f"{line}\n" for line in _table(rules, block, paint))
         yield "\n"
-    report = one_per_cause(merged_report(outcomes))
-    labels = {"target": "cluster"}
-    pairs = [(labels.get(label, label), text) for label, text in footer(report, _ALL if context.verbose else 0)]
+    lines = footer(report, _ALL if context.verbose else 0)
+    pairs = [(fleet.noun if label == "target" else label, text) for label, text in lines]
     yield from footer_lines(pairs, report, context, paint)
     clean = sum(not exit_code(outcome.report) for outcome in outcomes)
-    yield f"{many(len(outcomes), 'cluster')}, {clean} without errors\n"
+    yield f"{many(len(outcomes), fleet.noun)}, {clean} without errors\n"
 
 
 def _folded(outcomes: Iterable[FleetOutcome]) -> Sequence[FleetOutcome]:
@@ -70,9 +87,9 @@ def _folded(outcomes: Iterable[FleetOutcome]) -> Sequence[FleetOutcome]:
     return [replace(outcome, report=one_per_cause(outcome.report)) for outcome in outcomes]
 
 
-def render_json(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
-    """``clusters`` hold the reports as ``lint`` has them; ``table``: rule → cluster → severity → how many."""
-    outcomes = _folded(outcomes)
+def render_json(fleet: Fleet, context: RenderContext) -> Iterator[str]:
+    """``clusters``, or targets, hold the reports as ``lint`` has them; ``table``: rule → name → severity → how many."""
+    outcomes = _folded(fleet.outcomes)
     yield f'{{"version": {VERSION},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
     for number, outcome in enumerate(outcomes):
         head = {"name": outcome.name, "path": outcome.path, "exitCode": exit_code(outcome.report, context.fail_on)}
@@ -119,14 +136,6 @@ def _order(finding: Finding) -> tuple[Any, ...]:
     return finding.location.path, finding.location.span, finding.rule, str(finding.object), -finding.severity
 
 
-def merged_report(outcomes: Sequence[FleetOutcome]) -> Report:
-    """Return the report of all clusters, which read the same manifests by the same configuration."""
-    common = next((o.report.summary.configuration for o in outcomes), "")
-    report = merged(_reports(outcomes), dict.fromkeys(_reports(outcomes), ""), common)
-    clusters = tuple(summary_of(outcome.name, outcome.report) for outcome in outcomes)
-    return replace(report, summary=replace(report.summary, targets=clusters))
-
-
 def _reports(outcomes: Sequence[FleetOutcome]) -> Mapping[str, Report]:
     return {outcome.name: outcome.report for outcome in outcomes}
 
@@ -134,7 +143,7 @@ def _reports(outcomes: Sequence[FleetOutcome]) -> Mapping[str, Report]:
 def _where(names: Sequence[str], outcomes: Sequence[FleetOutcome]) -> str:
     if len(names) == len(outcomes):
         return " (everywhere)" if len(outcomes) > 1 else ""
-    return visible(suffix(names, _reports(outcomes)))
+    return visible(in_which(names, len(outcomes)))
 
 
 @record

@@ -32,7 +32,7 @@ from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.options import Options
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.fleet import render_json, render_text, worst_exit_code
+from kubesched_lint.report.fleet import fleet_of, render_json, render_text, worst_exit_code
 from kubesched_lint.rulebook.library import Rulebook
 
 ROOT = Path(__file__).parents[2]
@@ -228,7 +228,7 @@ def test_a_scheduler_that_does_not_answer_is_one_message(monkeypatch: pytest.Mon
 
 def test_the_table_has_rules_by_clusters(folder: Path) -> None:
     outcomes = run(folder)
-    text = "".join(render_text(outcomes, RenderContext()))
+    text = "".join(render_text(fleet_of(outcomes), RenderContext()))
     lines = text.splitlines()
     head = next(line for line in lines if line.split() == ["broken", "dump", "sketch", "whole"])
     row = next(line for line in lines if line.startswith("anti-affinity-exceeds-domains"))
@@ -256,7 +256,7 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
         head = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
         (clusters / f"{name}.yaml").write_text(f"{head}nodes: [{{name: w, zones: {zones}}}]\n")
     outcomes = lint_fleet([str(manifest)], clusters_in(str(clusters)), Options(), BOOK, executor=None)
-    text = "".join(render_text(outcomes, RenderContext()))
+    text = "".join(render_text(fleet_of(outcomes), RenderContext()))
     reasons = [line for line in text.splitlines() if "error[anti-affinity-exceeds-domains]" in line]
     assert [("2 (a and b)" in line, line.partition(" (in ")[2]) for line in reasons] == [
         (True, "big)"),
@@ -267,7 +267,7 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
 def test_many_clusters_become_several_tables_that_fit(folder: Path) -> None:
     outcomes = run(folder)
     many = tuple(replace(outcomes[2], name=f"cluster-number-{n}") for n in range(9))
-    lines = "".join(render_text(many, RenderContext(width=80))).splitlines()
+    lines = "".join(render_text(fleet_of(many), RenderContext(width=80))).splitlines()
     tables = [line for line in lines if line.startswith(" ") and "cluster-number" in line and ":" not in line]
     assert len(tables) > 2
     assert all(len(line) <= 80 for line in tables)
@@ -275,7 +275,7 @@ def test_many_clusters_become_several_tables_that_fit(folder: Path) -> None:
 
 
 def test_json_holds_the_reports_and_the_table(folder: Path) -> None:
-    found = json.loads("".join(render_json(run(folder), RenderContext())))
+    found = json.loads("".join(render_json(fleet_of(run(folder)), RenderContext())))
     assert found["table"]["anti-affinity-exceeds-domains"]["sketch"] == {"error": 1}
     assert [c["name"] for c in found["clusters"]] == ["broken", "dump", "sketch", "whole"]
     assert found["clusters"][0]["exitCode"] == 2

@@ -58,25 +58,28 @@ def said(folder: Path, written: str) -> str:
 WEAKENING = {
     "fail-on": ('fail-on = "never"', 'fail-on = "never"'),
     "ignore": ('ignore = ["spread"]', 'ignore = ["spread"]'),
-    "select": ('select = ["spread"]', 'select = ["spread"]'),
-    "exclude": ('exclude = ["**"]', 'exclude = ["**"]'),
     "profile": ('profile = "editor"', 'profile = "editor"'),
     "elastic": ("elastic = true", "elastic = true"),
     "node-groups": ('node-groups = "open"', 'node-groups = "open"'),
-    "declared-groups": ('declared-groups = [{name = "gpu"}]', "declared-groups = [gpu]"),
     "partial": ("partial = true", "partial = true"),
     "render": ("render = false", "render = false"),
-    "kubernetes-version": ('kubernetes-version = "1.30"', 'kubernetes-version = "1.30"'),
-    "cluster": ('cluster = "cluster.yaml"', 'cluster = "cluster.yaml"'),
-    "baseline": ('baseline = "known.json"', 'baseline = "known.json"'),
-    "rule-folders": ('rule-folders = ["rules"]', 'rule-folders = ["rules"]'),
     "severities": (
         '[rules.deploy-leaves-pending]\nseverity = "note"',
         "lower severity of deploy-leaves-pending",
     ),
+}
+DECIDING = {
+    "select": ('select = ["spread"]', 'select = ["spread"]'),
+    "exclude": ('exclude = ["**"]', 'exclude = ["**"]'),
+    "declared-groups": ('declared-groups = [{name = "gpu"}]', "declared-groups = [gpu]"),
+    "kubernetes-version": ('kubernetes-version = "1.30"', 'kubernetes-version = "1.30"'),
+    "cluster": ('cluster = "cluster.yaml"', 'cluster = "cluster.yaml"'),
+    "baseline": ('baseline = "known.json"', 'baseline = "known.json"'),
+    "rule-folders": ('rule-folders = ["rules"]', 'rule-folders = ["rules"]'),
     "parameters": ("[rules.deploy-leaves-pending]\nmost_pods = 3", "parameters of deploy-leaves-pending"),
     "overrides": ('[[overrides]]\npaths = ["a/**"]\nignore = ["spread"]', "overrides for a/**"),
 }
+"""What may make the gate weaker, or stricter: the line names it and does not judge."""
 STRICTER = (
     'fail-on = "note"',
     'profile = "strict"',
@@ -98,6 +101,18 @@ def test_everything_that_weakens_the_gate_is_said(repository: Path, what: str) -
     assert said(repository, written) == f"kubesched.toml makes the gate weaker: {expected}"
 
 
+@pytest.mark.parametrize("what", DECIDING)
+def test_everything_that_decides_what_is_found_is_said(repository: Path, what: str) -> None:
+    written, expected = DECIDING[what]
+    assert said(repository, written) == f"kubesched.toml sets {expected}"
+
+
+def test_what_weakens_comes_before_what_may_do_so(repository: Path) -> None:
+    assert said(repository, 'exclude = ["old"]\nfail-on = "never"\nselect = ["spread"]') == (
+        'kubesched.toml makes the gate weaker: fail-on = "never"; it sets exclude = ["old"]; select = ["spread"]'
+    )
+
+
 @pytest.mark.parametrize("written", STRICTER)
 def test_what_asks_for_more_or_the_same_is_not(repository: Path, written: str) -> None:
     assert said(repository, written) == "kubesched.toml makes nothing weaker"
@@ -106,7 +121,7 @@ def test_what_asks_for_more_or_the_same_is_not(repository: Path, written: str) -
 def test_every_key_is_judged() -> None:
     """A new key of the configuration has to be thought about here."""
     harmless = {"namespace", "apply-order", "strict-skips", "formats", "include-tests", "max-age"}
-    assert {key.name for key in KEYS} - harmless <= set(WEAKENING)
+    assert {key.name for key in KEYS} - harmless <= {*WEAKENING, *DECIDING}
 
 
 def test_many_settings_stay_one_line(repository: Path) -> None:
@@ -199,7 +214,7 @@ def test_simulate_and_why_say_it_beside_their_report(repository: Path, command: 
     done = subprocess.run(whole, env=environ, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (0, 1)
     assert json.loads(done.stdout)
-    assert 'config: kubesched.toml makes the gate weaker: cluster = "cluster.yaml"\n' in done.stderr
+    assert 'config: kubesched.toml sets cluster = "cluster.yaml"\n' in done.stderr
 
 
 def git(folder: Path, *args: str) -> None:

@@ -194,10 +194,10 @@ def test_an_update_keeps_what_the_run_cannot_judge() -> None:
     unseen = entry_of(finding("pvc-missing"))
     old = (entry_of(finding(severity=Severity.ERROR)), unseen)
     held = held_against(Report((finding(), finding("drain-stuck"))), old, ran={"spread-rollout-skew", "drain-stuck"})
-    assert updated(old, held.report, held.gone) == (
+    assert updated(old, entries_of(held.report), held.gone) == (
         entry_of(finding("drain-stuck")),
         unseen,
         entry_of(finding()),
     )
     mended = held_against(Report(()), old, ran={"spread-rollout-skew"}, objects=lambda: [WEB])
-    assert updated(old, mended.report, mended.gone) == (unseen,)
+    assert updated(old, entries_of(mended.report), mended.gone) == (unseen,)

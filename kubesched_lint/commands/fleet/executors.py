@@ -19,6 +19,15 @@ _UNENCRYPTED = (
 KNOWN = "processes[:N], threads[:N], serial, dask://HOST:PORT or dask+tls://HOST:PORT"
 
 
+def processes_of(name: str) -> int:
+    """Return the number of processes that ``--executor`` names, 0 for one per core. Raises FleetError for others."""
+    kind, _, rest = name.partition(":")
+    number = 1 if name == "serial" else go_int(rest) or -1 if rest else 0
+    if kind not in ("processes", "serial") or number < 0:
+        raise FleetError(f"--executor {name}: targets run in processes[:N] or serial")
+    return number
+
+
 @contextmanager
 def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
     """Yield the executor that ``--executor`` names, for this number of clusters. Raises FleetError."""

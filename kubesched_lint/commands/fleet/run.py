@@ -59,12 +59,11 @@ class Work:
 
 @record
 class FleetOutcome:
-    """The report of ``lint`` for one cluster, or for one target with its own ``paths``."""
+    """The report of ``lint`` for one cluster, or for one target."""
 
     name: str
     path: str
     report: Report
-    paths: tuple[str, ...] = ()
 
 
 @record

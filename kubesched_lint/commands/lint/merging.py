@@ -8,11 +8,10 @@ from typing import TypeVar
 
 from kubesched_lint.findings import Finding, InputError, Report, Summary
 from kubesched_lint.record import replace
-from kubesched_lint.text import first_few
+from kubesched_lint.text import in_which
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
-_MOST_NAMED = 4
 
 
 def merged(
@@ -26,11 +25,11 @@ def merged(
     return Report(
         findings=merged_findings(reports),
         skipped=tuple(
-            replace(skip, reason=f"{skip.reason}{suffix(names, reports)}")
+            replace(skip, reason=f"{skip.reason}{in_which(names, len(reports))}")
             for skip, names in _shared(reports, lambda report: report.skipped)
         ),
         errors=tuple(
-            replace(error, message=f"{error.message}{suffix(names, reports)}")
+            replace(error, message=f"{error.message}{in_which(names, len(reports))}")
             for error, names in merged_errors(reports)
         ),
         summary=_summary({name: report.summary for name, report in reports.items()}, reads or {}, configuration),
@@ -68,12 +67,6 @@ def merged_errors(reports: Mapping[str, Report]) -> Iterator[tuple[InputError, t
     return _shared(reports, lambda report: report.errors)
 
 
-def suffix(names: Iterable[str], everyone: Iterable[str]) -> str:
-    """Return `` (in prod-eu, prod-us)``, or nothing if all have it."""
-    named = list(names)
-    return "" if len(named) == len(list(everyone)) else f" (in {first_few(named, _MOST_NAMED)})"
-
-
 def _shared(of: Mapping[str, T], items: Callable[[T], Iterable[H]]) -> Iterator[tuple[H, tuple[str, ...]]]:
     names: dict[H, list[str]] = {}
     for name, one in of.items():
@@ -107,4 +100,4 @@ def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configura
 
 
 def _texts(of: Mapping[str, Summary], texts: Callable[[Summary], Iterable[str]]) -> Iterator[str]:
-    return (f"{text}{suffix(names, of)}" for text, names in _shared(of, texts))
+    return (f"{text}{in_which(names, len(of))}" for text, names in _shared(of, texts))

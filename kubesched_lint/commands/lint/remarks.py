@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Report, Skip
@@ -49,29 +49,34 @@ def with_fixable(
         return report
     flags = "--fix" if safe else "--fix --unsafe-fixes"
     more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
-    return _noting(report, f"{bound}{safe or unsafe} fixable with {flags}{more}; --diff shows how")
+    return with_notes(report, f"{bound}{safe or unsafe} fixable with {flags}{more}; --diff shows how")
 
 
-def with_unused_baseline(report: Report, rulebook: Rulebook) -> Report:
-    """Return the report with a note if the working folder has a baseline that lists some of the open findings."""
+def with_unused_baseline(report: Report, rulebook: Rulebook, parts: Mapping[str, Report] | None = None) -> Report:
+    """Return the report with a note if the working folder has a baseline that lists some of the open findings.
+
+    ``parts`` are the reports of the targets that it merges, by name.
+    """
     if not report.findings or not os.path.isfile(BASELINE):
         return report
+    from kubesched_lint.commands.lint.merging import merged_findings
     from kubesched_lint.linter.options import BaselineError
     from kubesched_lint.project.baseline import held_against, read_baseline
 
     try:
-        held = held_against(report, read_baseline(BASELINE, rulebook)).report
+        entries = read_baseline(BASELINE, rulebook)
     except BaselineError:  # the user has not asked for it
         return report
-    known = sum(1 for finding in held.findings if finding.suppressed and finding.suppressed.known)
+    held = {name: held_against(part, entries).report for name, part in (parts or {"": report}).items()}
+    known = sum(1 for finding in merged_findings(held) if finding.suppressed and finding.suppressed.known)
     if not known:
         return report
     listed = f"{BASELINE} lists {many(known, 'finding')} of this run, but the run does not use it"
-    return _noting(report, f"{listed}: --baseline {BASELINE}, or `baseline` in kubesched.toml, does")
+    return with_notes(report, f"{listed}: --baseline {BASELINE}, or `baseline` in kubesched.toml, does")
 
 
-def _noting(report: Report, note: str) -> Report:
-    return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, note)))
+def with_notes(report: Report, *notes: str) -> Report:
+    return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, *notes)))
 
 
 def version_notes(options: Options) -> Iterator[str]:

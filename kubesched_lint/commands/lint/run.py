@@ -21,7 +21,6 @@ from kubesched_lint.commands.lint.remarks import (
     with_unused_baseline,
 )
 from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Summary
-from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubesched_lint.commands.fix.search import Fixable
+    from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
     from kubesched_lint.manifests.meant import Scope
@@ -75,7 +75,7 @@ class Request:
     max_age: str | None = None
     """A duration such as ``7d``: an older snapshot is an error."""
     is_one_of_many: bool = False
-    """Whether other targets share the baseline, so that an entry without a finding may be theirs."""
+    """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
 
 
 @record
@@ -119,8 +119,8 @@ class LintRun:
     report: Report
     options: Options
     material: Inputs
-    gone: tuple[KnownFinding, ...] = ()
-    """What the baseline holds and the manifests no longer show."""
+    held: Compared | None = None
+    """The report held against the baseline; None without one."""
 
     @property
     def manifests(self) -> ManifestSet:
@@ -179,9 +179,8 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         material = Inputs(request, options, files)
         report = _made(material, rulebook)
         written = {document.path for document in material.manifests.documents if document.rendering is None}
-    gone: tuple[KnownFinding, ...] = ()
-    if entries is not None:
-        report, gone = _known(report, entries, material, rulebook)
+    held = None if entries is None else _compared(report, entries, material, rulebook)
+    report = held.report if held else report
     judged = report
     report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
     report = (
@@ -189,13 +188,13 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         if request.mending
         else with_fixable(report, rulebook, written, lambda: _tried(report, material, rulebook))
     )
-    report = report if request.baseline else with_unused_baseline(report, rulebook)
+    report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
         from kubesched_lint.commands.lint.freshness import judged_now
 
         report = judged_now(report, material.opened[0], request.max_age, options.kubernetes_version)
     report = _saying_what_is_weaker(report, judged, changes, request)
-    return LintRun(report, options, material, gone)
+    return LintRun(report, options, material, held)
 
 
 def _absent(cluster: str) -> Report | None:
@@ -298,23 +297,17 @@ def _entries(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
     return read_baseline(path, rulebook)
 
 
-def _known(
-    report: Report, entries: tuple[KnownFinding, ...], material: Inputs, rulebook: Rulebook
-) -> tuple[Report, tuple[KnownFinding, ...]]:
-    """(report with known findings marked, entries that are gone); with input errors, no entry counts as gone."""
-    from kubesched_lint.project.baseline import gone_note, held_against
+def _compared(report: Report, entries: Sequence[KnownFinding], material: Inputs, rulebook: Rulebook) -> Compared:
+    from kubesched_lint.commands.lint.known import compared
 
-    options, path = material.options, material.request.baseline or ""
+    options, request = material.options, material.request
     rules = rulebook.select(options.profile, options.select, options.ignore)
     ran = {rule.slug for rule in rules} - {skip.rule for skip in report.skipped}
 
     def objects() -> set[ObjectRef]:
         return {ref_of(document, options.namespace) for document in material.manifests.documents}
 
-    cannot_tell = report.errors or material.request.is_one_of_many
-    held = held_against(report, entries, source=path, ran=() if cannot_tell else ran, objects=objects)
-    summary = replace(held.report.summary, notes=(*held.report.summary.notes, *gone_note(held, path)))
-    return replace(held.report, findings=tuple(numbered(held.report.findings)), summary=summary), held.gone
+    return compared(report, entries, request.baseline or "", ran, objects, is_shared=request.is_one_of_many)
 
 
 def _changes(base: str, paths: Sequence[str]) -> Changes:

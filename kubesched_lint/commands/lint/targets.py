@@ -7,12 +7,15 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import field
 
+from kubesched_lint.commands.lint.known import gone_from_all
 from kubesched_lint.commands.lint.merging import merged
+from kubesched_lint.commands.lint.remarks import with_notes, with_unused_baseline
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.commands.lint.workers import Workers, closing
 from kubesched_lint.findings import Report, TargetSummary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.project.baseline import KnownFinding, gone_note
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -34,10 +37,12 @@ class TargetWork:
 
 @record
 class TargetOutcome:
-    """The report of one target; ``rendered`` has the lines of rendered text by path."""
+    """The report of one target; ``gone`` and ``absent`` as in ``Compared``; ``rendered``: path → lines of its text."""
 
     name: str
     report: Report
+    gone: tuple[KnownFinding, ...] = ()
+    absent: tuple[KnownFinding, ...] = ()
     files: tuple[str, ...] = ()
     rendered: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -48,6 +53,8 @@ class TargetsRun:
 
     report: Report
     outcomes: tuple[TargetOutcome, ...]
+    gone: tuple[KnownFinding, ...] = ()
+    """What the baseline holds and no target shows."""
 
     def files(self) -> Sequence[str]:
         return sorted({path for outcome in self.outcomes for path in outcome.files})
@@ -60,24 +67,36 @@ class TargetsRun:
 
 
 def check_targets(
-    work: Sequence[TargetWork], summary_of: Callable[[str, Report], TargetSummary], jobs: int = 1
+    work: Sequence[TargetWork],
+    summary_of: Callable[[str, Report], TargetSummary],
+    jobs: int = 1,
+    *,
+    are_all: bool = False,
 ) -> TargetsRun:
-    """Return the run over all targets, at most ``jobs`` at the same time; ``summary_of`` words a name and a report.
+    """Return the run over the targets, at most ``jobs`` at the same time; ``summary_of`` words a name and a report.
+
+    If no further target uses the baseline (``are_all``), the run knows which of its entries are gone.
 
     Raises UnknownRuleError, ChangedError or BaselineError.
     """
     outcomes = tuple(_in_processes(work, jobs) if jobs > 1 else map(check_target, work))
-    report = merged(
-        {outcome.name: outcome.report for outcome in outcomes}, {one.name: one.request.paths for one in work}
-    )
-    summaries = tuple(summary_of(outcome.name, outcome.report) for outcome in outcomes)
-    return TargetsRun(replace(report, summary=replace(report.summary, targets=summaries)), outcomes)
+    reports = {outcome.name: outcome.report for outcome in outcomes}
+    request = work[0].request
+    report = merged(reports, {one.name: one.request.paths for one in work}, request.configuration)
+    summaries = tuple(summary_of(name, its) for name, its in reports.items())
+    report = replace(report, summary=replace(report.summary, targets=summaries))
+    if not request.baseline:
+        return TargetsRun(with_unused_baseline(report, work[0].rulebook, reports), outcomes)
+    gone = gone_from_all([(outcome.gone, outcome.absent) for outcome in outcomes]) if are_all else ()
+    return TargetsRun(with_notes(report, *gone_note(gone, request.baseline)), outcomes, gone)
 
 
 def check_target(work: TargetWork) -> TargetOutcome:
     """Return the outcome of one target. Raises like ``checked``."""
     run = checked(work.request, work.options, work.rulebook)
-    return TargetOutcome(work.name, run.report, tuple(run.files()) if work.names_files else (), dict(_rendered(run)))
+    files = tuple(run.files()) if work.names_files else ()
+    gone, absent = (run.held.gone, run.held.absent) if run.held else ((), ())
+    return TargetOutcome(work.name, run.report, gone, absent, files, dict(_rendered(run)))
 
 
 def _rendered(run: LintRun) -> Iterator[tuple[str, Sequence[str]]]:

@@ -1,0 +1,239 @@
+"""``--target`` of why, simulate, baseline and fleet; and what they do about targets that nobody names."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kubesched_lint.cli.app import app
+from kubesched_lint.commands.lint.known import gone_from_all
+from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.project.baseline import KnownFinding
+
+REPO = Path(__file__).parents[2] / "examples" / "targets-repo"
+TYPO, LARGE = "nodeselector-matches-nothing", "resource-exceeds-any-node"
+QUESTION = "kubesched.toml has 3 targets (prod-eu, prod-us, edge)"
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(REPO, tmp_path, dirs_exist_ok=True)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(app, list(args))
+
+
+def rules_in(file: Path) -> list[str]:
+    return sorted(entry["rule"] for entry in json.loads(file.read_text())["findings"])
+
+
+def repair_large(repo: Path) -> None:
+    """Make the pod of search small enough for each cluster."""
+    search = repo / "shop" / "search.yaml"
+    search.write_text(search.read_text().replace('cpu: "6"', 'cpu: "1"'))
+
+
+# --- why and simulate -----------------------------------------------------------------------------------------------
+
+
+def test_why_reads_the_paths_the_cluster_and_the_settings_of_a_target(repo: Path) -> None:
+    fits, not_there = run("why", "search", "--target", "prod-eu"), run("why", "search", "--target", "edge")
+    assert (fits.exit_code, run("why", "search", "--target", "prod-us").exit_code) == (0, 1)
+    assert "on 4 nodes" in fits.stdout
+    assert not_there.exit_code == 2
+    assert run("why", "ingress/proxy", "--target", "edge").exit_code == 0, "the namespace of the target"
+
+
+def test_simulate_reads_one_target(repo: Path) -> None:
+    events = ("--events", "deploy", "--format", "json")
+    cells = {}
+    for name in ("prod-eu", "prod-us"):
+        rows = json.loads(run("simulate", "--target", name, *events).stdout)["workloads"]
+        cells[name] = {row["object"]: row["cells"][0]["verdict"] for row in rows}
+    search, web = "Deployment shop/search", "Deployment shop/web"
+    assert cells == {"prod-eu": {search: "fine", web: "bad"}, "prod-us": {search: "bad", web: "bad"}}
+
+
+@pytest.mark.parametrize("command", [("why", "web"), ("simulate",)])
+def test_one_question_where_several_targets_could_be_meant(repo: Path, command: tuple[str, ...]) -> None:
+    for args, words in {
+        (): f"{QUESTION}: name one with --target.",
+        (".",): f"{QUESTION}: name one with --target.",
+        ("shop",): f"{QUESTION}, and PATH has no cluster: name a target with --target, or give a --cluster.",
+        ("--target", "edgy"): "did you mean `edge`?",
+        ("shop", "--target", "edge"): "leave out PATH",
+    }.items():
+        done = run(*command, *args)
+        assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("command", [("why", "web"), ("simulate", "--events", "deploy")])
+def test_the_only_target_is_meant(repo: Path, command: tuple[str, ...]) -> None:
+    (repo / "kubesched.toml").write_text(
+        '[[targets]]\nname = "a"\npaths = ["shop"]\ncluster = "clusters/prod-eu.yaml"\n'
+    )
+    assert run(*command).exit_code == 1
+
+
+def test_a_cluster_by_flag_reads_no_target(repo: Path) -> None:
+    done = run("why", "web", "--cluster", "clusters/edge.yaml")
+    assert (done.exit_code, "no manifests were given" in done.stderr) == (2, True), "only the cluster is read"
+    assert run("why", "web", "shop", "--cluster", "clusters/edge.yaml").exit_code == 1
+    assert run("simulate", "shop", "--cluster", "clusters/edge.yaml", "--events", "deploy").exit_code == 1
+    assert "Missing argument 'PATH…'" in run("simulate", "--no-config").stderr
+
+
+# --- baseline -------------------------------------------------------------------------------------------------------
+
+
+def test_a_baseline_of_one_target_has_its_findings(repo: Path) -> None:
+    assert run("baseline", "write", "--target", "prod-eu", "-o", "eu.json").exit_code == 0
+    assert rules_in(repo / "eu.json") == [TYPO]
+    assert run("baseline", "write", ".", "-o", "all.json").exit_code == 0
+    assert rules_in(repo / "all.json") == [TYPO, LARGE]
+
+
+def test_prune_over_all_targets_removes_what_none_of_them_has(repo: Path) -> None:
+    run("baseline", "write")
+    done = run("baseline", "prune")
+    assert "2 known findings; 0 gone" in done.stderr, "the finding of prod-us alone is not gone"
+    repair_large(repo)
+    note = run("lint", "-j", "1", "--baseline", "kubesched-baseline.json").stdout
+    assert "1 entry no longer occurs (resource-exceeds-any-node); `kubesched-lint baseline prune` removes" in note
+    assert "1 known finding; 1 gone" in run("baseline", "prune").stderr
+    assert rules_in(repo / "kubesched-baseline.json") == [TYPO]
+
+
+def test_some_targets_never_remove_entries_of_others(repo: Path) -> None:
+    run("baseline", "write")
+    file = repo / "kubesched-baseline.json"
+    before = file.read_text()
+    for command in ("write", "prune"):
+        done = run("baseline", command, "--target", "prod-eu")
+        assert (done.exit_code, "kubesched-baseline.json is for all targets" in done.stderr) == (2, True)
+    assert "nothing changed" in run("baseline", "update", "--target", "prod-eu").stderr
+    assert file.read_text() == before
+    (repo / "kubesched.toml").write_text(f'baseline = "{file.name}"\n{(repo / "kubesched.toml").read_text()}')
+    assert "no longer" not in run("lint", "--target", "prod-eu").stdout
+
+
+def test_a_file_of_its_own_is_pruned_for_one_target(repo: Path) -> None:
+    run("baseline", "write", "--target", "prod-us", "-o", "us.json")
+    repair_large(repo)
+    named = ("--target", "prod-us", "--baseline", "us.json")
+    assert "1 entry no longer occurs" in run("lint", *named).stdout
+    assert "1 known finding; 1 gone" in run("baseline", "prune", *named).stderr
+
+
+def test_update_adds_and_removes_over_all_targets(repo: Path) -> None:
+    run("baseline", "write", "--target", "edge", "-o", "kubesched-baseline.json")
+    added = run("baseline", "update")
+    assert added.stdout.count("+ error") == 2
+    assert "2 new, 0 gone" in added.stderr
+    repair_large(repo)
+    assert "0 new, 1 gone" in run("baseline", "update").stderr
+    assert "nothing changed" in run("baseline", "update").stderr
+
+
+def test_paths_of_a_repository_with_targets_need_a_cluster(repo: Path) -> None:
+    done = run("baseline", "write", "shop")
+    assert (done.exit_code, QUESTION in done.stderr) == (2, True)
+    assert not (repo / "kubesched-baseline.json").exists()
+    assert run("baseline", "write", "shop", "--cluster", "clusters/prod-us.yaml").exit_code == 0
+
+
+def test_the_note_on_an_unused_baseline_counts_the_findings_of_all_targets(repo: Path) -> None:
+    run("baseline", "write")
+    shown = run("lint", "-j", "1").stdout
+    assert shown.count("kubesched-baseline.json lists") == 1
+    assert "kubesched-baseline.json lists 2 findings of this run" in shown
+
+
+def test_an_entry_is_gone_only_if_no_target_may_have_it() -> None:
+    entry = KnownFinding(TYPO, ObjectRef("Deployment", "shop", "web"), "spec", Severity.ERROR)
+    gone, absent, found = ((entry,), ()), ((), (entry,)), ((), ())
+    assert gone_from_all([gone, absent]) == (entry,)
+    assert gone_from_all([gone, gone]) == (entry,)
+    assert gone_from_all([gone, found]) == ()
+    assert gone_from_all([absent, absent]) == (), "no target has the object: it may be in other files"
+    assert gone_from_all([((entry, entry), ()), gone]) == (entry,), "one of the two is found in a target"
+
+
+# --- fleet ----------------------------------------------------------------------------------------------------------
+
+
+def fleet(*args: str) -> Result:
+    return run("fleet", "--executor", "serial", *args)
+
+
+def test_fleet_without_paths_has_a_column_for_each_target(repo: Path) -> None:
+    done = fleet()
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    assert any(line.split() == ["prod-eu", "prod-us", "edge"] for line in lines)
+    assert any(line.split() == [LARGE, "·", "1E", "·"] for line in lines)
+    assert " target  prod-eu: 4 nodes" in done.stdout
+    assert done.stdout.endswith("3 targets, 1 without errors\n")
+    assert fleet("--target", "edge").exit_code == 0
+    found = json.loads(fleet("--format", "json").stdout)
+    assert [(c["name"], c["path"], c["exitCode"]) for c in found["clusters"]][1:] == [
+        ("prod-us", "clusters/prod-us.yaml", 1),
+        ("edge", "clusters/edge.yaml", 0),
+    ]
+
+
+def test_fleet_holds_the_targets_against_one_baseline(repo: Path) -> None:
+    run("baseline", "write", "-o", "known.json")
+    assert fleet("--baseline", "known.json").exit_code == 0
+    repair_large(repo)
+    assert "1 entry no longer occurs" in fleet("--baseline", "known.json").stdout
+
+
+def test_fleet_asks_for_what_is_missing(repo: Path) -> None:
+    for args, words in {
+        ("shop",): "needs --clusters; leave out PATH to check the targets",
+        ("--clusters", "clusters"): "Missing argument 'PATH…'",
+        ("--clusters", "clusters", "--target", "edge"): "a target names its cluster; leave out --clusters",
+        ("--no-config",): "Missing option '--clusters'",
+        ("--no-config", "--target", "edge"): "has no [[targets]]",
+        ("--executor", "dask://a:1"): "error: --executor dask://a:1: targets run in processes[:N] or serial",
+    }.items():
+        done = fleet(*args)
+        assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+
+
+# --- what the footer says -------------------------------------------------------------------------------------------
+
+
+def test_the_config_line_says_each_thing_once(repo: Path) -> None:
+    def config() -> str:
+        (line,) = (line for line in run("lint", "-j", "1").stdout.splitlines() if line.strip().startswith("config  "))
+        return line.partition("config  ")[2]
+
+    assert config() == "kubesched.toml makes nothing weaker"
+    text = (repo / "kubesched.toml").read_text()
+    (repo / "kubesched.toml").write_text(f'ignore = ["spread"]\n{text}node-groups = "open"\n')
+    waived = "pool: genral}  # kubesched: ignore[nodeselector-matches-nothing] we know"
+    web = repo / "shop" / "web.yaml"
+    web.write_text(web.read_text().replace("pool: genral}", waived))
+    weaker = 'kubesched.toml makes the gate weaker: ignore = ["spread"]; node-groups = "open" (in edge)'
+    assert config() == f"{weaker}; 1 finding waived in the files (in prod-eu, prod-us)"
+
+
+def test_files_that_several_targets_read_count_once(repo: Path) -> None:
+    assert "checked  3 files (3 documents), 3 workloads" in run("lint", "-j", "1").stdout
+
+
+def test_a_target_whose_cluster_is_not_there_says_so(repo: Path) -> None:
+    (repo / "clusters" / "edge.yaml").unlink()
+    done = run("lint", "-j", "1")
+    assert done.exit_code == 2
+    assert "edge: clusters/edge.yaml could not be read: no findings, 1 problem with the input" in done.stdout

@@ -13,6 +13,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.full_reader import place_of
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.record import record, replace
+from kubesched_lint.text import joined
 from kubesched_lint.world.world import World
 
 _STRATEGIES = (("spec", "strategy"), ("spec", "updateStrategy"))
@@ -90,6 +91,14 @@ def _proposed(judged: Judged, world: World) -> Iterator[Remedy]:
 
 def source_of(judged: Judged) -> Source | None:
     return judged.hazard.source or (judged.workload.source if judged.workload else None)
+
+
+def by_hand(remedy: Remedy, document: Document) -> str:
+    """Return the change that a person must make in the sources of a rendered document, and where."""
+    found = (document.location(change.at) for change in remedy.changes)
+    places = dict.fromkeys(place.near or place for place in found)
+    where = joined([f"{place.path}:{place.span.line}" for place in places])
+    return f"a tool rendered it; in {where}, {remedy.title}"
 
 
 def fix_of(proposal: Proposal, before: Workspace, after: Workspace) -> Fix | None:

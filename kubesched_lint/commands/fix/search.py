@@ -19,6 +19,7 @@ from kubesched_lint.commands.fix.proposals import (
     Placed,
     Proposal,
     Subject,
+    by_hand,
     fix_of,
     key_of,
     placed,
@@ -146,8 +147,8 @@ def _messages(refusals: Sequence[_Refusal]) -> Iterator[str]:
     if len(refusals) > _FEW:
         yield f"{first.place.path}: {len(refusals):,} findings are not fixed: {first.reason}"
     else:
-        for one in refusals:
-            yield f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}"
+        found = Counter(f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}" for one in refusals)
+        yield from (f"{words} ({count} objects)" if count > 1 else words for words, count in found.items())
 
 
 @record
@@ -271,6 +272,8 @@ class _FixSearch:
         claimed: dict[tuple[str, int], str] = {}
         for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: rank(found[1])):
             try:
+                if document.rendering is not None:
+                    raise ChangeError(by_hand(remedy, document))
                 workspace, number = workspace.open(document)
             except ChangeError as reason:
                 self._refuse(judged, remedy, reason)

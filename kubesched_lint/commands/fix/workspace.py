@@ -98,8 +98,8 @@ class Workspace:
 
     def open(self, document: Document) -> tuple[Workspace, int]:
         """Return the workspace with the document's file open, and the document's index there. Raises ChangeError."""
-        if getattr(document, "rendering", None) is not None:
-            raise ChangeError("a tool rendered it: change its source")
+        if document.rendering is not None:
+            raise ChangeError("a tool rendered it")
         if document.path in self.closed:
             raise ChangeError(self.closed[document.path])
         workspace = self

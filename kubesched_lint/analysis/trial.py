@@ -12,18 +12,19 @@ from typing import NamedTuple
 from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unstated_label
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import pod_with_claims
+from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import message
+from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.placement import Placer
-from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.scheduler.preemption import Preemption, preempt
 from kubesched_lint.scheduler.scoring import owner_selector
 from kubesched_lint.world.claims import is_known, modelled_templates
 from kubesched_lint.world.pod_labels import read_labels, values_known
@@ -145,7 +146,14 @@ class _Trial:
         self._placed: dict[int, tuple[Placement, Queued]] = {}
         self._of_others = {id(bound) for bound in world.other_pods}
         self._evicted: dict[int, list[BoundPod]] = {}
-        self._asked_at: dict[int, int] = {}
+        self._changed: list[int] = []
+        """Positions of nodes to which pods came or from which they went, in order; its length is the time."""
+        self._found: dict[int, tuple[int, Diagnosis]] = {}
+        """Place in the queue → time and result of the last diagnosis."""
+        self._waits = Hopeless(state)
+        """Places in the queue of pods that found no node."""
+        self._hopeless: dict[int, tuple[int, NodeSet]] = {}
+        """Place in the queue → time of the last dry run of a preemption, and the nodes on which it was hopeless."""
 
     def run(self) -> Tried:
         self._place()
@@ -164,33 +172,57 @@ class _Trial:
         progress = True
         while progress:
             progress = False
-            for one, placer in self._queue:
-                if not one.left or self._asked_at.get(id(one)) == self._state.mark():
-                    continue  # nothing has changed since the last attempt
-                for placement in placer.place_all(one.left):
-                    self._note(placement, one)
+            for number, (one, placer) in enumerate(self._queue):
+                while one.left and not self._waits.has(number, ANYWHERE):
+                    found = self._diagnosis(number)
+                    position = placer.choose(found) if found.feasible else None
+                    if position is None:
+                        self._waits.add(number, one.pod, ANYWHERE, found)
+                        break
+                    self._note(bind(one.pod, position, self._state), one)
                     progress = True
-                self._asked_at[id(one)] = self._state.mark()
+
+    def _diagnosis(self, number: int) -> Diagnosis:
+        now = len(self._changed)
+        if self._found.get(number, (-1,))[0] != now:
+            self._found[number] = now, self._queue[number][1].diagnosis()
+        return self._found[number][1]
 
     def _evict(self) -> bool:
         """Let one waiting pod preempt others. Return whether one did."""
-        for one, placer in self._queue:
-            chosen = preempt(one.pod, placer.diagnosis(), self._state).chosen if one.left else None
+        for number, (one, _) in enumerate(self._queue):
+            chosen = self._preemption(number).chosen if one.left else None
             if chosen is not None and chosen.is_freed:
                 for victim in chosen.victims:
-                    self._state.remove(victim)
-                    _, owner = self._placed.pop(id(victim), (victim, None))
-                    if owner is not None:
-                        owner.left += 1
-                    elif victim.bound is not None and id(victim.bound) in self._of_others:
-                        self._evicted.setdefault(id(one.workload), []).append(victim.bound)
+                    self._remove(victim, one)
                 self._note(bind(one.pod, chosen.position, self._state), one)
                 return True
         return False
 
+    def _preemption(self, number: int) -> Preemption:
+        """The result of a dry run that leaves out the nodes where the last one was hopeless and nothing has changed."""
+        then, hopeless = self._hopeless.get(number, (0, EMPTY))
+        for position in set(self._changed[then:]) if hopeless else ():
+            hopeless &= ~only(position)
+        found = preempt(self._queue[number][0].pod, self._diagnosis(number), self._state, hopeless=hopeless)
+        self._hopeless[number] = len(self._changed), found.hopeless
+        return found
+
+    def _remove(self, victim: Placement, by: Queued) -> None:
+        self._state.remove(victim)
+        self._waits.goes(victim.position)
+        self._changed.append(victim.position)
+        _, owner = self._placed.pop(id(victim), (victim, None))
+        if owner is not None:
+            owner.left += 1
+        elif victim.bound is not None and id(victim.bound) in self._of_others:
+            self._evicted.setdefault(id(by.workload), []).append(victim.bound)
+
     def _note(self, placement: Placement, one: Queued) -> None:
         one.left -= 1
         self._placed[id(placement)] = placement, one
+        self._waits.comes(one.pod, placement.position)
+        self._changed.append(placement.position)
 
 
 @once_per_world

@@ -7,9 +7,10 @@ Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
@@ -24,6 +25,8 @@ NEVER = "not eligible due to preemptionPolicy=Never."
 
 _STEPS = 5
 """The cost in steps to try one node."""
+_OF_ONE_NODE = frozenset(["NodeResourcesFit", "NodePorts"])
+"""Plugins that look at the pods of one node alone."""
 
 
 @record
@@ -52,13 +55,28 @@ class Preemption:
     """Candidates that no criterion distinguishes from ``chosen``, itself included: upstream may choose any of them."""
     sampled: bool = False
     """Upstream tries only some of very many nodes, from a random start, so it may choose any candidate."""
+    hopeless: NodeSet = EMPTY
+    """Tried nodes on which no eviction helps this pod until another pod comes or goes there."""
 
 
-def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int = 0) -> Preemption:
+class _Failure(NamedTuple):
+    """Why eviction does not help on a node; ``lasts`` until another pod comes or goes there."""
+
+    reasons: Sequence[str]
+    lasts: bool
+
+
+_NO_VICTIMS = _Failure((NO_VICTIMS,), lasts=True)
+
+
+def preempt(
+    pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int = 0, hopeless: NodeSet = EMPTY
+) -> Preemption:
     """Return the result of a preemption dry run for a pod that fits on no node. ``state`` is restored at the end.
 
     ``offset`` is the start of the search among the potential nodes; upstream draws it at random. It matters only if not
-    all of them are tried (``sampled``).
+    all of them are tried (``sampled``). ``hopeless``: nodes that are not tried, because the last attempt found them so
+    and no pod came or went there; the message then lacks them.
     """
     profile = profile_of(pod)
     deallocates = profile.allocates_devices and has(state.kubernetes_version, DYNAMIC_RESOURCES)
@@ -78,24 +96,26 @@ def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int 
     share = len(potential) * profile.min_candidate_nodes_percentage // 100
     wanted = min(len(potential), max(share, profile.min_candidate_nodes_absolute))
     start = offset % max(len(potential), 1)
-    candidates, failures = _dry_run(pod, potential[start:] + potential[:start], wanted, state)
+    tried = [p for p in potential[start:] + potential[:start] if not hopeless >> p & 1]
+    candidates, failures = _dry_run(pod, tried, wanted, state)
     if not candidates:
         histogram: dict[str, int] = {}
-        for reasons in failures.values():
-            for reason in reasons:
+        for failure in failures.values():
+            for reason in failure.reasons:
                 histogram[reason] = histogram.get(reason, 0) + 1
         if len(failures) < diagnosis.total:
             histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + diagnosis.total - len(failures)
         tail = f"0/{diagnosis.total} nodes are available: {counted_reasons(histogram)}."
-        return Preemption(f"{prefix}preemption: {tail}")
+        lasting = sum(only(position) for position, failure in failures.items() if failure.lasts)
+        return Preemption(f"{prefix}preemption: {tail}", hopeless=hopeless | lasting)
     best = _best(candidates)
     return Preemption("", best[0], tuple(best), sampled=wanted < len(potential))
 
 
 def _dry_run(
     pod: Pod, potential: Sequence[int], wanted: int, state: ClusterState
-) -> tuple[list[Candidate], Mapping[int, Sequence[str]]]:
-    """Return candidates, and for each other tried node the reasons why eviction does not help there.
+) -> tuple[list[Candidate], Mapping[int, _Failure]]:
+    """Return candidates, and for each other tried node why eviction does not help there.
 
     The search ends with ``wanted`` candidates if one of them violates no budget (DryRunPreemption).
     """
@@ -103,7 +123,7 @@ def _dry_run(
     everyone = [p.bound for p in state.placements() if p.bound is not None] if budgets else []
     allowed = [(budget, allowed_disruptions(budget, everyone)) for budget in budgets]
     candidates: list[Candidate] = []
-    failures: dict[int, Sequence[str]] = {}
+    failures: dict[int, _Failure] = {}
     for position in potential:
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
@@ -146,17 +166,17 @@ def _select_victims(
     budgets: Sequence[tuple[DisruptionBudget, int]],
     state: ClusterState,
     ranked: Sequence[Placement] | None = None,
-) -> Candidate | Sequence[str]:
+) -> Candidate | _Failure:
     """Remove each pod of lower priority, then put back, most important first, each one beside which the pod fits."""
     ours = pod.priority or 0
     potential = [p for p in state.pods_on(position) if (p.pod.priority or 0) < ours]
     if not potential:
-        return (NO_VICTIMS,)
+        return _NO_VICTIMS
     for placement in potential:
         _take(placement, state)
     rejections = filter_node(pod, state, position)
     if rejections:
-        return [r.reason for r in rejections]
+        return _Failure([r.reason for r in rejections], _OF_ONE_NODE.issuperset(r.plugin for r in rejections))
     potential = sorted(potential, key=importance) if ranked is None else list(ranked)
     protected, free = _by_budget(potential, budgets)
     victims: list[Placement] = []

@@ -1,0 +1,98 @@
+"""Trials do not ask again for pods and nodes that nothing can have helped; to ask all again changes no result."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+
+from kubesched_lint.analysis import trial
+from kubesched_lint.analysis.trial import Tried, trials_of, tried
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.lifecycle.hints import Hopeless
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.scheduler.preemption import Preemption, preempt
+from kubesched_lint.world.world import World
+from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, apart, asking, other, sketch, workload
+
+SETS = 60
+PRIORITIES = {"low": -10, "middle": 0, "high": 10}
+
+
+def _pod(draw: Random) -> Value:
+    """A pod that may wait for room, a port, a domain or company."""
+    spec = asking(draw.choice(["300m", "600m", "1", "1500m"]), priorityClassName=draw.choice(list(PRIORITIES)))
+    key, app = draw.choice([ZONE, HOSTNAME]), draw.choice("abcdef")
+    selects = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    shape = draw.randrange(6)
+    if shape == 0:
+        spec |= apart(app, key)
+    elif shape == 1:
+        spec["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selects]}}
+    elif shape == 2:
+        spec["topologySpreadConstraints"] = [{**selects, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]
+    elif shape == 3:
+        spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    return spec
+
+
+def _world(objects: list[Value], cluster: Cluster) -> World:
+    classes = [other("PriorityClass", name, "scheduling.k8s.io/v1", value=n) for name, n in PRIORITIES.items()]
+    text = "---\n".join(map(yaml.safe_dump, [*objects, *classes]))
+    return World(manifest_set(documents("set.yaml", text.encode(), is_read), "default").inventory, cluster)
+
+
+def _drawn(seed: int) -> World:
+    draw = Random(seed)
+    return _world(
+        [workload("Deployment", name, draw.randint(1, 3), _pod(draw)) for name in "abcdef"], sketch(2, "ab", "2")
+    )
+
+
+def test_a_node_is_tried_again_after_its_pods_have_changed() -> None:
+    """``last`` finds no help on the node until ``high`` has evicted ``large``; then it evicts ``small``."""
+    pods = {
+        "small": ("low", "300m"),
+        "large": ("middle", "1500m"),
+        "last": ("middle", "1200m"),
+        "high": ("high", "600m"),
+    }
+    objects = [
+        workload("Deployment", name, 1, asking(cpu, priorityClassName=priority))
+        for name, (priority, cpu) in pods.items()
+    ]
+    world = _world(objects, sketch(1, "a", "2"))
+    left = [{w.name for w in world.as_created if id(w) in one} for one in trials_of(world)]
+    assert left == [{"small", "large"}] * 3
+
+
+def _ends(worlds: list[World]) -> list[Tried]:
+    return [tried(world, seed) for world in worlds for seed in trial.SEEDS]
+
+
+def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    worlds = [_drawn(seed) for seed in range(SETS)]
+    found = _ends(worlds)
+    helped = spared = waited = 0
+    has = Hopeless.has
+
+    def everywhere(*of: Any, hopeless: int) -> Preemption:
+        nonlocal helped, spared
+        result = preempt(*of)
+        helped += result.chosen is not None
+        spared += hopeless != 0
+        return result
+
+    def never(self: Hopeless, kind: int, position: int) -> bool:
+        nonlocal waited
+        waited += has(self, kind, position)
+        return False
+
+    monkeypatch.setattr(trial, "preempt", everywhere)
+    monkeypatch.setattr(Hopeless, "has", never)
+    assert _ends(worlds) == found
+    assert min(helped, spared, waited) > 100

@@ -74,7 +74,7 @@ def _rollouts(it: Member) -> Sequence[Skew]:
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > _MOST_REPLICAS:
         return ()
-    return [skew for skew in skews(setting, number, runs=_RUNS) if skew.event == "rollout"]
+    return tuple(skews(setting, number, runs=_RUNS, only="rollout"))
 
 
 def _ends_even(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew]) -> bool:

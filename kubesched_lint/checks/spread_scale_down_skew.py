@@ -109,4 +109,4 @@ def _ends(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
     sized = list(start.workloads)
     sized[number] = replace(sized[number], replicas=high)
     setting = replace(start, workloads=tuple(sized), running={}, scaled={number: (low,)})
-    return [skew for skew in skews(setting, number, runs=_RUNS) if skew.event == scale_event(low)]
+    return tuple(skews(setting, number, runs=_RUNS, only=scale_event(low)))

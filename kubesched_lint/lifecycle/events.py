@@ -35,7 +35,6 @@ _HASHES = {
     "DaemonSet": "controller-revision-hash",
 }
 
-
 Enter = Callable[[State], Iterator[State]]
 
 
@@ -111,8 +110,8 @@ class Story:
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
         this number of seeded courses. ``preempting``: waiting pods preempt pods of lower priority; see
         lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
-        ``from_now_unready`` is called. ``precedence``: see Transitions, ``against``: see Oracle.
-        ``admission`` is that of ``objects``; pass it if several stories share it."""
+        ``from_now_unready`` is called. ``precedence``: see Transitions, ``against``: see Oracle. ``admission`` is that
+        of ``objects``, if several stories share it."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.admission = admission or Admission(objects)
@@ -313,6 +312,8 @@ class Story:
         """Return the revision that is current after the workload is applied."""
         if written_template(workload) == written_template(desired.spec):
             return desired.revision
+        if (made := self.pod_types.revision_of(desired.workload, workload, after=desired.revision)) is not None:
+            return made  # by a fork of this story
         pod = self.admitted(workload, len(self.pod_types.pods[desired.workload]))
         return self.pod_types.revise(desired.workload, workload, pod, owner_selector(workload, pod.labels))
 

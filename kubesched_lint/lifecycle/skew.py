@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from kubesched_lint.lifecycle.event_outcomes import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.stories import seeded_stories
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import record
@@ -48,33 +49,45 @@ def spreading_keys(workload: Workload) -> tuple[str, ...]:
     return tuple(key for key in dict.fromkeys(found) if key != HOSTNAME)
 
 
-def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> Iterator[Skew]:
-    """Yield the skew after deploy, rollout and scaling, for each key over which the workload spreads."""
+def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0, only: str = "") -> Iterator[Skew]:
+    """Yield the skew after deploy, rollout and scaling (or ``only`` one event), for each key of the workload."""
     workload = setting.workloads[number]
     keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
     if not keys or workload.suspended or workload.kind not in SCALED:
         return
     sizes = [size for size in setting.scaled.get(number, ()) if size <= _MOST_SCALED]
     runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1, *sizes)))
-    scaling = ["scale-down", *map(scale_event, sizes)]
-    stories_of: dict[str, list[Story]] = {"deploy": [], "rollout": [], **{event: [] for event in scaling}}
-    for i in range(runs):
-        deployed = story_of(setting, [number], expected=True, most_states=0, runs=1, seed=seed + 1000 * i)
-        stories_of["deploy"].append(deployed)
-        if workload.kind not in ("ReplicaSet", "ReplicationController"):
-            rolled = deployed.fork()
-            rolled.rollout(with_new_template(workload))
-            stories_of["rollout"].append(rolled)
-        for event in scaling:
-            size = size_after(setting, event, number)
-            if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
-                scaled = deployed.fork()
-                scaled.scale(workload.kind, workload.namespace, workload.name, size)
-                stories_of[event].append(scaled)
+    seeds = range(seed, seed + 1000 * runs, 1000)
+    deployed = list(seeded_stories(setting, number, seeds, expected=True))
+    events = {event: happen for event, happen in _events(setting, number, sizes) if only in ("", event)}
+    stories_of = {event: [_after(story, happen) for story in deployed] for event, happen in events.items()}
     for key in keys:
         for event, stories in stories_of.items():
             if any(story.states for story in stories):
                 yield _counted(setting, key, event, stories)
+
+
+def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tuple[str, Callable[[Story], object]]]:
+    """Yield the events with what happens in a story."""
+    workload = setting.workloads[number]
+    yield "deploy", lambda story: None
+    if workload.kind not in ("ReplicaSet", "ReplicationController"):
+        yield "rollout", partial(Story.rollout, workload=with_new_template(workload))
+    for event in ("scale-down", *map(scale_event, sizes)):
+        size = size_after(setting, event, number)
+        if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
+            yield (
+                event,
+                partial(
+                    Story.scale, kind=workload.kind, namespace=workload.namespace, name=workload.name, replicas=size
+                ),
+            )
+
+
+def _after(story: Story, happen: Callable[[Story], object]) -> Story:
+    story = story.fork()
+    happen(story)
+    return story
 
 
 def _counted(setting: Setting, key: str, event: str, stories: list[Story]) -> Skew:

@@ -93,6 +93,11 @@ class PodTypes:
         self.owners[number].append(owner)
         return len(self.revisions[number]) - 1
 
+    def revision_of(self, number: int, workload: Workload, *, after: int) -> int | None:
+        """Return the first revision ``after`` another that this object made; None without one."""
+        later = self.revisions[number][after + 1 :]
+        return next((after + 1 + i for i, known in enumerate(later) if known is workload), None)
+
     def slot(self, workload: int, revision: int, ordinal: int = -1, *, unready: bool = False) -> int:
         key = Slot(workload, revision, ordinal)
         found = self._numbers.get((key, unready))

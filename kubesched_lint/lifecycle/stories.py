@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.admission import Admission
@@ -36,8 +36,11 @@ def story_of(
     guests: Sequence[Guest] = (),
     precedence: Mapping[int, int] | None = None,
     against: Pod | None = None,
+    deployed: bool = True,
 ) -> Story:
     """Return a story with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
+
+    If not ``deployed``, the story only knows the members.
 
     ``changed``: the workloads with unknown changes whose manifests are assumed to change running pods. ``guests`` may
     be deleted; all other pods stay where they are. See ``Story`` for the other options.
@@ -70,5 +73,23 @@ def story_of(
             story.adopt(setting.workloads[i], setting.running[i], changed=changes, size=setting.sizes.get(i))
     if unready:
         story.from_now_unready()
-    story.deploy(chosen, together=setting.together)
+    if deployed:
+        story.deploy(chosen, together=setting.together)
     return story
+
+
+def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expected: bool) -> Iterator[Story]:
+    """Yield for each seed a story with one workload deployed in one random course.
+
+    The stories share one oracle, which decides each situation once.
+    """
+    start = story_of(setting, [number], expected=expected, most_states=0, runs=1, deployed=False)
+    workload = as_granted(setting, number)
+    if (workload.kind, workload.namespace, workload.name) not in start.numbers:
+        start.enter(workload)
+    for seed in seeds:
+        work.spend(_STEPS)
+        story = start.fork()
+        story.seed = seed
+        story.deploy([workload], together=setting.together)
+        yield story

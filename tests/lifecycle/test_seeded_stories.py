@@ -1,0 +1,55 @@
+"""Stories that share an oracle end like separate ones with the same seeds."""
+
+from __future__ import annotations
+
+from random import Random
+
+import yaml
+
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.lifecycle.event_outcomes import with_new_template
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.skew import skews
+from kubesched_lint.lifecycle.stories import seeded_stories, story_of
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import World
+from tests.lifecycle.simulated import ZONE, asking, sketch, workload
+
+SEEDS = range(4)
+
+
+def _setting(seed: int) -> Setting:
+    draw = Random(seed)
+    selects = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
+    spread = {**selects, "maxSkew": 1, "whenUnsatisfiable": draw.choice(["DoNotSchedule", "ScheduleAnyway"])}
+    spec = asking(draw.choice(["500m", "1500m"]), topologySpreadConstraints=[spread])
+    text = yaml.safe_dump(workload(draw.choice(["Deployment", "StatefulSet"]), "web", draw.randint(2, 7), spec))
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    return setting_of(World(found.inventory, sketch(2, "abc", "2")))
+
+
+def _ends(deployed: Story, changed: Workload) -> list[object]:
+    rolled = deployed.fork()
+    rolled.rollout(changed)
+    return [deployed.states, rolled.states]
+
+
+def test_stories_that_share_an_oracle_end_like_separate_ones() -> None:
+    for setting in map(_setting, range(12)):
+        alone = [story_of(setting, [0], expected=True, most_states=0, runs=1, seed=seed) for seed in SEEDS]
+        shared = seeded_stories(setting, 0, SEEDS, expected=True)
+        changed = with_new_template(setting.workloads[0])
+        assert [_ends(story, changed) for story in shared] == [_ends(story, changed) for story in alone]
+
+
+def test_skews_of_one_event_are_those_of_all_events() -> None:
+    for setting in map(_setting, range(6)):
+        every = tuple(skews(setting, 0, runs=4))
+        events = {skew.event for skew in every}
+        assert {"deploy", "rollout", "scale-down"} >= events >= {"deploy", "rollout"}
+        for event in events:
+            assert tuple(skews(setting, 0, runs=4, only=event)) == tuple(s for s in every if s.event == event)

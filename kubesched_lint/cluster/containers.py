@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kubesched_lint.cluster.collect import Collector, Header
 from kubesched_lint.cluster.sketch import API_VERSION, KIND, known, node_groups_of, sketched_nodes
 from kubesched_lint.findings import Path, Source, Span
+from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, items, mapping, text, texts, words, wrong
 
 SKETCH = KIND
@@ -15,11 +16,6 @@ GROUPS = "NodeGroups"
 _OURS = (SKETCH, SNAPSHOT, GROUPS)
 _SNAPSHOT_FIELDS = frozenset(["apiVersion", "kind", "metadata", "items"])
 _SNAPSHOT_META = frozenset(["capturedAt", "kubernetesVersion", "kinds", "gaps", "context", "redacted"])
-
-
-def is_ours(api_version: object) -> bool:
-    """Return whether a document claims this tool's API group, in any version."""
-    return isinstance(api_version, str) and api_version.partition("/")[0] == API_VERSION.partition("/")[0]
 
 
 def check_version(value: Value) -> None:

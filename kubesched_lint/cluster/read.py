@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
-from kubesched_lint.cluster.containers import explained, is_ours, read_plain
+from kubesched_lint.cluster.containers import explained, read_plain
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.files import opened, whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents
+from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import is_read
 

@@ -18,11 +18,11 @@ from kubesched_lint.cluster.containers import (
     check_version,
     element_kind,
     explained,
-    is_ours,
     snapshot_header,
 )
 from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.findings import Path
+from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, mapping
 
 

@@ -8,6 +8,7 @@ from dataclasses import field
 from kubesched_lint.findings import InputError, ObjectRef, Path
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
@@ -59,12 +60,9 @@ class ManifestSet:
         return counts
 
 
-_OF_CLUSTERS = frozenset({"ClusterSketch", "Node"})
-"""Kinds that describe a cluster and are not applied."""
-
-
 def describes_cluster(unread: Unread) -> bool:
-    return unread.kind in _OF_CLUSTERS
+    """Return whether an object describes a cluster and is not applied."""
+    return unread.kind == "Node" or is_ours(unread.api_version)
 
 
 _OF_NODES = {

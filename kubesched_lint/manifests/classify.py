@@ -20,6 +20,8 @@ _ANNOTATIONS = ("metadata", "annotations")
 # A template at the start of a value or line is never valid YAML on purpose.
 _BARE_TEMPLATE = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)"
 _OF_HELM = r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)"
+# An action where YAML has a key, or a name that is filled in. Text in a manifest is indented further.
+_SOURCE = rb"""(?m)^(?:\{\{|\{%|  name:[ ]+["']?\{\{)"""
 # ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
 _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
 # ytt writes its code in comments: ``#@ load(…)`` on a line, ``name: #@ data.values.name`` behind a key.
@@ -129,6 +131,16 @@ def breaks_by_template(text: str, line: int) -> bool:
 def may_be_template(text: str) -> bool:
     """Return whether the text holds ``{{`` or ``{%``. Testing for one character first is ten times as fast."""
     return "{" in text and re.search(r"\{[{%]", text) is not None
+
+
+def is_template_source(start: bytes) -> bool:
+    """Return whether a file that begins so is a template of Helm, Go or Jinja, which lies in a folder of templates."""
+    return re.search(_SOURCE, start) is not None
+
+
+def has_actions(data: bytes) -> bool:
+    """Return whether a file in a folder of templates has anything to fill in."""
+    return b"{{" in data or b"{%" in data
 
 
 def is_of_ytt(text: str) -> bool:

@@ -49,9 +49,14 @@ _CODE = re.compile(r".*\.(?:go|rs|java|kt|cs|c|cc|cpp|bats)|.*(?:test|spec).*\.(
 _MOST_LISTED = 400
 
 
-_OURS = re.compile(rb"""^apiVersion:[ ]*["']?kubesched-lint/|"apiVersion":\s*"kubesched-lint/""", re.MULTILINE)
-_ITEMS = re.compile(rb"""^items:|"items":\s*\[""", re.MULTILINE)
-_NODE = re.compile(rb"""^[- ]*kind:[ ]*Node(?:List)?\s*$|"kind":\s*"Node(?:List)?\"""", re.MULTILINE)
+OURS = "kubesched-lint"
+"""The API group of sketches, snapshots and lists of node groups."""
+_OURS = re.compile(
+    rb"""^(?:\{|["']?)apiVersion["']?:[ ]*["']?kubesched-lint/|"apiVersion"\s*:\s*"kubesched-lint/""", re.MULTILINE
+)
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_ITEMS = re.compile(rb"""^items:|"items"\s*:\s*\[""", re.MULTILINE)
+_NODE = re.compile(rb"""^[- ]*kind:[ ]*Node(?:List)?\s*$|"kind"\s*:\s*"Node(?:List)?\"""", re.MULTILINE)
 _RUNNING = re.compile(rb"""(?:^\s+|[{,]\s*)"?hostIPs?"?:""", re.MULTILINE)
 _APPLIED = re.compile(
     rb"""\bkind"?:\s*["']?(?:Deployment|StatefulSet|DaemonSet|ReplicaSet|ReplicationController|Job|CronJob|ConfigMap)\b"""
@@ -59,11 +64,19 @@ _APPLIED = re.compile(
 """What people apply, and a list of nodes or pods does not hold."""
 
 
+def is_ours(api_version: object) -> bool:
+    """Return whether a document claims this program's API group, in any version."""
+    return isinstance(api_version, str) and api_version.partition("/")[0] == OURS
+
+
 def is_of_cluster(data: bytes) -> bool:
     """Return whether a file is a sketch or snapshot of this program, or kubectl's output for nodes or bound pods.
 
     A file with a workload of its own is a manifest, whatever else it holds; unless it is a snapshot of this program.
+    It looks at bytes, because every file of a set meets it. ``is_ours`` decides about documents.
     """
+    if data.startswith(_UTF_16):
+        data = data.decode("utf-16", "replace").encode()
     if b"kubesched-lint/" in data and _OURS.search(data):
         return not _mixes(data)
     if b"items" not in data or not _ITEMS.search(data) or _APPLIED.search(data):

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 
 from kubesched_lint.files import content, is_within, leaving
 from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.classify import has_actions, is_template_source
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, SUFFIXES
+from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
 from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
 from kubesched_lint.record import record
 
 _MOST_LOOKED_AT = 50
-_TEMPLATE = re.compile(rb"""^(?:\{\{|\{%|  name:[ ]+["']?\{\{)""", re.MULTILINE)
-"""An action where YAML has a key, or a name that is filled in. Text in a manifest is indented further."""
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 
 
@@ -101,6 +99,7 @@ class Walk:
             return
         elif left_out is None and self.by_name and name == "templates" and _holds_templates(path):
             yield Skipped(path, 0, "templates are not manifests before they are rendered: lint what they become")
+            yield from (item for item in self.below(path, real) if not _is_template(item))
         else:
             reason = reason_of(name, above) if left_out is None and self.by_name else ""
             yield from self.below(path, real, LeftOut(path, real, reason) if reason else left_out)
@@ -113,7 +112,17 @@ def holds_manifests(paths: Iterable[str]) -> bool:
 
 def _holds_templates(folder: str) -> bool:
     """Return whether one of the first files in a folder is a template of Helm, Go or Jinja."""
-    return any(_TEMPLATE.search(start) for start in _starts(_manifests_in(folder, 0)))
+    return any(map(is_template_source, _starts(_manifests_in(folder, 0))))
+
+
+def _is_template(item: Found | InputError | Skipped) -> bool:
+    """Return whether a file in a folder of templates has anything to fill in."""
+    if not isinstance(item, Found):
+        return False
+    try:
+        return has_actions(content(item.real, LARGEST))
+    except OSError:
+        return False  # whoever reads it reports the error
 
 
 def _starts(paths: Iterable[str]) -> Iterator[bytes]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubesched_lint import lint
+from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import Request, check, read_manifests
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
@@ -25,7 +28,7 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name
 SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n- {name: worker}\n"
 NODES = {
     "apiVersion": "v1",
-    "items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}],
+    "items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4"}}}],
     "kind": "List",
 }
 
@@ -194,7 +197,8 @@ def test_a_kustomization_in_tests_joins_nothing(tmp_path: Path) -> None:
 def test_folders_of_templates_are_one_line_and_leave_the_set_incomplete(tmp_path: Path) -> None:
     write(tmp_path, "web.yaml", "deploy/templates/plain.yaml", "plain/templates/a.yaml")
     write(tmp_path, "deploy/templates/b.yaml", text="{{- if .Values.on }}\n" + POD + "{{- end }}\n")
-    assert read(tmp_path) == ["plain/templates/a.yaml", "web.yaml"]
+    write(tmp_path, "deploy/templates/deep/c.yaml", text=POD.replace("image: i", "image: 'i:{{ version }}'"))
+    assert read(tmp_path) == ["deploy/templates/plain.yaml", "plain/templates/a.yaml", "web.yaml"]
     assert left_out(tmp_path) == {"deploy/templates": 0}
     assert not read_manifests([str(tmp_path)], Options()).is_complete
 
@@ -285,6 +289,40 @@ def test_the_cluster_is_known_by_its_path(tmp_path: Path) -> None:
     assert list(left_out(tmp_path, scope=scope).values()) == [2]
     everything = Scope(clusters={str(tmp_path): "."})
     assert len(read(tmp_path, scope=everything)) == 3  # a cluster folder that holds the manifests says nothing
+
+
+SHOWING = {
+    "sketch": {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": [{"name": "worker"}]},
+    "snapshot": {
+        "apiVersion": "kubesched-lint/v1",
+        "kind": "ClusterSnapshot",
+        "metadata": {"kinds": ["Node"]},
+        "items": NODES["items"],
+    },
+    "groups": {
+        "apiVersion": "kubesched-lint/v1",
+        "kind": "NodeGroups",
+        "groups": [{"name": "gpu", "max": 3, "shape": "m6i.large"}],
+    },
+    "nodes": NODES,
+}
+
+
+WRITTEN: dict[str, Callable[[object], bytes]] = {
+    "JSON": lambda value: json.dumps(value).encode(),
+    "JSON of PowerShell": lambda value: json.dumps(value, indent=1).replace('":', '" :').encode("utf-16"),
+    "YAML": lambda value: yaml.safe_dump(value).encode(),
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@pytest.mark.parametrize("kind", SHOWING)
+def test_all_readers_agree_that_a_file_shows_a_cluster(tmp_path: Path, kind: str, how: str) -> None:
+    data = WRITTEN[how](SHOWING[kind])
+    (tmp_path / "c.yaml").write_bytes(data)
+    cluster_from([("c.yaml", data)], "c.yaml")  # raises if it is none
+    assert "only a cluster" in report(tmp_path / "c.yaml").errors[0].message
+    assert "only a snapshot or sketch of a cluster" in report(tmp_path).errors[0].message
 
 
 def test_one_line_tells_of_the_cluster(tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ from kubesched_lint.analysis.nearest import correction, hint, nearest_node
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import is_unknown_host
 from kubesched_lint.checks._remedies import select_by_label
-from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
     node = it.workload.pod.node_name
+    if word := to_fill_in(node):
+        raise UncheckedError(f"{word} is a placeholder, fill it in first")
     absent = it.world.cluster is not None and node not in it.world.index.positions
     absent = absent and not is_unknown_host(node, it.world)
     near = nearest_node(it.world, node) if absent else ""

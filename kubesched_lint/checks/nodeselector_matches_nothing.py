@@ -9,6 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import is_set_by_system, unstated_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, UncheckedError, proof
+from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises
@@ -19,8 +20,6 @@ def check(it: Member) -> Iterator[Hazard]:
     pod = it.pod
     if it.workload.kind == "DaemonSet" or pod.node_name or it.reach.matching:
         return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
-    if any(mark in value for value in pod.node_selector.values() for mark in "<$"):
-        return  # not a label value: something fills it in before it is applied, such as <node-hostname>
     if any(map(_lacks_values, pod.required_node_terms or ())):
         return  # the API server rejects it: api-would-reject
     nodes = it.world.today.bit_count()
@@ -28,6 +27,8 @@ def check(it: Member) -> Iterator[Hazard]:
     if label:
         raise UncheckedError(f"the sketch gives no node the label {label}; write it to have selectors on it checked")
     miss = miss_of(it)
+    if word := to_fill_in(miss.wanted):
+        raise UncheckedError(f"{word} is a placeholder, fill it in first")
     yield Hazard(
         at=miss.at,
         evidence=proof(

@@ -28,6 +28,11 @@ _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\
 _OF_YTT = r"(?m)^[ ]*#@(?: \S|(?:data|schema|overlay|library|yaml)/)|[:-] +#@ \S"
 # A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``PORT``. No name may have capitals.
 _WORD = r"\b(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
+# A name that a person fills in: ``your-node-name``, ``NODE_NAME``, ``changeme``.
+_TO_FILL_IN = (
+    r"(?i:(?<![a-z0-9])(?:your|(?:change|replace)[-_]?me|placeholder|todo|fixme|x{3,})(?![a-z0-9]))"
+    r"|\b[A-Z0-9_]*NAME\b"
+)
 # Booleans in YAML 1.1, which kubectl reads. In YAML 1.2, which Kustomize reads, they are text and written with quotes.
 _OLD_TRUTH = r"(?i)(?:y|yes|on|n|no|off)$"
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
@@ -63,6 +68,11 @@ def placeholder_of(value: Any, path: Path) -> str | None:
     """Return the placeholder in the text at ``path``; None if there is none, or the value is not text."""
     found = value_at(value, path)
     return placeholder(found) if isinstance(found, str) else None
+
+
+def to_fill_in(text: str) -> str | None:
+    """Return the part of a name that a tool or a person fills in before applying; None if there is none."""
+    return placeholder(text) or (text if re.search(_TO_FILL_IN, text) else None)
 
 
 def word_to_replace(value: Any, path: Path, file: str) -> str | None:

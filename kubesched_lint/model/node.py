@@ -40,8 +40,12 @@ _PLACES = frozenset(["zone", "region", "rack", "row", "room", "host", "datacente
 
 
 def is_of_csi_driver(key: str) -> bool:
-    """Return whether a CSI driver sets the label when it registers: ``topology.ebs.csi.aws.com/zone``."""
-    return "csi" in key.partition("/")[0].split(".")
+    """Return whether a CSI driver sets the label when it registers.
+
+    Its key begins with the driver's domain, as in ``topology.ebs.csi.aws.com/zone`` and ``topology.linode.com/region``.
+    """
+    parts = key.rpartition("/")[0].split(".")
+    return "csi" in parts or (parts[0] == "topology" and parts[-2:] != ["kubernetes", "io"])
 
 
 def names_place(key: str) -> bool:

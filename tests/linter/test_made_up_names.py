@@ -41,3 +41,16 @@ def test_a_slip_in_a_made_up_name_is_found() -> None:
 def test_node_name_may_be_one_of_the_nodes() -> None:
     assert "bypasses the scheduler" in findings(entries("worker", count=3), nodeName="talos01")["nodename-bypass"]
     assert "does not have" in findings(entries("w1", "w2"), nodeName="talos01")["nodename-bypass"]
+
+
+@pytest.mark.parametrize("name", ["HOSTNAME", "NODE_NAME", "your-node-name", "<node>", "$NODE", "changeme", "xxx"])
+def test_a_node_that_a_person_fills_in_is_not_checked(name: str) -> None:
+    rules = {"nodename-bypass", "nodeselector-matches-nothing"}
+    assert not rules & findings(entries("w1", "w2"), nodeName=name).keys()
+    assert not rules & findings(entries("w1", "w2"), nodeSelector={"kubernetes.io/hostname": name}).keys()
+    assert not rules & findings(entries("w1", "w2"), nodeSelector={"pool": name}).keys()
+
+
+@pytest.mark.parametrize("value", ["TEAM_A", "ON_DEMAND", "namespaced", "yourself", "mytodos", "hostname"])
+def test_a_label_value_that_is_like_a_placeholder_is_checked(value: str) -> None:
+    assert "nodeselector-matches-nothing" in findings(entries("w1", "w2"), nodeSelector={"pool": value})

@@ -67,6 +67,39 @@ spec:
     assert ("nodeselector-matches-nothing" in {f.rule for f in found}) is is_error
 
 
+SELECTS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: shop}
+spec:
+  nodeSelector: {%s: x}
+  containers: [{name: c, image: x}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "is_unstated"),
+    [
+        ("topology.linode.com/region", True),
+        ("topology.gke.io/zone", True),
+        ("nvidia.com/gpu.product", False),
+        ("topology.kubernetes.io/zone", False),
+        ("cloud.google.com/gke-accelerator", False),
+        ("example.com/rack", False),
+    ],
+)
+def test_a_label_that_a_driver_sets_is_unknown_in_a_sketch(key: str, is_unstated: bool) -> None:
+    report = lint(text=SELECTS % key, cluster=load_cluster(text=SKETCH % ""))
+    assert ("nodeselector-matches-nothing" in {f.rule for f in report.findings}) is not is_unstated
+    reasons = [skip.reason for skip in report.skipped if skip.rule == "nodeselector-matches-nothing"]
+    assert (reasons == [f"the sketch gives no node the label {key}; write it to have selectors on it checked"]) is (
+        is_unstated
+    )
+    if is_unstated:
+        stated = lint(text=SELECTS % key, cluster=load_cluster(text=SKETCH % f"{key}: other"))
+        assert "nodeselector-matches-nothing" in {f.rule for f in stated.findings}
+
+
 CLAIM = """
 apiVersion: apps/v1
 kind: Deployment

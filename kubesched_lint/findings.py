@@ -172,7 +172,10 @@ class Hazard:
     together: tuple[ObjectRef, ...] = ()
     """The objects whose pods the proof counts together; empty: only the object under check."""
     cause: str = ""
-    """What the cluster lacks: all findings of the rule with the same lack have one cause, whoever asks for it."""
+    """What one edit mends, if it is more than the line: a thing that the cluster lacks, or a removed version in a file.
+
+    All findings of the rule with this text have one cause.
+    """
 
 
 @frozen_record
@@ -218,7 +221,7 @@ class Finding:
     also: tuple[Finding, ...] = ()
     """What else was found of the same cause, by other rules or at other places; no report counts these."""
     cause: str = ""
-    """What the cluster lacks, if that is the cause; see ``Hazard.cause``."""
+    """What one edit mends, if it is more than the line; see ``Hazard.cause``."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
 """Labels whose values are no words to misspell: arm64 resembles amd64 and means another machine."""
 
+_ONLY_AS = " only as "
+"""Between a label and its values on nodes, if none of them reads like the wanted one."""
+
 
 @record
 class Miss:
@@ -32,6 +35,12 @@ class Miss:
     nearest: str = ""
     key: str = ""
     """The label key of the condition, if it is one about a label that no node has."""
+
+    @property
+    def lack(self) -> str:
+        """The label that nodes lack, whoever asks for it; empty if the condition reads like a slip."""
+        is_slip = self.nearest and _ONLY_AS not in self.nearest
+        return "" if is_slip or not self.key else self.wanted.removesuffix(" Exists").removesuffix("=")
 
 
 def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> Miss:
@@ -80,7 +89,7 @@ def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | No
         if close:
             return f"{_nodes(counts[wanted.key, close])} {wanted.key}={close}"
         shown = ", ".join(sorted(values)[:5]) + (", …" if len(values) > 5 else "")
-        return f"nodes have {wanted.key} only as {shown}"
+        return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
     same_value = {k for k, v in counts if v in wanted.values}
     key = _closest(wanted.key, same_value) or _closest(wanted.key, {k for k, _ in counts})
     if key is None:

@@ -147,9 +147,20 @@ def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer) -> Hazar
         ),
         severity=Severity.WARNING if gate else Severity.NOTE if _is_completed_elsewhere(document, cause) else None,
         values={"field": cause.field, "words": text, "meant": cause.suggestion},
+        cause=_one_edit(document, cause, variant),
         variant=variant,
         key=unknown,
     )
+
+
+def _one_edit(document: Document, cause: Cause, variant: str) -> str:
+    """What one edit mends: a version that is gone, once per file, and unknown fields of one mapping, which moves."""
+    if variant == "gone":
+        return f"{document.location(cause.path).path}: {cause.message}"
+    if variant == "unknown":
+        parent = document.location(cause.path[:-1])
+        return f"{parent.path}:{parent.span.line}:{parent.span.column}: unknown fields"
+    return ""
 
 
 def _as_written(document: Document, hazard: Hazard) -> str:

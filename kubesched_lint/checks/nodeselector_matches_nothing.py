@@ -40,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "wanted": miss.wanted,
             "nearest": hint(miss.nearest),
         },
-        cause="" if miss.nearest else miss.key and miss.wanted,
+        cause=miss.lack,
         variant="system" if is_set_by_system(miss.key) else "near" if miss.nearest else "default",
     )
 

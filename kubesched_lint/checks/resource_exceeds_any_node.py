@@ -76,6 +76,7 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
             "usual": show(name, largest if usual is None else usual),
             **_if_tolerated(it),
         },
+        cause="" if largest else name,
         variant="absent" if largest == 0 else "" if offer is None else "estimated",
     )
 

@@ -43,8 +43,8 @@ def _place(finding: Finding) -> tuple[object, ...]:
 def one_per_cause(report: Report) -> Report:
     """Return the report with one open finding per cause; its ``also`` has the others, and no report counts these.
 
-    A line that several objects share is one cause: overlays render it, or many objects depend on it. A thing that the
-    cluster lacks (``Finding.cause``) is one cause, too.
+    A line that several objects share is one cause: overlays render it, or many objects depend on it. What one
+    edit mends (``Finding.cause``) is one cause, too: a thing that the cluster lacks, or a removed version in a file.
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
     mistakes: dict[tuple[object, ...], dict[str, int]] = {}
@@ -54,8 +54,8 @@ def one_per_cause(report: Report) -> Report:
         mistake = there.setdefault(finding.message, len(there))
         key: tuple[object, ...] = (number,)
         if finding.suppressed is None:
-            lack = (finding.cause, *_nameless_premises(finding)) if finding.cause else ()
-            key = (finding.rule, finding.severity, finding.targets, lack or (*line, mistake))
+            stated = (finding.cause, *_nameless_premises(finding)) if finding.cause else ()
+            key = (finding.rule, finding.severity, finding.targets, stated or (*line, mistake))
         groups.setdefault(key, []).append(finding)
     folded = (replace(first, also=(*first.also, *others)) if others else first for first, *others in groups.values())
     return replace(report, findings=tuple(folded))

@@ -17,8 +17,9 @@ from kubesched_lint.rulebook.library import Rulebook
 SKETCH = """\
 apiVersion: kubesched-lint/v1
 kind: ClusterSketch
-nodes: [{name: w, count: 2, zones: [a], labels: {disk: ssd}, allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}]
+nodes: [{name: w, count: 2, zones: [a], labels: {disk: nvme-fast}, allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}]
 """
+GONE_CRON = "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: c}\nspec: {}\n"
 SHARED_CLAIMS = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -90,12 +91,40 @@ def test_a_selector_that_misses_by_a_slip_is_a_mistake_of_its_file() -> None:
     missing = "".join(pod(name, "  nodeSelector: {rack: r1}\n") for name in ("a", "b"))
     (finding,) = one_per_cause(lint(missing, "nodeselector-matches-nothing")).findings
     assert len(members(finding)) == 2
-    misspelt = "".join(pod(name, "  nodeSelector: {disk: sdd}\n") for name in ("a", "b"))
+    misspelt = "".join(pod(name, "  nodeSelector: {disk: nvme-fats}\n") for name in ("a", "b"))
     assert len(one_per_cause(lint(misspelt, "nodeselector-matches-nothing")).findings) == 2
 
 
+def test_pods_for_nodes_of_another_kind_are_one_finding() -> None:
+    """Nodes have the label, with values that nobody can have misread."""
+    missing = "".join(pod(name, "  nodeSelector: {kubernetes.io/os: windows}\n") for name in ("a", "b"))
+    (finding,) = one_per_cause(lint(missing, "nodeselector-matches-nothing")).findings
+    assert len(members(finding)) == 2
+
+
+def test_a_version_that_is_gone_is_one_finding_in_a_file() -> None:
+    budget = (
+        "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: %s}\nspec: {minAvailable: 1}\n---\n"
+    )
+    folded = one_per_cause(lint(budget % "a" + budget % "b" + GONE_CRON, "api-would-reject"))
+    budgets, cron = folded.findings
+    assert len(members(budgets)) == 2
+    assert members(cron) == (cron,)
+
+
+def test_unknown_fields_of_one_mapping_are_one_finding() -> None:
+    """They stand one level too high; a misspelt field is a mistake of its own."""
+    spec = "spec: {containers: [{name: c, image: x}]}"
+    fields = f"  template:\n    runsOn: x\n    policyOfRestart: Never\n    metdata: {{}}\n    {spec}\n"
+    manifest = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: j}}\nspec:\n{fields}"
+    found = one_per_cause(lint(manifest, "api-would-reject")).findings
+    assert sorted(len(members(finding)) for finding in found if "unknown field" in finding.message) == [1, 2]
+
+
 def test_a_line_that_overlays_render_is_one_finding_with_the_objects_beside_it() -> None:
-    report = rendered(lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing"), "dev", "prod")
+    report = rendered(
+        lint(pod("a", "  nodeSelector: {disk: nvme-fats}\n"), "nodeselector-matches-nothing"), "dev", "prod"
+    )
     folded = one_per_cause(report)
     shown = json.loads("".join(as_json.render(folded, RenderContext())))
     (finding,) = shown["findings"]
@@ -109,13 +138,15 @@ def test_a_line_that_overlays_render_is_one_finding_with_the_objects_beside_it()
 
 
 def test_two_mistakes_of_one_object_at_one_line_stay_two() -> None:
-    (finding,) = lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing").findings
+    (finding,) = lint(pod("a", "  nodeSelector: {disk: nvme-fats}\n"), "nodeselector-matches-nothing").findings
     other = replace(finding, message="another mistake", fingerprint="2")
     assert len(one_per_cause(Report((finding, other))).findings) == 2
 
 
 def test_what_is_known_or_less_severe_hides_nothing() -> None:
-    report = rendered(lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing"), "dev", "prod")
+    report = rendered(
+        lint(pod("a", "  nodeSelector: {disk: nvme-fats}\n"), "nodeselector-matches-nothing"), "dev", "prod"
+    )
     dev, prod = report.findings
     known = replace(dev, suppressed=Suppression("known", known=True))
     assert one_per_cause(Report((known, prod))).findings == (known, prod)
@@ -124,7 +155,9 @@ def test_what_is_known_or_less_severe_hides_nothing() -> None:
 
 
 def test_a_test_case_of_junit_is_about_one_object() -> None:
-    report = rendered(lint(pod("a", "  nodeSelector: {disk: sdd}\n"), "nodeselector-matches-nothing"), "dev", "prod")
+    report = rendered(
+        lint(pod("a", "  nodeSelector: {disk: nvme-fats}\n"), "nodeselector-matches-nothing"), "dev", "prod"
+    )
     text = "".join(as_junit.render(one_per_cause(report), RenderContext()))
     assert "dev/a" in text
     assert "prod/a" in text

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.commands.fix.search import Fixable
-from kubesched_lint.commands.lint.remarks import BASELINE, is_long, with_fixable
+from kubesched_lint.commands.lint.remarks import BASELINE, with_fixable
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
-from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, pattern
+from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, Suppression, pattern
 from kubesched_lint.linter.options import Options
 from kubesched_lint.project.baseline import entries_of, text_of
+from kubesched_lint.record import replace
 from kubesched_lint.report import as_json, as_text
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.rulebook.library import Rulebook
@@ -76,31 +76,32 @@ def test_a_file_that_would_hide_nothing_is_not_named(folder: Path, content: str)
     assert BASELINE not in text(run())
 
 
-def test_a_note_promises_only_fixes_that_help(folder: Path) -> None:
+def test_a_note_says_how_many_findings_fixes_may_close_at_most(folder: Path) -> None:
     nodes = "nodes: [{name: w, count: 2, labels: {disktype: ssd}}]\n"
     (folder / "cluster.yaml").write_text(f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n{nodes}")
-    pod = POD.replace("priority: PRIORITY", "nodeSelector: {SELECTOR}").replace("99999", "9999")
-    (folder / "pod.yaml").write_text(pod.replace("SELECTOR", "disktype: SSD"))
-    assert "1 fixable with --fix --unsafe-fixes; --diff shows how" in text(run(cluster="cluster.yaml"))
-    (folder / "pod.yaml").write_text(pod.replace("SELECTOR", "made.up/key: none"))
-    done = run(cluster="cluster.yaml")
-    assert any(BOOK.rules[finding.rule].fix for finding in done.report.findings)
-    assert "fixable" not in text(done)
+    pod = POD.replace("priority: PRIORITY", "nodeSelector: {disktype: SSD}").replace("99999", "9999")
+    (folder / "pod.yaml").write_text(pod)
+    assert "note  up to 1 fixable with --fix; --diff shows how" in text(run(cluster="cluster.yaml"))
 
 
-def test_a_note_on_a_large_set_gives_an_upper_bound() -> None:
-    finding = Finding(
-        "affinity-deadlock-cycle", Severity.ERROR, "m", "h", pattern(), REF, Location("a.yaml", Span(1, 1, 1, 2))
+def test_a_note_counts_open_findings_of_rules_with_fixes_in_files_that_somebody_wrote() -> None:
+    def found(rule: str, path: str = "a.yaml") -> Finding:
+        place = Location(path, Span(1, 1, 1, 2))
+        return Finding(rule, Severity.ERROR, "m", "h", pattern(), REF, place)
+
+    def notes(*findings: Finding) -> tuple[str, ...]:
+        return with_fixable(Report(findings), BOOK, {"a.yaml"}).summary.notes
+
+    safe, unsafe, none = found("spread-rollout-skew"), found("affinity-deadlock-cycle"), found("deploy-leaves-pending")
+    assert [BOOK.rules[finding.rule].fix for finding in (safe, unsafe, none)] == ["safe", "unsafe", ""]
+    waived = replace(safe, suppressed=Suppression("why"))
+    rendered = found("spread-rollout-skew", "b.yaml")
+    assert notes(none, waived, rendered) == ()
+    assert notes(unsafe, unsafe) == ("up to 2 fixable with --fix --unsafe-fixes; --diff shows how",)
+    assert notes(safe, none, waived, rendered) == ("up to 1 fixable with --fix; --diff shows how",)
+    assert notes(safe, unsafe, unsafe, unsafe) == (
+        "up to 1 fixable with --fix, 3 more with --unsafe-fixes; --diff shows how",
     )
-    report = Report((finding, finding))
-    assert is_long(60)
-    assert is_long(10, 1_000)
-    assert not is_long(10, 100)
-    (note,) = with_fixable(report, BOOK, {"a.yaml"}, lambda: None).summary.notes
-    assert note == "up to 2 fixable with --fix --unsafe-fixes; --diff shows how"
-    (note,) = with_fixable(report, BOOK, {"a.yaml"}, lambda: Fixable(1, 3, counted=False)).summary.notes
-    assert note == "at least 1 fixable with --fix, 3 more with --unsafe-fixes; --diff shows how"
-    assert with_fixable(report, BOOK, {"a.yaml"}, lambda: Fixable(0, 0)).summary.notes == ()
 
 
 def test_a_wrong_type_is_named_like_what_else_the_api_server_refuses(folder: Path) -> None:

@@ -51,16 +51,6 @@ _FEW = 3
 
 
 @record
-class Fixable:
-    """How many open findings of a report a search fixes; lower bounds if not ``counted``."""
-
-    safe: int
-    unsafe: int
-    """Further ones with --unsafe-fixes."""
-    counted: bool = True
-
-
-@record
 class Mended:
     """The result of a search: the changed files, and the applied ``fixes`` for findings of the given report."""
 
@@ -99,21 +89,6 @@ def mend(
         if not objections:
             return mended
         closed = {**closed, **objections}
-
-
-def fixable(
-    manifests: ManifestSet, cluster: Cluster | None, options: Options, rulebook: Rulebook, report: Report
-) -> Fixable:
-    """Return how many findings ``mend`` would fix, in few trials and without the second YAML parser."""
-    wanted = frozenset(subject_of(finding) for finding in report.findings if finding.suppressed is None)
-    search = _FixSearch(cluster, options, rulebook, wanted, unsafe=False)
-    start = search.linted(Workspace(manifests))
-    result = search.mended(start, unsafe=False, most=_MOST_TO_COUNT)
-    counted = not search.is_spent
-    further = search.mended(result, unsafe=True, most=_MOST_TO_COUNT)
-    counted = counted and not search.is_spent
-    safe = search.count(start) - search.count(result)
-    return Fixable(safe, search.count(result) - search.count(further), counted)
 
 
 def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.linter.options import Options
@@ -16,40 +15,24 @@ from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 from kubesched_lint.validation.schema import RECORDED
 
-if TYPE_CHECKING:
-    from kubesched_lint.commands.fix.search import Fixable
-
-_MOST_TO_TRY = 5_000
-"""Documents times nodes."""
 _MOST_NAMED = 3
 BASELINE = "kubesched-baseline.json"
 """The file that ``baseline write`` writes unless the user names another one."""
 
 
-def is_long(documents: int, nodes: int = 0) -> bool:
-    """Return whether it takes too long to lint a set again and again to count what fixes do."""
-    return documents * (nodes + 100) > _MOST_TO_TRY
+def with_fixable(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
+    """Return the report with a note on findings that rules may fix in files that somebody has ``written``.
 
-
-def with_fixable(
-    report: Report, rulebook: Rulebook, written: Container[str], tried: Callable[[], Fixable | None]
-) -> Report:
-    """Return the report with a note on findings that rules can fix in files that somebody has ``written``.
-
-    Other files are rendered. ``tried`` returns what fixes do here; None if the set is too large to try them.
+    Other files are rendered. The numbers are upper bounds: only linting again shows what a fix does.
     """
     open_there = (f for f in report.findings if f.suppressed is None and f.location.path in written)
-    known = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
-    if not any(known):
-        return report
-    found = tried()
-    bound = "up to " if found is None else "" if found.counted else "at least "
-    safe, unsafe = (known.count("safe"), known.count("unsafe")) if found is None else (found.safe, found.unsafe)
+    fixes = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
+    safe, unsafe = fixes.count("safe"), fixes.count("unsafe")
     if not safe + unsafe:
         return report
     flags = "--fix" if safe else "--fix --unsafe-fixes"
     more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
-    return with_notes(report, f"{bound}{safe or unsafe} fixable with {flags}{more}; --diff shows how")
+    return with_notes(report, f"up to {safe or unsafe} fixable with {flags}{more}; --diff shows how")
 
 
 def with_unused_baseline(report: Report, rulebook: Rulebook, parts: Mapping[str, Report] | None = None) -> Report:

@@ -13,7 +13,6 @@ from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.remarks import (
-    is_long,
     set_notes,
     skipped_documents,
     version_notes,
@@ -33,7 +32,6 @@ from kubesched_lint.rulebook.library import Rulebook
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubesched_lint.commands.fix.search import Fixable
     from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
@@ -183,11 +181,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     report = held.report if held else report
     judged = report
     report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
-    report = (
-        report
-        if request.mending
-        else with_fixable(report, rulebook, written, lambda: _tried(report, material, rulebook))
-    )
+    report = report if request.mending else with_fixable(report, rulebook, written)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
         from kubesched_lint.commands.lint.freshness import judged_now
@@ -204,18 +198,6 @@ def _absent(cluster: str) -> Report | None:
     if not is_absent(cluster):
         return None
     return Report(errors=(InputError(cluster, ABSENT),), summary=Summary(unreadable_cluster=cluster))
-
-
-def _tried(report: Report, material: Inputs, rulebook: Rulebook) -> Fixable | None:
-    """What fixes would do; None for a set that takes long to lint again."""
-    if is_long(report.summary.documents):
-        return None
-    from kubesched_lint.commands.fix.search import fixable
-
-    manifests, cluster = material.manifests, material.opened[0]
-    if cluster and is_long(report.summary.documents, len(cluster.inventory.nodes)):
-        return None
-    return fixable(manifests, cluster, material.options, rulebook, report)
 
 
 def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | None, request: Request) -> Report:

@@ -174,6 +174,13 @@ class Cluster:
 
         return Running(self.inventory)
 
+    @cached_property
+    def skew(self) -> str:
+        """One sentence on kubelets newer than the API server, which suggest a stale file; empty if there are none."""
+        from kubesched_lint.cluster.skew import newer_kubelets
+
+        return newer_kubelets(self.version, self.inventory.nodes)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Lines for the footer: what is not known, and transient states."""
@@ -182,6 +189,10 @@ class Cluster:
     def _notes(self) -> Iterator[str]:
         if not self.knows_nodes:
             yield "the snapshot holds no nodes (they were not captured): nothing is reported about where pods run"
+        if self.version:
+            from kubesched_lint.cluster.skew import old_kubelets
+
+            yield from filter(None, [self.skew, old_kubelets(self.version, self.inventory.nodes)])
         if self.stranded:
             few = (f"{pod.namespace}/{pod.name} on {pod.node}" for pod in self.stranded)
             count = len(self.stranded)

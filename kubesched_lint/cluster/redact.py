@@ -23,6 +23,7 @@ from kubesched_lint.cluster.open_words import (
     is_open_name,
     is_open_resource,
     is_open_value,
+    open_version,
 )
 
 _WORD = re.compile(r"[A-Za-z0-9\u0080-\U0010ffff]+")
@@ -133,7 +134,7 @@ class Redactor:
             return self.label_key(value)
         if key in ("provisioner", "attacher", "driver"):
             return self._driver(value)
-        return self.name(value)
+        return open_version(value) if key == "kubeletVersion" else self.name(value)
 
     def _mapping(self, key: str, value: dict[str, Any]) -> dict[str, Any]:
         """Return a redacted mapping: an object of the API, or labels and amounts, whose keys users choose."""

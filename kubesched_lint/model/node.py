@@ -108,6 +108,8 @@ class Node:
     path: Path = field(default=(), compare=False)
     group: str = ""
     """The node group that could add nodes like it, as ``eks.amazonaws.com/nodegroup=general``; empty if none."""
+    kubelet_version: str = field(default="", compare=False)
+    """As in ``status.nodeInfo``, such as ``v1.36.2``; empty if unknown."""
 
 
 # --- A pool: the nodes that an autoscaler may add, before any of them exists

@@ -10,6 +10,7 @@ import pytest
 
 from kubesched_lint.cluster.capture.resources import RESOURCES, Resource
 from kubesched_lint.cluster.pods import PodReader
+from kubesched_lint.cluster.redact import Redactor
 from kubesched_lint.cluster.template import difference
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object
@@ -228,6 +229,7 @@ def test_a_node_with_everything_is_the_same_node() -> None:
             "conditions": [{"type": "Ready", "status": "Unknown", "message": "hunter2"}],
             "images": [{"names": ["registry/x:1"], "sizeBytes": 12345}],
             "declaredFeatures": ["F"],
+            "nodeInfo": {"kubeletVersion": "v1.36.2-acme", "machineID": "hunter2"},
             "addresses": [{"type": "Hostname", "address": "hunter2"}],
         },
     }
@@ -235,6 +237,9 @@ def test_a_node_with_everything_is_the_same_node() -> None:
     assert cut is not None
     assert decode_node(cut) == decode_node(value)
     assert cut["metadata"]["annotations"] == {"cluster.x-k8s.io/machine": "m"}
+    assert cut["status"]["nodeInfo"] == {"kubeletVersion": "v1.36.2-acme"}
+    assert decode_node(cut).kubelet_version == "v1.36.2-acme"
+    assert Redactor(b"k").item(cut)["status"]["nodeInfo"] == {"kubeletVersion": "v1.36.2"}
 
 
 OBJECTS: dict[str, dict[str, Any]] = {

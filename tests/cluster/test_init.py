@@ -35,7 +35,7 @@ def written(cluster: Cluster, style: Style) -> Cluster:
 
 
 def apart_from_names(nodes: tuple[Node, ...]) -> list[str]:
-    """Sorted, without names, own hostnames, images and resources of which there is none."""
+    """Sorted, without names, own hostnames, images, kubelets' versions and resources of which there is none."""
     hostnames = [n.labels.get(HOSTNAME) for n in nodes]
 
     def normal(node: Node) -> str:
@@ -43,9 +43,8 @@ def apart_from_names(nodes: tuple[Node, ...]) -> list[str]:
         if labels.get(HOSTNAME) is not None and hostnames.count(labels[HOSTNAME]) == 1:
             labels[HOSTNAME] = "its own"
         offer = None if node.allocatable is None else sorted((k, v) for k, v in node.allocatable.items() if v)
-        return repr(
-            (sorted(labels.items()), offer, replace(node, name="", labels={}, allocatable=None, images={}, path=()))
-        )
+        same = replace(node, name="", labels={}, allocatable=None, images={}, path=(), kubelet_version="")
+        return repr((sorted(labels.items()), offer, same))
 
     return sorted(map(normal, nodes))
 

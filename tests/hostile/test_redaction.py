@@ -197,7 +197,7 @@ kubernetes.io/hostname kubernetes.io/metadata.name kubernetes.io/os linux m6i.2x
 node.kubernetes.io/disk-pressure node.kubernetes.io/instance-type node.kubernetes.io/memory-pressure
 node.kubernetes.io/not-ready node.kubernetes.io/pid-pressure node.kubernetes.io/unreachable
 node.kubernetes.io/unschedulable pod-template-generation pod-template-hash pods statefulset.kubernetes.io/pod-name
-topology.ebs.csi.aws.com/zone topology.kubernetes.io/region topology.kubernetes.io/zone
+topology.ebs.csi.aws.com/zone topology.kubernetes.io/region topology.kubernetes.io/zone v1.36.2
 """
 
 

@@ -238,11 +238,16 @@ class Image(Part):
     size_bytes: int | None = None
 
 
+class NodeInfo(Part):
+    kubelet_version: str | None = None
+
+
 class NodeStatus(Part):
     allocatable: Amounts = None
     conditions: list[Condition] | None = None
     images: list[Image] | None = None
     declared_features: list[str] | None = None
+    node_info: NodeInfo | None = None
 
 
 class KeptNode(Part):

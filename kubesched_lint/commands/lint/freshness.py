@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.skew import minor_note
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.record import replace
 from kubesched_lint.text import seconds_of
@@ -20,21 +21,21 @@ def judged_now(report: Report, cluster: Cluster | None, max_age: str | None, ver
 def with_freshness(report: Report, cluster: Cluster, max_age: str, version: str, now: datetime) -> Report:
     """Return the report with an error for a snapshot older than ``max_age`` at ``now`` (timezone-aware).
 
-    A note says that the age is unknown, or that the snapshot is from another Kubernetes minor than ``version``.
+    Kubelets newer than the API server are an error, too. Notes say that the age is unknown, or that
+    the snapshot is from another Kubernetes minor than ``version``.
     """
     age = _age(cluster.captured_at, now)
     limit = seconds_of(max_age)
+    problems = [cluster.skew] if cluster.skew else []
     if age is not None and limit is not None and age > limit:
         found = "captured" if cluster.origin == "snapshot" else "its newest entry is from"
-        message = f"{found} {cluster.captured_at}: older than --max-age {max_age}; capture the cluster again"
-        report = replace(report, errors=(*report.errors, InputError(cluster.path, message)))
-    notes = []
+        problems.append(f"{found} {cluster.captured_at}: older than --max-age {max_age}")
+    errors = [InputError(cluster.path, f"{problem}; capture the cluster again") for problem in problems]
+    notes = [note for note in report.summary.notes if note != cluster.skew]
     if age is None:
         notes.append("--max-age says nothing, because the file of the cluster has no date (capturedAt)")
-    minor = ".".join(cluster.version.removeprefix("v").split(".")[:2])
-    if minor and minor != version:
-        notes.append(f"{cluster.path} is from Kubernetes {minor}, the rules judge by {version} (--kubernetes-version)")
-    return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, *notes)))
+    notes += minor_note(cluster.version, cluster.inventory.nodes, version)
+    return replace(report, errors=(*report.errors, *errors), summary=replace(report.summary, notes=tuple(notes)))
 
 
 def _age(captured_at: str, now: datetime) -> float | None:

@@ -34,6 +34,7 @@ def decode_node(value: Value, source: Source | None = None) -> Node:
         ),
         images=images,
         declared_features=texts(status, "declaredFeatures", ("status",)),
+        kubelet_version=text(mapping(status, "nodeInfo", ("status",)), "kubeletVersion", ("status", "nodeInfo")),
     )
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_by_revision
-from kubesched_lint.findings import Evidence, Hazard, Severity, pattern, witness
+from kubesched_lint.findings import Evidence, Hazard, ObjectRef, Severity, pattern, witness
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
-from kubesched_lint.world.world import Member
+from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.skew import Skew
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 _REVISION = "pod-template-hash"
 _VERSION_WORDS = ("version", "revision", "release-id", "build", "commit", "sha", "hash", "tag", "rev")
 _RUNS = 5
-# Above these limits a simulation is too slow for a linter; of a larger set only the workload is simulated.
+# Above these limits a simulation is too slow for a linter. In a larger set some workloads are simulated alone.
 _MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
+_MOST_ALONE = 12
 _MANY = 10
 """Replicas that a rollout surely replaces in several steps: real clusters end uneven although a simulation does not."""
 
@@ -69,12 +71,25 @@ def _rollouts(it: Member) -> Sequence[Skew]:
 
     world = it.world
     if len(world.manifests.workloads) > _MOST_WORKLOADS:
+        if it.workload.ref not in _simulated_alone(world):
+            return ()
         world = world.with_manifests(replace(world.manifests, workloads=(it.workload,)))
     setting = setting_of(world)
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > _MOST_REPLICAS:
         return ()
     return tuple(skews(setting, number, runs=_RUNS, only="rollout"))
+
+
+@once_per_world
+def _simulated_alone(world: World) -> frozenset[ObjectRef]:
+    """The first workloads of a large set whose severity depends on a simulation."""
+    open_ones = (w for w in world.manifests.workloads if w.kind == "Deployment" and _is_open(w))
+    return frozenset(workload.ref for workload in islice(open_ones, _MOST_ALONE))
+
+
+def _is_open(workload: Workload) -> bool:
+    return 2 < workload.replicas < _MANY and any(c.topology_key != HOSTNAME for c in workload.pod.spread)
 
 
 def _ends_even(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew]) -> bool:

@@ -43,22 +43,34 @@ def _place(finding: Finding) -> tuple[object, ...]:
 def one_per_cause(report: Report) -> Report:
     """Return the report with one open finding per cause; its ``also`` has the others, and no report counts these.
 
-    A line that several objects share is one cause: overlays render it, or many objects depend on it. What one
-    edit mends (``Finding.cause``) is one cause, too: a thing that the cluster lacks, or a removed version in a file.
+    A line that several objects share is one cause: overlays render it, or many objects depend on it. So is what one
+    edit mends (``Finding.cause``), and a mistake of one object that several files define.
     """
-    groups: dict[tuple[object, ...], list[Finding]] = {}
+    groups: list[list[Finding]] = []
+    known: dict[tuple[object, ...], list[Finding]] = {}
     mistakes: dict[tuple[object, ...], dict[str, int]] = {}
-    for number, finding in enumerate(report.findings):
-        line = (finding.rule, finding.location, finding.at)
-        there = mistakes.setdefault((line, finding.object), {})  # one object may have several mistakes at one line
-        mistake = there.setdefault(finding.message, len(there))
-        key: tuple[object, ...] = (number,)
-        if finding.suppressed is None:
-            stated = (finding.cause, *_nameless_premises(finding)) if finding.cause else ()
-            key = (finding.rule, finding.severity, finding.targets, stated or (*line, mistake))
-        groups.setdefault(key, []).append(finding)
-    folded = (replace(first, also=(*first.also, *others)) if others else first for first, *others in groups.values())
+    for finding in report.findings:
+        there = mistakes.setdefault((finding.rule, finding.location, finding.object), {})
+        keys = tuple(_keys(finding, there.setdefault(finding.message, len(there))))
+        group = next((known[key] for key in keys if key in known), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(finding)
+        known.update((key, group) for key in keys if key not in known)
+    folded = (replace(first, also=(*first.also, *others)) if others else first for first, *others in groups)
     return replace(report, findings=tuple(folded))
+
+
+def _keys(finding: Finding, mistake: int) -> Iterator[tuple[object, ...]]:
+    """Yield what findings of the same cause share; ``mistake`` numbers those of one object at one line."""
+    if finding.suppressed is not None:
+        return
+    alike = (finding.rule, finding.severity, finding.targets)
+    if finding.cause:
+        yield (*alike, finding.cause, *_nameless_premises(finding))
+    else:
+        yield (*alike, finding.location, finding.at, mistake)
+    yield (*alike, finding.object, finding.at, finding.message)
 
 
 def members(finding: Finding) -> tuple[Finding, ...]:

@@ -121,6 +121,16 @@ def test_unknown_fields_of_one_mapping_are_one_finding() -> None:
     assert sorted(len(members(finding)) for finding in found if "unknown field" in finding.message) == [1, 2]
 
 
+def test_an_object_that_several_files_define_has_a_mistake_once() -> None:
+    """As in a bundle and in the files it was made from, or in old releases that lie beside each other."""
+    (first,) = lint(pod("a", "  nodeSelector: {disk: nvme-fats}\n"), "nodeselector-matches-nothing").findings
+    copy = replace(first, location=replace(first.location, path="bundle.yaml"))
+    other = replace(copy, object=replace(copy.object, name="b"), location=replace(copy.location, path="b.yaml"))
+    folded = one_per_cause(Report((first, copy, other))).findings
+    assert [len(members(finding)) for finding in folded] == [2, 1]
+    assert len(one_per_cause(Report((first, replace(copy, message="1 pod of another kind")))).findings) == 2
+
+
 def test_a_line_that_overlays_render_is_one_finding_with_the_objects_beside_it() -> None:
     report = rendered(
         lint(pod("a", "  nodeSelector: {disk: nvme-fats}\n"), "nodeselector-matches-nothing"), "dev", "prod"

@@ -123,7 +123,7 @@ def flips(example: Example, finding: Finding) -> Iterator[Example]:
         at(objects[number], finding.at[:-1])["image"] = "registry.example.com/shop/web:1.0"
     elif path[-1] == "replicas":
         at(objects[number], path[:-1])["replicas"] = fewer(at(objects[number], path), finding)
-    elif objects[number]["kind"] == "PodDisruptionBudget":
+    elif objects[number]["kind"] == "PodDisruptionBudget" or "scaleTargetRef" in path:
         del objects[number]
     else:
         cut(objects[number], unit(path))

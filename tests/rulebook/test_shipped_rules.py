@@ -67,7 +67,8 @@ def test_a_card_promises_the_fix_that_stands_beside_the_check(rule: Rule) -> Non
     assert bool(rule.fix) == (fix is not None)
     if fix is not None:
         names = list(inspect.signature(rule.mend()).parameters)
-        assert names == (["hazard", "document", "world"] if rule.each == "document" else ["hazard", "it"])
+        rest = {"document": ["document", "world"], "set": ["source", "world"]}.get(rule.each, ["it"])
+        assert names == ["hazard", *rest]
 
 
 def test_no_rule_is_named_outside_its_card_and_its_check() -> None:

@@ -1,0 +1,87 @@
+"""A HorizontalPodAutoscaler whose target does not exist scales nothing, and only its status says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint import work
+from kubesched_lint.admission.admission import is_in_reach
+from kubesched_lint.analysis.nearest import correction, hint, nearest_class
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import written_at
+from kubesched_lint.findings import Hazard, ObjectRef, Path, Severity, Source, pattern
+from kubesched_lint.manifests.changes import Put
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.world.world import World
+
+_SCALABLE = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+"""The kinds with replicas whose objects the linter reads; other kinds may exist in any cluster."""
+_ENDINGS = ("-hpa", "-autoscaler", "-horizontalpodautoscaler")
+_TARGET: Path = ("spec", "scaleTargetRef")
+
+
+def check(world: World) -> Iterator[Hazard]:
+    live = () if world.cluster is None else world.cluster.inventory.workloads
+    ours = [w for w in world.manifests.workloads if w.kind in _SCALABLE]
+    existing = {w.ref for w in (*ours, *live)}
+    for scaler in world.manifests.autoscalers:
+        work.spend(1 + len(ours))
+        if scaler.target in existing or scaler.target.kind not in _SCALABLE or _is_unrendered(scaler.source):
+            continue
+        near = [w.ref for w in ours if is_in_reach(scaler.source, w.source, around=False)]
+        is_known = world.cluster_has(scaler.target.kind) and world.premises.set_is_complete
+        meant = _meant(scaler, near, existing, world)
+        if meant is not None or is_known or (near and world.premises.set_is_complete):
+            yield _hazard(scaler, meant, is_known=is_known)
+
+
+def fix(hazard: Hazard, source: Source, world: World) -> Iterator[Remedy]:
+    """Name the workload that is meant; never safe, because its replicas change then."""
+    meant = hazard.values["meant"]
+    if isinstance(meant, ObjectRef) and hazard.at[:2] == _TARGET:
+        changes = (Put((*_TARGET, "kind"), meant.kind), Put((*_TARGET, "name"), meant.name))
+        yield Remedy(f"scale {meant.kind} {meant.name}", safe=False, changes=changes)
+
+
+def _is_unrendered(source: Source | None) -> bool:
+    return isinstance(source, Document) and source.unrendered
+
+
+def _meant(scaler: Autoscaler, near: Sequence[ObjectRef], existing: set[ObjectRef], world: World) -> ObjectRef | None:
+    """The workload with that name and another kind, almost that name, the autoscaler's name, or another namespace."""
+    here = [ref for ref in near if ref.namespace == scaler.namespace]
+    if other := next((ref for ref in here if ref.name == scaler.target.name), None):
+        return other
+    kind = scaler.target.kind
+    names = {ref.name for ref in existing if (ref.kind, ref.namespace) == (kind, scaler.namespace)}
+    if name := nearest_class(world, kind, scaler.target.name, names):
+        return ObjectRef(kind, scaler.namespace, name)
+    own = next((scaler.name.removesuffix(e) for e in _ENDINGS if scaler.name.endswith(e)), scaler.name)
+    alike = (ref for ref in near if (ref.kind, ref.name) == (kind, scaler.target.name))
+    return next((ref for ref in here if ref.name == own), None) or next(alike, None)
+
+
+def _hazard(scaler: Autoscaler, meant: ObjectRef | None, *, is_known: bool) -> Hazard:
+    target = scaler.target
+    words = "" if meant is None else f"{meant.kind} {meant.name}"
+    at: Path = (*_TARGET, "name")
+    if meant is not None and meant.namespace != scaler.namespace:
+        words, at = f"{words} in namespace {meant.namespace}", ("metadata", "namespace")
+    elif meant is not None and meant.kind != target.kind:
+        at = (*_TARGET, "kind")
+    is_certain = is_known or (meant is not None and written_at(scaler.source, at) is not None)
+    return Hazard(
+        at=at,
+        source=scaler.source,
+        victim=ObjectRef("HorizontalPodAutoscaler", scaler.namespace, scaler.name),
+        severity=None if is_certain else Severity.NOTE,
+        evidence=pattern(f"0 {target.kind}s in namespace {scaler.namespace} have the name {target.name}"),
+        values={
+            "target": f"{target.kind} {target.name}",
+            "nearest": hint(words, "there is "),
+            "correction": correction(words),
+            "meant": meant,
+        },
+        variant="default" if is_known else "likely" if is_certain else "elsewhere",
+    )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
+from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
@@ -57,14 +58,17 @@ class Admission:
     ) -> None:
         self.objects = objects
         self.known = known
+        self._schedulers = Schedulers(objects)
         self.knows_limits = "LimitRange" in known
         self.is_snapshot = is_snapshot
         self.assumes_no_limits = not self.knows_limits and not is_snapshot
         self.version = kubernetes_version
         self.minor = int(kubernetes_version.split(".")[1])
+        self._stored: dict[tuple[int, int, tuple[tuple[str, str], ...]], tuple[Pod, Source | None, Pod]] = {}
+        self._decided: dict[int, tuple[Workload, Decision]] = {}
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
-        """Return the pod as the API server stores it; ``extra_labels`` are those that its controller adds.
+        """Return the pod as stored, with its scheduler's profile; ``extra_labels`` are those that its controller adds.
 
         ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return
         the same object, because simulated runs repeat them for each event.
@@ -79,12 +83,8 @@ class Admission:
                 runtime_classes=self.runtime_classes,
                 limit_ranges=self.limit_ranges_of(pod.namespace, source),
             )
-            known = self._stored[key] = pod, source, found
+            known = self._stored[key] = pod, source, self._schedulers.given(found, pod)
         return known[2]
-
-    @cached_property
-    def _stored(self) -> dict[tuple[int, int, tuple[tuple[str, str], ...]], tuple[Pod, Source | None, Pod]]:
-        return {}
 
     def decision(self, workload: Workload) -> Decision:
         """Return whether the pods of a workload are created; quotas are not considered."""
@@ -92,10 +92,6 @@ class Admission:
         if known is None:  # the workload is kept with it, so that its id() is not reused
             known = self._decided[id(workload)] = workload, self._decision(workload)
         return known[1]
-
-    @cached_property
-    def _decided(self) -> dict[int, tuple[Workload, Decision]]:
-        return {}
 
     def _decision(self, workload: Workload) -> Decision:
         gone = self._gone(workload.source)

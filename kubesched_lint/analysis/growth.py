@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubesched_lint import work
+from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import PodVariant, relaxed
 from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
@@ -31,7 +32,6 @@ from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.scheduler.placement import Placer
-from kubesched_lint.scheduler.scoring import owner_selector
 from kubesched_lint.world.potential import Offer
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world

@@ -21,6 +21,7 @@ from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.world.room import domain_room, most_copies
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -71,7 +72,7 @@ def _demands(world: World) -> Iterator[Demand]:
         if pod is None or pod.scheduling_gates or pod.node_name:
             continue
         if count and usable and not usable & world.index.unknown_resources:
-            yield Demand(workload, pod, count, usable)
+            yield Demand(workload, as_checked(pod), count, usable)
 
 
 def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod
+from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
@@ -45,8 +45,9 @@ def lacks_of(it: Member) -> tuple[Lack, ...]:
 def unmodelled(it: Member) -> Iterator[Lack]:
     """Yield a lack for each feature that its pods use and the model ignores."""
     pod = it.workload.pod
-    if pod.scheduler_name != DEFAULT_SCHEDULER:
+    if not knows_scheduler(it.pod):
         yield Lack(f"how {pod.scheduler_name} decides, the scheduler that its pods name", True, narrows=False)
+    yield from (Lack(premise, False, narrows=False) for premise in own_plugins(it.pod))
     if pod.resource_claims:
         named = ", ".join(pod.resource_claims)
         yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
@@ -60,6 +61,12 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     if pod.group:
         text = f"whether the pods of group {pod.group} start together or one by one: gangs are not modelled"
         yield Lack(text, True, narrows=False)
+
+
+def own_plugins(pod: Pod) -> Iterator[str]:
+    """Yield the assumptions about plugins and extenders of its scheduler that are not modelled."""
+    for name in profile_of(pod).unmodelled:
+        yield f"{name} of {pod.scheduler_name} keeps no pod from a node, and evicts none"
 
 
 def in_one_line(world: World) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unstated_label
@@ -18,14 +19,13 @@ from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import pod_with_claims
 from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, Pod
+from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import Preemption, preempt
-from kubesched_lint.scheduler.scoring import owner_selector
 from kubesched_lint.world.claims import is_known, modelled_templates
 from kubesched_lint.world.pod_labels import read_labels, values_known
 from kubesched_lint.world.running import RunningPods, lasting_pods
@@ -282,7 +282,7 @@ def _scheduled(pod: Pod, it: Member) -> Pod | None:
     pod = _with_known_volumes(pod, it)
     if unstated_label(pod, it.world):
         return None  # whether any node matches is unknown
-    seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == DEFAULT_SCHEDULER
+    seen = not pod.node_name and not pod.scheduling_gates and knows_scheduler(pod)
     return pod if seen else None
 
 

@@ -174,6 +174,14 @@ _SHARED = {
     "kubernetes_version": _option(
         str, "1.36", INPUT, "Kubernetes version of the scheduler.", "--kubernetes-version", metavar="VERSION"
     ),
+    "scheduler_config": _option(
+        str | None,
+        None,
+        INPUT,
+        "Configuration file of the cluster's kube-scheduler (KubeSchedulerConfiguration).",
+        "--scheduler-config",
+        metavar="FILE",
+    ),
     "max_age": _option(
         str | None,
         None,
@@ -215,8 +223,8 @@ _SHARED = {
 """(type, default) of each shared option, in help order; ``settle`` reads their values."""
 
 READING = (
-    "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "exclude", "include_tests", "render",
-    "config_file", "no_config",
+    "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "scheduler_config", "exclude",
+    "include_tests", "render", "config_file", "no_config",
 )  # fmt: skip
 """Options that change how manifests and clusters are read."""
 JUDGING = (*READING, "profile", "select", "ignore", "rule_folders", "partial", "sets")

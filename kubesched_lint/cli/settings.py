@@ -57,6 +57,7 @@ class Settings:
             cast("bool | None", self.values["elastic"].value),
             self.maybe("node-groups") or "",
             cast("tuple[NodePool, ...]", self.values[DECLARED].value),
+            self.maybe("scheduler-config") or "",
         )
 
     def in_force(self, targets: Sequence[Target] = ()) -> str:

@@ -220,6 +220,9 @@ class Cluster:
         what = f"{joined(parts)} from {self.path or 'a cluster'}"
         if self.origin == "sketch":
             what += " (a sketch)"
+        files = dict.fromkeys(one.origin.rpartition(":")[0] for one in self.inventory.schedulers)
+        if files:
+            what += f", scheduled as {' and '.join(files)} configures"
         lacks = ""
         held = [kind for kind in _WANTED if self.has(kind)]
         if len(held) <= len(_WANTED) // 2:

@@ -20,6 +20,7 @@ from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
+    from kubesched_lint.model.pod import SchedulerProfile
 
 K = TypeVar("K", str, tuple[str, str], tuple[str, str, str])
 T = TypeVar("T")
@@ -65,6 +66,8 @@ class Collector:
         self._reader = PodReader()
         self._newest = ""
         self._sizes: dict[str, int] = {}
+        self.schedulers: tuple[SchedulerProfile, ...] = ()
+        """The profiles of kube-scheduler, if its configuration is among the files."""
 
     # -- input -------------------------------------------------------------------------------------------------------
 
@@ -179,7 +182,13 @@ class Collector:
         unshown = has_unshown(sizes, nodes)
         nodes = tuple(grouped_by_likeness(nodes)) if unshown else nodes
         return Cluster(
-            inventory=replace(inventory, nodes=nodes, pods=tuple(_by_name(self._pods)), node_pools=pools),
+            inventory=replace(
+                inventory,
+                nodes=nodes,
+                pods=tuple(_by_name(self._pods)),
+                node_pools=pools,
+                schedulers=self.schedulers,
+            ),
             pools_written=bool(self._pools) and not self._more_pools,
             node_groups=self._node_groups(),
             other_labels=frozenset[str]().union(*(header.other_labels for header in headers)),

@@ -36,6 +36,8 @@ class Autoscaling:
     node_groups: str = ""
     declared: tuple[NodePool, ...] = ()
     """Node groups that may have no node now."""
+    scheduler_config: str = ""
+    """The configuration file of its kube-scheduler."""
 
 
 # Strongest evidence first: the first match is reported.

@@ -24,6 +24,7 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import replace
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -53,8 +54,19 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
 
 
 def read_stated(path: str, autoscaling: Autoscaling) -> Cluster:
-    """Return ``read_cluster`` with what the user says about the nodes that may come. Raises ClusterError."""
-    return read_cluster(path, elastic=autoscaling.elastic).as_stated(autoscaling)
+    """Return ``read_cluster`` with what the user says about it. Raises ClusterError."""
+    return stated(read_cluster(path, elastic=autoscaling.elastic), autoscaling)
+
+
+def stated(cluster: Cluster, autoscaling: Autoscaling) -> Cluster:
+    """Return the cluster with the nodes that may come and the scheduler as the user says. Raises ClusterError."""
+    cluster = cluster.as_stated(autoscaling)
+    if not autoscaling.scheduler_config:
+        return cluster
+    from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
+
+    schedulers = read_scheduler_config(autoscaling.scheduler_config)
+    return replace(cluster, inventory=replace(cluster.inventory, schedulers=schedulers))
 
 
 def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:
@@ -220,10 +232,18 @@ def _is_wanted(api_version: object, kind: object) -> bool:
     """Return whether it is a container of cluster objects, or an object that is decoded."""
     if is_ours(api_version) or is_read(api_version, kind):
         return True
-    return isinstance(kind, str) and (kind in ("Node", "ConfigMap") or kind.endswith("List"))
+    return isinstance(kind, str) and (kind in _ALSO_READ or kind.endswith("List"))
+
+
+_ALSO_READ = ("Node", "ConfigMap", "KubeSchedulerConfiguration")
 
 
 def _document(document: Document, collector: Collector) -> str:
+    if document.kind == "KubeSchedulerConfiguration":
+        from kubesched_lint.cluster.scheduler_config.file import schedulers_of
+
+        collector.schedulers = schedulers_of(document)
+        return ""
     try:
         return read_plain(document.value, collector, document)
     except DecodeError as error:

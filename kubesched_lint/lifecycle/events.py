@@ -10,6 +10,7 @@ from random import Random
 from typing import NamedTuple
 
 from kubesched_lint.admission.admission import Admission
+from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
@@ -26,7 +27,6 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.scoring import owner_selector
 from kubesched_lint.scheduler.tolerance import CORDON
 
 _HASHES = {

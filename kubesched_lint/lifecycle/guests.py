@@ -17,7 +17,7 @@ from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, NodeSelectorTerm, Pod
+from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
@@ -164,7 +164,7 @@ class Guests:
         known = owner.kind in _REMADE or (owner.kind == "DaemonSet" and all(bound.node for bound in group))
         plain = not (pod.volumes or pod.resource_claims or pod.group or pod.scheduling_gates)
         alike = all(bound.pod == pod for bound in group)
-        return known and plain and alike and pod.scheduler_name == DEFAULT_SCHEDULER
+        return known and plain and alike and knows_scheduler(pod)
 
 
 def comes_back(setting: Setting, number: int) -> bool:

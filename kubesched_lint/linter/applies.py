@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubesched_lint.findings import Hazard
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.world.premises import node_premise
@@ -29,6 +30,30 @@ def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
     if not workload.pod.node_name or not argues or "node_name" in rule.features:
         return False
     return rests_on_nodes(rule) or rule.family in _OF_FILTERS
+
+
+_FILTERS_OF = {
+    "affinity": ("InterPodAffinity",),
+    "anti-affinity": ("InterPodAffinity",),
+    "node-affinity": ("NodeAffinity",),
+    "ports": ("NodePorts",),
+    "resources": ("NodeResourcesFit",),
+    "spread": ("PodTopologySpread",),
+    "storage": ("VolumeBinding", "VolumeRestrictions", "VolumeZone"),
+    "taints": ("TaintToleration", "NodeUnschedulable"),
+    "topology": ("InterPodAffinity", "PodTopologySpread"),
+}
+"""Family → the filters of kube-scheduler that its proofs rest on."""
+
+
+def is_of_disabled_filter(rule: Rule, it: Member, hazard: Hazard) -> bool:
+    """Whether a hazard is about a filter that the profile of the pod's scheduler disables."""
+    if not it.world.objects.schedulers or hazard.evidence.kind != "proof":
+        return False
+    if rule.family not in _FILTERS_OF:
+        return False
+    enabled = profile_of(it.pod).filters
+    return any(name not in enabled for name in _FILTERS_OF[rule.family])
 
 
 def is_cut_short(hazard: Hazard, world: World) -> bool:

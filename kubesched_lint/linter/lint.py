@@ -11,7 +11,14 @@ from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
-from kubesched_lint.linter.applies import concerns_nobody, is_cut_short, is_past_scheduler, lacking, rests_on_nodes
+from kubesched_lint.linter.applies import (
+    concerns_nobody,
+    is_cut_short,
+    is_of_disabled_filter,
+    is_past_scheduler,
+    lacking,
+    rests_on_nodes,
+)
 from kubesched_lint.linter.judged import (
     Judged,
     finding_of,
@@ -244,6 +251,7 @@ class _Run:
                     work.spend(_HAZARD_STEPS)
                     if workload is not None and (
                         is_past_scheduler(rule, workload, hazard)
+                        or is_of_disabled_filter(rule, world.member(workload), hazard)
                         or concerns_nobody(rule, world.member(workload), hazard)
                     ):
                         continue

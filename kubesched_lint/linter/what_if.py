@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint.analysis.lacks import own_plugins
 from kubesched_lint.analysis.worlds import (
     WhatIf,
     resumed_premise,
@@ -22,7 +23,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER
+from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.record import replace
 from kubesched_lint.world.premises import groups_premise
 
@@ -71,13 +72,18 @@ def _mildest(again: Iterable[Judged | None]) -> Judged | None:
 
 
 def _has_own_scheduler(error: Judged, world: World) -> bool:
-    named = DEFAULT_SCHEDULER if error.workload is None else error.workload.pod.scheduler_name
-    return named != DEFAULT_SCHEDULER and rests_on_nodes(error.rule)
+    if error.workload is None or not rests_on_nodes(error.rule):
+        return False
+    pod = world.member(error.workload).pod
+    return not knows_scheduler(pod) or any(own_plugins(pod))
 
 
 def _own_scheduler(error: Judged, world: World) -> str:
     assert error.workload is not None
-    return f"{error.workload.pod.scheduler_name} decides as kube-scheduler does"
+    pod = world.member(error.workload).pod
+    if not knows_scheduler(pod):
+        return f"{pod.scheduler_name} decides as kube-scheduler does"
+    return "; ".join(own_plugins(pod))
 
 
 def _stands_already(error: Judged, world: World) -> bool:

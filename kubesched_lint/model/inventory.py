@@ -11,7 +11,7 @@ from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, NodeOverlay, NodePool
-    from kubesched_lint.model.pod import BoundPod
+    from kubesched_lint.model.pod import BoundPod, SchedulerProfile
     from kubesched_lint.model.policy import (
         Autoscaler,
         DeviceClass,
@@ -59,6 +59,8 @@ class Inventory:
     replica_sets: tuple[ReplicaSet, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
     node_overlays: tuple[NodeOverlay, ...] = ()
+    schedulers: tuple[SchedulerProfile, ...] = ()
+    """The profiles of kube-scheduler, if its configuration is known."""
     nodes: tuple[Node, ...] = ()
     pods: tuple[BoundPod, ...] = ()
 

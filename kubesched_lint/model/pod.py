@@ -228,6 +228,10 @@ class SchedulerProfile:
     min_candidate_nodes_absolute: int = 100
     unmodelled: tuple[str, ...] = ()
     """What may decide differently: plugins of somebody's own, extenders."""
+    is_known: bool = True
+    """False for a scheduler that the configuration does not name: the fields say nothing."""
+    origin: str = ""
+    """Its place in the configuration, like ``scheduler.yaml:4``."""
 
 
 DEFAULT_PROFILE = SchedulerProfile()
@@ -282,6 +286,11 @@ class Pod:
     labels_path: Path = field(default=(), compare=False)
     profile: SchedulerProfile | None = field(default=None, compare=False)
     """The profile of its scheduler, which the scheduler's name decides; None: kube-scheduler's defaults."""
+
+
+def knows_scheduler(pod: Pod) -> bool:
+    """Return whether it is known how the pod's scheduler decides."""
+    return pod.scheduler_name == DEFAULT_SCHEDULER if pod.profile is None else pod.profile.is_known
 
 
 def profile_of(pod: Pod) -> SchedulerProfile:

@@ -54,6 +54,7 @@ KEYS = (
         ("kubectl", "helm", "kustomize", "argocd"),
     ),
     ConfigKey("kubernetes-version", "choice", "Kubernetes version of the scheduler.", "1.36", KUBERNETES_VERSIONS),
+    ConfigKey("scheduler-config", "path", "Configuration file of the cluster's kube-scheduler, relative to this file."),
     ConfigKey("elastic", "boolean", "Whether an autoscaler adds and removes nodes; read from node labels when absent."),
     ConfigKey(
         "node-groups",
@@ -96,7 +97,8 @@ TARGET_KEYS = {
 }
 """The keys of a target besides ``TARGET_SETTINGS``."""
 TARGET_SETTINGS = (
-    "cluster", "namespace", "apply-order", "kubernetes-version", "elastic", "node-groups", DECLARED, "partial",
+    "cluster", "namespace", "apply-order", "kubernetes-version", "scheduler-config", "elastic",
+    "node-groups", DECLARED, "partial",
 )  # fmt: skip
 """The settings that a target may have, instead of those at the top of the file."""
 SCHEMA_KEY = "$schema"

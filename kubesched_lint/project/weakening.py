@@ -27,7 +27,10 @@ _WEAKER: Mapping[str, tuple[object, ...]] = {
     "render": (False,),
 }
 """Key → its values that are weaker than the default."""
-_ANY = ("cluster", DECLARED, OWN_RULES, "select", "ignore", "kubernetes-version", "baseline", "exclude")
+_ANY = (
+    "cluster", DECLARED, OWN_RULES, "select", "ignore", "kubernetes-version", "scheduler-config",
+    "baseline", "exclude",
+)  # fmt: skip
 """Keys whose every value decides what the check finds. Of these, only ``ignore`` surely makes it weaker."""
 _LONGEST = 60
 """Maximum number of characters of a name."""

@@ -12,8 +12,9 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.record import record
+from kubesched_lint.scheduler.framework import as_checked
 
 
 @record
@@ -31,6 +32,7 @@ def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
 
     Of two resources that exclude as many, it is the one that some node has; of two such, the one written first.
     """
+    pod = as_checked(pod)
     worst: tuple[int, bool] | None = None
     found = ""
     for resource, amount in pod.requests.items():
@@ -44,6 +46,7 @@ def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
 
 def shortages(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[Shortage]:
     """Yield each resource that none of ``among`` has enough of, by bare allocatable."""
+    pod = as_checked(pod)
     for resource, amount in pod.requests.items():
         if amount > 0 and not among & ~index.short_of(resource, amount):
             yield _shortage_of(resource, pod, index, among)
@@ -65,7 +68,8 @@ def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shor
 
 def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator[tuple[int, int]]:
     """Yield position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
-    limits = [(state.ledger.free(PODS), 1)]
+    pod = as_checked(pod)
+    limits = [(state.ledger.free(PODS), 1)] if "NodeResourcesFit" in profile_of(pod).filters else []
     limits += [(state.ledger.free(name), amount) for name, amount in pod.requests.items() if amount > 0]
     taken = 0
     for port in pod.host_ports:
@@ -85,6 +89,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
 
 def stands_alone(pod: Pod, index: NodeIndex) -> bool:
     """Return whether no two pods like this one share a node, because of host ports or anti-affinity per node."""
+    pod = as_checked(pod)
     return bool(pod.host_ports) or _repels_itself_per_node(pod, index)
 
 
@@ -100,6 +105,7 @@ def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> in
 
 def tightest_resource(pod: Pod, state: ClusterState, among: NodeSet) -> str:
     """Return the resource that limits pods like this one on ``among`` most; ``pods`` if it requests nothing."""
+    pod = as_checked(pod)
     free = {PODS: sum(max(0, state.ledger.free(PODS)[i]) for i in positions(among))}
     for name, amount in pod.requests.items():
         if amount > 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
@@ -139,10 +139,27 @@ _ANY_NO_SCHEDULE = Toleration(operator="Exists", effect="NoSchedule")
 
 
 def as_checked(pod: Pod) -> Pod:
-    """Return the pod; if it names its node, without those conditions of its own that are then not checked."""
-    if not pod.node_name:
+    """Return the pod without those conditions of its own that nobody checks.
+
+    If it names its node, these are affinity and spreading; else what its scheduler's profile disables or ignores.
+    """
+    if pod.node_name:
+        return replace(pod, required_affinity=(), required_anti_affinity=(), spread=())
+    if pod.profile is None:
         return pod
-    return replace(pod, required_affinity=(), required_anti_affinity=(), spread=())
+    filters = pod.profile.filters
+    unchecked: dict[str, Any] = {}
+    if "InterPodAffinity" not in filters:
+        unchecked |= {"required_affinity": (), "required_anti_affinity": ()}
+    if "PodTopologySpread" not in filters:
+        unchecked["spread"] = ()
+    if "NodePorts" not in filters:
+        unchecked["host_ports"] = ()
+    if "NodeResourcesFit" not in filters:
+        unchecked["requests"] = {}
+    elif any(is_ignored(name, pod.profile) for name in pod.requests):
+        unchecked["requests"] = {name: n for name, n in pod.requests.items() if not is_ignored(name, pod.profile)}
+    return replace(pod, **unchecked) if unchecked else pod
 
 
 def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], PreFilterRefusal | None]:

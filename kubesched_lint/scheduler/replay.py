@@ -11,7 +11,6 @@ from typing import Any
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.scheduler_config.apply import scheduled_by
 from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.cluster.state import NAMESPACE_NAME, ClusterState
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node, decode_pod_object
@@ -91,7 +90,6 @@ def replay(
     parse(version)
     state, started = _state(case, version)
     admission = Admission(state.objects)
-    profiles = profiles_of({"profiles": case.get("schedulerProfiles") or []})
     waiting: BoundPod | None = None
     node: str | None
     for recorded in case["decisions"]:
@@ -106,8 +104,7 @@ def replay(
         if complaint:
             yield recorded, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
             continue
-        stored = admission.stored(decode_pod_object(recorded["pod"]))
-        pod = scheduled_by(stored, profiles, state.objects.services)
+        pod = admission.stored(decode_pod_object(recorded["pod"]))
         prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
         yield recorded, prediction
         if "rejected" in recorded:
@@ -173,7 +170,8 @@ def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
         # The taint manager evicts pods that do not tolerate NoExecute before the first decision; what terminates stays.
         if pod.terminating or first_untolerated(pod.pod.tolerations, taints.get(pod.node, ())) is None
     )
-    objects = replace(objects, nodes=nodes, pods=pods, namespaces=tuple(_namespaces(case)))
+    schedulers = tuple(profiles_of({"profiles": case.get("schedulerProfiles") or []}).values())
+    objects = replace(objects, nodes=nodes, pods=pods, namespaces=tuple(_namespaces(case)), schedulers=schedulers)
     return ClusterState(NodeIndex(nodes), objects, kubernetes_version=version), started
 
 

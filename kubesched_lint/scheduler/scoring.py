@@ -11,11 +11,9 @@ from typing import Protocol
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.cluster.scheduler_config.apply import POD_TEMPLATE_HASH
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
@@ -113,19 +111,6 @@ _SCORERS: Mapping[str, Callable[[Pod, ClusterState], Scorer]] = {
         ImageLocality,
     )
 }
-
-
-def owner_selector(workload: Workload, labels: Labels) -> Selector | None:
-    """Return the selector of the controller that owns a workload's pods, which have ``labels``.
-
-    A ReplicaSet owns a Deployment's pods; its selector adds the pod-template-hash. Pods of DaemonSets and Jobs are not
-    spread by their owner (``plugins/helper/spread.go``, DefaultSelector): None, as for a null selector.
-    """
-    if workload.selector is None or workload.kind not in SCALED:
-        return None
-    if workload.kind == "Deployment" and POD_TEMPLATE_HASH in labels:
-        return workload.selector.and_also(Requirement(POD_TEMPLATE_HASH, "In", (labels[POD_TEMPLATE_HASH],)))
-    return workload.selector
 
 
 def _named(index: NodeIndex, levels: Levels) -> dict[str, int]:

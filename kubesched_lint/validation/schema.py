@@ -62,7 +62,12 @@ def _tables(version: str) -> dict[str, str]:
 @cache
 def fields(version: str, type_name: str) -> dict[str, str]:
     """Return field name → code for a type such as ``v1.PodSpec``; ``version`` is one of VERSIONS."""
-    pairs = (field.partition("=") for field in _tables(version)[type_name].split(" "))
+    line = _tables(version).get(type_name)
+    if line is None:
+        from kubesched_lint.validation.scheduler_types import TYPES
+
+        line = TYPES[type_name]
+    pairs = (field.partition("=") for field in line.split(" "))
     return {name: code for name, _, code in pairs}
 
 

@@ -28,7 +28,7 @@ from kubesched_lint.model.node import (
     NodePool,
     zone_of,
 )
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod, Resources
+from kubesched_lint.model.pod import Pod, Resources, knows_scheduler
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import static_feasible
@@ -105,7 +105,7 @@ class Asked:
         return tuple(
             not (
                 pod.scheduling_gates
-                or pod.scheduler_name != DEFAULT_SCHEDULER
+                or not knows_scheduler(pod)
                 or pod.required_affinity
                 or pod.required_anti_affinity
                 or any(c.is_hard for c in pod.spread)

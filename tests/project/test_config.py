@@ -32,6 +32,7 @@ select = ["spread", "anti-affinity-exceeds-domains"]
 ignore = ["spread-single-domain"]
 apply-order = "helm"
 kubernetes-version = "1.34"
+scheduler-config = "scheduler.yaml"
 elastic = true
 node-groups = "complete"
 declared-groups = [{name = "gpu", labels = {pool = "gpu"}, taints = ["gpu=yes:NoSchedule"], machine = "g5.xlarge"}]
@@ -85,6 +86,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "ignore": ("spread-single-domain",),
         "apply-order": "helm",
         "kubernetes-version": "1.34",
+        "scheduler-config": "scheduler.yaml",
         "elastic": True,
         "node-groups": "complete",
         "declared-groups": listed["declared-groups"],
@@ -98,7 +100,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "include-tests": True,
         "exclude": ("legacy/**", "*.gen.yaml"),
     }
-    assert config.values["fail-on"].origin == "kubesched.toml:15"
+    assert config.values["fail-on"].origin == "kubesched.toml:16"
     (group,) = config.values["declared-groups"].value  # type: ignore[misc]
     assert (group.name, group.labels, [str(taint) for taint in group.taints]) == (
         "gpu",

@@ -45,6 +45,13 @@ def profiles_of(configuration: Value) -> Mapping[str, SchedulerProfile]:
     return {profile.name: profile for profile in found}
 
 
+def places_of(configuration: Value) -> Iterator[tuple[str, Path]]:
+    """Yield the name of each profile and its path."""
+    written = list(items(configuration, "profiles", ())) or [({}, ())]
+    for profile, path in written:
+        yield text(profile, "schedulerName", path) or DEFAULT_SCHEDULER, path
+
+
 def _extenders(configuration: Value) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the resources that extenders take over from NodeResourcesFit, and the extenders themselves."""
     ignored: set[str] = set()

@@ -222,14 +222,14 @@ def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
 
 def _opened(cluster: ClusterFiles, autoscaling: Autoscaling) -> tuple[Cluster | None, tuple[InputError, ...]]:
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.cluster.read import cluster_from, stated
     from kubesched_lint.commands.lint.run import open_cluster
 
     if cluster.files is None:
         return open_cluster(cluster.path, autoscaling)
     try:
         found = cluster_from(cluster.files, cluster.path, elastic=autoscaling.elastic)
-        return found.as_stated(autoscaling), ()
+        return stated(found, autoscaling), ()
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
 

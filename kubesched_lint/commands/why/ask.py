@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import lacks_of
@@ -19,7 +20,6 @@ from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.scoring import owner_selector
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.world import Member, Premises, World
@@ -85,6 +85,8 @@ def _copy(
     notes += _notes(workload, pod, running, question)
     notes += _of_pools(with_known_growth(world).member(workload))
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
+    if pod.profile is not None and pod.profile.is_known:
+        notes.append(f"scheduled by the profile {pod.profile.name} ({pod.profile.origin})")
     if workload.kind == "DaemonSet":
         return _daemon(str(subject), world.member(workload), state, question, notes)
     earlier = _Earlier(_Copies(workload, world, state), state, owner_selector(workload, pod.labels), question)

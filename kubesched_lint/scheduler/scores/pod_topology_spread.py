@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import floor, log
 from typing import NamedTuple
 
+from kubesched_lint.admission.schedulers import default_selector
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.cluster.scheduler_config.apply import default_selector
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.labels import Selector

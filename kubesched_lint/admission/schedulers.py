@@ -1,0 +1,79 @@
+"""The profile of each pod's scheduler, and what the profile adds to the pod.
+
+A pod without spread constraints gets the configured list, as if its manifest had it: every bound, trial and rule then
+follows it. Mirrors buildDefaultConstraints of ``pkg/scheduler/framework/plugins/podtopologyspread/common.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.model.pod import Pod, SchedulerProfile, SpreadConstraint
+from kubesched_lint.model.policy import Service
+from kubesched_lint.model.workload import SCALED, Workload
+from kubesched_lint.record import replace
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.inventory import Inventory
+
+POD_TEMPLATE_HASH = "pod-template-hash"
+
+
+class Schedulers:
+    """The configured profiles of kube-scheduler among ``objects``."""
+
+    def __init__(self, objects: Inventory) -> None:
+        self._objects = objects
+        self._profiles = {profile.name: profile for profile in objects.schedulers}
+
+    def given(self, pod: Pod, template: Pod | None = None) -> Pod:
+        """Return the pod with its profile, and with the profile's default spread constraints if it has none.
+
+        ``template``: the pod of its workload as decoded; None for a pod without a controller.
+        """
+        if not self._profiles:
+            return pod
+        profile = self._profiles.get(pod.scheduler_name) or SchedulerProfile(pod.scheduler_name, is_known=False)
+        spread = pod.spread or tuple(self._default_spread(pod, profile, self._owners.get(id(template))))
+        return replace(pod, profile=profile, spread=spread)
+
+    def _default_spread(
+        self, pod: Pod, profile: SchedulerProfile, workload: Workload | None
+    ) -> Iterator[SpreadConstraint]:
+        if not profile.default_spread:
+            return
+        owner = None if workload is None else owner_selector(workload, pod.labels)
+        selector = default_selector(pod, self._objects.services, owner)
+        if not selector.is_empty:  # upstream drops the matchLabelKeys of a default constraint when it sets the selector
+            for constraint in profile.default_spread:
+                yield replace(constraint, selector=selector, match_label_keys=(), path=pod.path)
+
+    @cached_property
+    def _owners(self) -> dict[int, Workload]:
+        return {id(workload.pod): workload for workload in self._objects.workloads}
+
+
+def default_selector(pod: Pod, services: Iterable[Service], owner: Selector | None) -> Selector:
+    """Return the combined selector of the Services that select the pod and of its owner (helper.DefaultSelector)."""
+    pairs: dict[str, str] = {}
+    for service in services:
+        if service.namespace == pod.namespace and all(pod.labels.get(k) == v for k, v in service.selector.items()):
+            pairs.update(service.selector)
+    found = Selector(tuple(Requirement(key, "In", (value,)) for key, value in pairs.items()))
+    return found if owner is None else found.and_also(*owner.requirements)
+
+
+def owner_selector(workload: Workload, labels: Labels) -> Selector | None:
+    """Return the selector of the controller that owns a workload's pods, which have ``labels``.
+
+    A ReplicaSet owns a Deployment's pods; its selector adds the pod-template-hash. Pods of DaemonSets and Jobs are not
+    spread by their owner (``plugins/helper/spread.go``, DefaultSelector): None, as for a null selector.
+    """
+    if workload.selector is None or workload.kind not in SCALED:
+        return None
+    if workload.kind == "Deployment" and POD_TEMPLATE_HASH in labels:
+        return workload.selector.and_also(Requirement(POD_TEMPLATE_HASH, "In", (labels[POD_TEMPLATE_HASH],)))
+    return workload.selector

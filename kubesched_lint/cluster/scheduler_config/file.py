@@ -1,0 +1,56 @@
+"""Read the configuration file of kube-scheduler, and refuse what kube-scheduler refuses."""
+
+from __future__ import annotations
+
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.scheduler_config.read import places_of, profiles_of
+from kubesched_lint.files import whole
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.pod import SchedulerProfile
+from kubesched_lint.record import replace
+from kubesched_lint.validation.scheduler import API_VERSION, KIND, scheduler_refusals
+
+_LARGEST = 1 << 20
+"""Most bytes of a configuration."""
+
+
+def is_configuration(api_version: object, kind: object) -> bool:
+    return kind == KIND and str(api_version).startswith("kubescheduler.config.k8s.io/")
+
+
+def read_scheduler_config(path: str) -> tuple[SchedulerProfile, ...]:
+    """Return the profiles that a file sets up. Raises ClusterError with the place of the first fault."""
+    try:
+        data = whole(path, _LARGEST)
+    except FileNotFoundError:
+        raise ClusterError(path, 0, 0, "there is no such file") from None
+    except OSError as error:
+        raise ClusterError(path, 0, 0, f"cannot be read: {error.strerror or error}") from None
+    found: Document | None = None
+    for entry in documents(path, data, is_configuration):
+        if isinstance(entry, InputError):
+            raise ClusterError(path, entry.line, entry.column, entry.message)
+        if isinstance(entry, Skipped):
+            raise ClusterError(path, entry.line, 1, f"{entry.reason}: this is not a {KIND}")
+        if isinstance(entry, Unread) or found is not None:
+            other = entry.kind or "a document without a kind" if isinstance(entry, Unread) else f"a second {KIND}"
+            raise ClusterError(path, entry.line, 1, f"holds {other}: expected one {KIND}")
+        found = entry
+    if found is None:
+        raise ClusterError(path, 0, 0, f"is empty: expected a {KIND}")
+    return schedulers_of(found)
+
+
+def schedulers_of(document: Document) -> tuple[SchedulerProfile, ...]:
+    """Return the profiles of a KubeSchedulerConfiguration. Raises ClusterError with the place of the first fault."""
+    if document.value.get("apiVersion") != API_VERSION:
+        span = document.span(("apiVersion",))
+        raise ClusterError(document.path, span.line, span.column, f"only {API_VERSION} is read")
+    refused = next(scheduler_refusals(document.value), None)
+    if refused is not None:
+        span = document.span(refused.path, key="unknown field" in refused.message)
+        raise ClusterError(document.path, span.line, span.column, str(refused) if refused.reason else refused.message)
+    lines = {name: f"{document.path}:{document.span(at).line}" for name, at in places_of(document.value)}
+    return tuple(replace(one, origin=lines[one.name]) for one in profiles_of(document.value).values())

@@ -1,0 +1,259 @@
+"""``--scheduler-config``: kube-scheduler's own refusals, and verdicts that follow the configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
+from kubesched_lint.commands.lint.run import Request, check
+from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.linter.options import Options
+from kubesched_lint.rulebook.library import Rulebook
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+CLUSTER = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: worker, count: 1, zones: [a, b], allocatable: {cpu: "4", memory: 16Gi}}
+- {name: batch, count: 1, zones: [a, b], taints: [team=batch:NoSchedule], allocatable: {cpu: "4", memory: 16Gi}}
+"""
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      SPEC
+      containers:
+      - {name: web, image: "registry.example.com/shop/web:1.0", resources: {requests: {cpu: 100m, memory: 64Mi}}}
+"""
+ALONE = """affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}"""
+
+
+# --- What kube-scheduler refuses, in its words -----------------------------------------------------------------------
+
+FIT = "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ARGS}}]}]"
+SPREAD = (
+    "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [ONE]}}]}]"
+)
+CONSTRAINT = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}"
+ADDED = """\
+profiles:
+- pluginConfig:
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [ONE]}]}
+"""
+AT_ADDED = (
+    "profiles[0].pluginConfig[0].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    ".nodeSelectorTerms[0].matchExpressions[0]"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("profiles: [{plugin: {}}]", 'unknown field "profiles[0].plugin"'),
+        ("profiles: [{}, {}]", "profiles[0].schedulerName: Required value"),
+        (
+            "profiles: [{schedulerName: a}, {schedulerName: a}]",
+            'profiles[1].schedulerName: Duplicate value: "a"',
+        ),
+        ("percentageOfNodesToScore: 101", "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"),
+        ("parallelism: 0", "parallelism: Invalid value: 0: should be an integer value greater than zero"),
+        (
+            FIT.replace("ARGS", "scoringStrategy: {type: Least}"),
+            'profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Least": supported values: '
+            '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
+        ),
+        (
+            FIT.replace("ARGS", "scoringStrategy: {type: RequestedToCapacityRatio}"),
+            "profiles[0].pluginConfig[0].args.scoringStrategy.requestedToCapacityRatio: Required value: "
+            "must be specified when type is RequestedToCapacityRatio",
+        ),
+        (
+            FIT.replace("ARGS", "ignoredResourceGroups: [example.com/x]"),
+            'profiles[0].pluginConfig[0].args.ignoredResourceGroups[0]: Invalid value: "example.com/x": '
+            "resource group name can't contain '/'",
+        ),
+        (
+            FIT.replace("ARGS", "ignoredResource: [example.com/x]"),
+            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeResourcesFit: "
+            'unknown field "ignoredResource"',
+        ),
+        (
+            SPREAD.replace("ONE", f"{CONSTRAINT}, {CONSTRAINT}"),
+            'profiles[0].pluginConfig[0].args.defaultConstraints[1]: Duplicate value: "{zone, DoNotSchedule}"',
+        ),
+        (
+            SPREAD.replace("ONE", CONSTRAINT).replace("defaultingType: List, ", ""),
+            'profiles[0].pluginConfig[0].args.defaultingType: Invalid value: "System": '
+            "when .defaultConstraints are not empty",
+        ),
+        (
+            SPREAD.replace("ONE", CONSTRAINT.replace("}", ", labelSelector: {}}")),
+            "profiles[0].pluginConfig[0].args.defaultConstraints[0].labelSelector: Forbidden: "
+            "constraint must not define a selector, as they deduced for each pod",
+        ),
+        (
+            ADDED.replace("ONE", "{key: pool, operator: In}"),
+            f"{AT_ADDED}.values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+        ),
+        (
+            ADDED.replace("ONE", "{key: pool, operator: Is}"),
+            f'{AT_ADDED}.operator: Unsupported value: "Is": supported values: '
+            '"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
+        ),
+        (
+            "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
+            "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]",
+        ),
+        (
+            "extenders: [{urlPrefix: http://a, prioritizeVerb: p}]",
+            "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
+        ),
+        (
+            "profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]",
+            'profiles[0].plugins.filter.enabled[0]: Invalid value: "EBSLimits": was invalid in version '
+            '"kubescheduler.config.k8s.io/v1" '
+            '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")',
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_in_the_words_of_kube_scheduler(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(HEAD + text)
+    with pytest.raises(ClusterError) as refused:
+        read_scheduler_config(str(file))
+    assert refused.value.message == said
+    assert refused.value.line > 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty: expected a KubeSchedulerConfiguration"),
+        ("apiVersion: v1\nkind: Node\n", "holds Node: expected one KubeSchedulerConfiguration"),
+        (f"{HEAD}---\n{HEAD}", "holds a second KubeSchedulerConfiguration: expected one KubeSchedulerConfiguration"),
+        (HEAD.replace("/v1", "/v1beta3"), "only kubescheduler.config.k8s.io/v1 is read"),
+        (f"{HEAD}profiles: [", None),
+    ],
+)
+def test_another_file_is_one_clear_error(tmp_path: Path, text: str, said: str | None) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(text)
+    with pytest.raises(ClusterError) as refused:
+        read_scheduler_config(str(file))
+    assert said is None or refused.value.message == said
+
+
+# --- Verdicts follow the configuration -------------------------------------------------------------------------------
+
+
+def lint(
+    tmp_path: Path, configuration: str | None, spec: str = "", *, select: tuple[str, ...] = (), replicas: int = 3
+) -> list[Finding]:
+    web, cluster, scheduler = (tmp_path / name for name in ("web.yaml", "cluster.yaml", "scheduler.yaml"))
+    web.write_text(WEB.replace("SPEC", spec).replace("replicas: 3", f"replicas: {replicas}"))
+    cluster.write_text(CLUSTER)
+    scheduler.write_text(HEAD + (configuration or ""))
+    stated = Autoscaling(scheduler_config=str(scheduler) if configuration is not None else "")
+    report = check(Request((str(web),), str(cluster), autoscaling=stated), Options(select=select), Rulebook.shipped())
+    assert report.errors == ()
+    return [finding for finding in report.findings if finding.severity > Severity.NOTE]
+
+
+def rules(findings: list[Finding]) -> set[tuple[str, str]]:
+    return {(finding.severity.word, finding.rule) for finding in findings}
+
+
+def test_a_configuration_of_defaults_changes_nothing(tmp_path: Path) -> None:
+    for spec in ("", ALONE):
+        assert rules(lint(tmp_path, "profiles: []", spec)) == rules(lint(tmp_path, None, spec))
+
+
+def test_default_constraints_leave_pods_pending(tmp_path: Path) -> None:
+    """Every node has the label of a zone but none the label `rack`, and the list demands it."""
+    constraint = CONSTRAINT.replace("zone", "example.com/rack")
+    assert rules(lint(tmp_path, None)) == set()
+    assert rules(lint(tmp_path, SPREAD.replace("ONE", constraint))) == {("warning", "deploy-leaves-pending")}
+    soft = constraint.replace("DoNotSchedule", "ScheduleAnyway")
+    assert rules(lint(tmp_path, SPREAD.replace("ONE", soft))) == set()
+
+
+def test_added_affinity_may_leave_no_node(tmp_path: Path) -> None:
+    found = lint(tmp_path, ADDED.replace("ONE", "{key: pool, operator: In, values: [nowhere]}"))
+    assert rules(found) == {("warning", "deploy-leaves-pending")}
+    assert "node(s) didn't match scheduler-enforced node affinity" in found[0].message
+
+
+def test_a_disabled_filter_proves_nothing(tmp_path: Path) -> None:
+    assert ("error", "anti-affinity-exceeds-domains") in rules(lint(tmp_path, None, ALONE))
+    without = "profiles: [{plugins: {multiPoint: {disabled: [{name: InterPodAffinity}]}}}]"
+    assert rules(lint(tmp_path, without, ALONE)) == set()
+
+
+def test_a_disabled_taint_toleration_opens_tainted_nodes(tmp_path: Path) -> None:
+    without = "profiles: [{plugins: {filter: {disabled: [{name: TaintToleration}]}}}]"
+    assert ("error", "anti-affinity-exceeds-domains") in rules(lint(tmp_path, None, ALONE, replicas=4))
+    assert rules(lint(tmp_path, without, ALONE, replicas=4)) == set()
+
+
+def test_a_plugin_of_ones_own_makes_an_error_a_warning_that_names_it(tmp_path: Path) -> None:
+    own = "profiles: [{plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]"
+    found = lint(tmp_path, own, ALONE, select=("anti-affinity-exceeds-domains",))
+    assert rules(found) == {("warning", "anti-affinity-exceeds-domains")}
+    assumed = "the plugin Coscheduling of default-scheduler keeps no pod from a node, and evicts none"
+    assert assumed in found[0].evidence.assumes
+
+
+@pytest.mark.parametrize(
+    ("configuration", "word"),
+    [
+        (None, "warning"),
+        ("profiles: [{schedulerName: packer}]", "error"),
+        ("profiles: [{schedulerName: other}]", "warning"),
+    ],
+)
+def test_a_named_scheduler_is_known_by_its_profile(tmp_path: Path, configuration: str | None, word: str) -> None:
+    spec = f"schedulerName: packer\n      {ALONE}"
+    found = lint(tmp_path, configuration, spec, select=("anti-affinity-exceeds-domains",))
+    assert rules(found) == {(word, "anti-affinity-exceeds-domains")}
+
+
+def test_a_scheduler_that_no_profile_names_is_unknown_even_the_default_one(tmp_path: Path) -> None:
+    found = lint(tmp_path, "profiles: [{schedulerName: packer}]", ALONE, select=("anti-affinity-exceeds-domains",))
+    assert rules(found) == {("warning", "anti-affinity-exceeds-domains")}
+
+
+def test_the_cluster_file_may_hold_the_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(f"{CLUSTER}---\n{HEAD}profiles: [{{schedulerName: packer}}]\n")
+    cluster = read_cluster(str(file))
+    assert [(one.name, one.origin) for one in cluster.inventory.schedulers] == [("packer", f"{file}:9")]
+    assert f"scheduled as {file} configures" in cluster.description.what
+
+
+def test_a_wrong_configuration_ends_with_its_place(tmp_path: Path) -> None:
+    scheduler = tmp_path / "scheduler.yaml"
+    scheduler.write_text(f"{HEAD}profiles: [{{percentageOfNodesToScore: 200}}]\n")
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "web.yaml").write_text(WEB.replace("SPEC", ""))
+    stated = Autoscaling(scheduler_config=str(scheduler))
+    request = Request((str(tmp_path / "web.yaml"),), str(tmp_path / "cluster.yaml"), autoscaling=stated)
+    (error,) = check(request, Options(), Rulebook.shipped()).errors
+    assert (error.path, error.line) == (str(scheduler), 3)

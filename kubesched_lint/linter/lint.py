@@ -84,7 +84,9 @@ def _lint(
             workloads=len(manifests.inventory.workloads),
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
+            undecided=world.node_groups.decision if cluster is not None and manifests.inventory.workloads else "",
             notes=(
+                *(world.node_groups.notes if cluster is not None else ()),
                 *(run.of_set.notes() if run.of_set else ()),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
                 *about_nodes(manifests.unread),

@@ -10,11 +10,13 @@ import pytest
 from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.nodepools import groups
 from kubesched_lint.cluster.nodepools.groups import inferred_groups
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of
 from kubesched_lint.cluster.nodepools.templates import templates
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -267,6 +269,22 @@ def test_a_cluster_that_is_not_elastic_has_nothing_to_decide() -> None:
     assert KnownGroups(cluster_of(eks())).decision.startswith("is the node group seen (general) all there is?")
     for said in ("complete", "open"):
         assert not KnownGroups(cluster_of(eks(), said=said)).decision
+
+
+def test_a_run_infers_the_groups_once_and_tells_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counted(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
+        asked.append(len(nodes))
+        return inferred_groups(nodes, pools)
+
+    monkeypatch.setattr(groups, "inferred_groups", counted)
+    manifests = read_set(deployment("containers: [{name: c, image: i}]"))
+    report = report_on(manifests, cluster_of(eks(), said="complete"), (), Options(), Rulebook.shipped())
+    assert asked == [3]
+    assert "nodes may come from 1 node group (general)" in str(report.summary.notes)
+    assert report_on(manifests, cluster_of(eks()), (), Options(), Rulebook.shipped()).summary.undecided
+    assert not report_on(read_set(""), cluster_of(eks()), (), Options(), Rulebook.shipped()).summary.undecided
 
 
 def test_the_maximum_of_an_autoscaler_is_judged_with_further_nodes() -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
-from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.remarks import (
     set_notes,
@@ -254,14 +253,12 @@ def report_on(
     rules = rulebook.select(options.profile, options.select, options.ignore)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
-    groups = KnownGroups(cluster, manifests.inventory.node_pools) if cluster else None
-    of_cluster = (*cluster.notes, *groups.notes) if cluster and groups else ()
-    undecided = groups.decision if groups and manifests.inventory.workloads else ""
+    of_cluster = cluster.notes if cluster else ()
     notes = (*set_notes(manifests), *version_notes(options), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
     left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
-    summary = replace(summary, undecided=undecided, left_out=left_out)
+    summary = replace(summary, left_out=left_out)
     unchecked = (*skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
     nothing = () if options.partial or not manifests.is_empty else (nothing_checked(manifests, options, paths),)

@@ -54,8 +54,21 @@ def pods_wanted(it: Member) -> int:
 
 
 def replicas_wanted_here(it: Member) -> Place:
-    """Return the line that sets the replicas, with its label."""
-    return Place(it.workload.replicas_path, f"{many(it.replicas, 'replica')} wanted here")
+    """Return the line that sets the replicas, with its label, which says why another number is wanted."""
+    if it.replicas == it.workload.replicas:
+        return Place(it.workload.replicas_path, f"{many(it.replicas, 'replica')} wanted here")
+    instead = f", not {it.workload.replicas:,}" if it.workload.replicas_written else ""
+    return Place(it.workload.replicas_path, f"{many(it.replicas, 'replica')} wanted{instead}{_what_sets_them(it)}")
+
+
+def _what_sets_them(it: Member) -> str:
+    """Return the bound of the autoscaler that sets the number of replicas, else the running pods."""
+    scaler = it.autoscaler
+    bounds = () if scaler is None else (("maxReplicas", scaler.max_replicas), ("minReplicas", scaler.min_replicas))
+    for bound, count in bounds:
+        if scaler is not None and it.replicas == count:
+            return f": {bound} of HorizontalPodAutoscaler {scaler.name} is {count:,}"
+    return ", as many as run"
 
 
 def lasting_pods_wanted(it: Member) -> int:

@@ -1,0 +1,50 @@
+"""The label at `replicas:` names the number that counts, and what sets it if that is not this line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_lint import lint, load_cluster
+
+LABELS = {"matchLabels": {"app": "web"}}
+ROOM = {"allocatable": {"cpu": "4", "pods": "99"}}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": ROOM}
+
+
+def web(replicas: int | None) -> dict[str, Any]:
+    pod = {"containers": [{"name": "c", "image": "x:1", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    spec = {"selector": LABELS, "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod}}
+    replicas_field = {} if replicas is None else {"replicas": replicas}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {**replicas_field, **spec},
+    }
+
+
+def scaler(least: int, most: int) -> dict[str, Any]:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"minReplicas": least, "maxReplicas": most, "scaleTargetRef": target}
+    kind = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    return {**kind, "metadata": {"name": "auto"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("objects", "running", "label"),
+    [
+        ([web(11)], None, "11 replicas wanted here"),
+        ([web(11), scaler(2, 9)], None, "9 replicas wanted, not 11: maxReplicas of HorizontalPodAutoscaler auto is 9"),
+        ([web(3), scaler(5, 9)], None, "5 replicas wanted, not 3: minReplicas of HorizontalPodAutoscaler auto is 5"),
+        ([web(None), scaler(5, 9)], None, "5 replicas wanted: minReplicas of HorizontalPodAutoscaler auto is 5"),
+        ([web(None)], web(7), "7 replicas wanted, as many as run"),
+    ],
+)
+def test_the_label_says_what_sets_the_number(
+    objects: list[dict[str, Any]], running: dict[str, Any] | None, label: str
+) -> None:
+    cluster = load_cluster(objects=[NODE, *([running] if running else [])])
+    (found,) = lint(objects=objects, cluster=cluster, select=["hostport-replicas-exceed-nodes"]).findings
+    assert [place.label for place in found.related] == [label]

@@ -11,8 +11,6 @@ _LONG = 300
 _FEW, _MANY = 6, 12
 _LONG_WORD, _WORD = 6, 5
 """The least letters of a name, or of a word in one, whose slip is certain."""
-_WORDS = re.compile(r"[a-z]+|[^a-z]+")
-_PARENTHESES = re.compile(r"([()])")
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -52,7 +50,7 @@ def brief(text: str) -> str:
     """
     if len(text) < _LONG:
         return text
-    pieces = _PARENTHESES.split(text)
+    pieces = re.split(r"([()])", text)
     return "".join(_brief_lists(piece) for piece in pieces)
 
 
@@ -104,7 +102,7 @@ def misspelt(wrong: str, known: Iterable[str]) -> str:
 
 
 def _is_changed_word(wrong: str, right: str) -> bool:
-    words = zip(_WORDS.findall(wrong.lower()), _WORDS.findall(right.lower()), strict=False)
+    words = zip(*(re.findall(r"[a-z]+|[^a-z]+", name.lower()) for name in (wrong, right)), strict=False)
     changed = [pair for pair in words if pair[0] != pair[1]]
     if len(wrong) != len(right) or len(changed) != 1:
         return False

@@ -28,9 +28,9 @@ _MARKS = {
 """Label that only nodes of one cloud have → the cloud."""
 _CSI_CLOUDS = dict(zip(CSI_ZONES, ("aws", "gcp", "azure"), strict=True))
 _REGIONS = {
-    "aws": re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)"),  # eu-west-1a, and the local zone us-west-2-lax-1a
-    "gcp": re.compile(r"(.+)-[a-z]$"),
-    "azure": re.compile(r"(.+)-\d$"),
+    "aws": r"([a-z]{2}(?:-[a-z]+)+-\d+)",  # eu-west-1a, and the local zone us-west-2-lax-1a
+    "gcp": r"(.+)-[a-z]$",
+    "azure": r"(.+)-\d$",
 }
 
 
@@ -75,7 +75,7 @@ def _of_cloud(cloud: str, labels: Labels) -> Iterator[tuple[str, str]]:
     if _AKS_POOL in labels:
         yield "agentpool", labels[_AKS_POOL]
     places = {key: labels[key] for key in (ZONE, REGION) if key in labels}
-    region = _REGIONS[cloud].match(places.get(ZONE, ""))
+    region = re.match(_REGIONS[cloud], places.get(ZONE, ""))
     if region is not None:
         places.setdefault(REGION, region[1])
         yield REGION, places[REGION]

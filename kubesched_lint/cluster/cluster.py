@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod
 
+LIVE = "live"
+"""The prefix for a live cluster; a file of that name is ``./live``."""
 # Kinds whose absence changes a verdict, in the order of the footer.
 _WANTED = (
     "Node",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import explained, read_plain
 from kubesched_lint.cluster.elastic import Autoscaling
@@ -28,8 +28,6 @@ from kubesched_lint.record import replace
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-LIVE = "live"
-"""The prefix for a live cluster; a file of that name is ``./live``."""
 ABSENT = "there is no such file"
 _CHUNK = 512 << 10
 

@@ -15,9 +15,10 @@ from kubesched_lint.files import is_within
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.record import record
 
-_CASE = re.compile(r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml")
+# Patterns are text: ``re`` compiles one when a run first needs it.
+_CASE = r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml"
 """Files that only a test case of kuttl or Chainsaw has beside its manifests."""
-_ASSERT = re.compile(r"\d\d-(?:assert|errors)\.ya?ml|(?:chainsaw|kuttl)[-_.].*")
+_ASSERT = r"\d\d-(?:assert|errors)\.ya?ml|(?:chainsaw|kuttl)[-_.].*"
 _NEVER_APPLIED = (
     ("tests", r"_*test[-_. ]?(?:data|files|cases|fixtures|assets|resources|manifests)"),
     ("tests", r"__(?:tests|snapshots|fixtures)__"),
@@ -36,30 +37,27 @@ _PERHAPS_APPLIED = (
     ("copied code", r"vendor"),
 )
 """Reason and pattern of names that an environment, a namespace or an application may have, too."""
-_HOMES = re.compile(
-    r"app(?:lication)?s|clusters?|env(?:ironment)?s?|namespaces|overlays?|services|stages|teams|tenants"
-)
+_HOMES = r"app(?:lication)?s|clusters?|env(?:ironment)?s?|namespaces|overlays?|services|stages|teams|tenants"
 """Folders whose subfolders are named after environments, namespaces and applications."""
-_OF_MANIFESTS = re.compile(r"base|deploy(?:ments?)?|k8s|kubernetes|manifests")
+_OF_MANIFESTS = r"base|deploy(?:ments?)?|k8s|kubernetes|manifests"
 """Folders that hold no copied code; their tests may be tests."""
-_ENVIRONMENT = re.compile(
+_ENVIRONMENT = (
     r"(?:.*[-_.])?(?:acc|dev(?:elopment)?|pre-?prod|live|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
 )
-_CODE = re.compile(r".*\.(?:go|rs|java|kt|cs|c|cc|cpp|bats)|.*(?:test|spec).*\.(?:py|js|ts|tsx|rb)")
+_CODE = r".*\.(?:go|rs|java|kt|cs|c|cc|cpp|bats)|.*(?:test|spec).*\.(?:py|js|ts|tsx|rb)"
 _MOST_LISTED = 400
 
 
 OURS = "kubesched-lint"
 """The API group of sketches, snapshots and lists of node groups."""
-_OURS = re.compile(
-    rb"""^(?:\{|["']?)apiVersion["']?:[ ]*["']?kubesched-lint/|"apiVersion"\s*:\s*"kubesched-lint/""", re.MULTILINE
-)
+_OURS = rb"""(?m)^(?:\{|["']?)apiVersion["']?:[ ]*["']?kubesched-lint/|"apiVersion"\s*:\s*"kubesched-lint/"""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_ITEMS = re.compile(rb"""^items:|"items"\s*:\s*\[""", re.MULTILINE)
-_NODE = re.compile(rb"""^[- ]*kind:[ ]*Node(?:List)?\s*$|"kind"\s*:\s*"Node(?:List)?\"""", re.MULTILINE)
-_RUNNING = re.compile(rb"""(?:^\s+|[{,]\s*)"?hostIPs?"?:""", re.MULTILINE)
-_APPLIED = re.compile(
-    rb"""\bkind"?:\s*["']?(?:Deployment|StatefulSet|DaemonSet|ReplicaSet|ReplicationController|Job|CronJob|ConfigMap)\b"""
+_ITEMS = rb"""(?m)^items:|"items"\s*:\s*\["""
+_NODE = rb"""(?m)^[- ]*kind:[ ]*Node(?:List)?\s*$|"kind"\s*:\s*"Node(?:List)?\""""
+_RUNNING = rb"""(?m)(?:^\s+|[{,]\s*)"?hostIPs?"?:"""
+_APPLIED = (
+    rb"""\bkind"?:\s*["']?(?:Deployment|StatefulSet|DaemonSet|ReplicaSet|ReplicationController|"""
+    rb"""Job|CronJob|ConfigMap)\b"""
 )
 """What people apply, and a list of nodes or pods does not hold."""
 
@@ -77,18 +75,18 @@ def is_of_cluster(data: bytes) -> bool:
     """
     if data.startswith(_UTF_16):
         data = data.decode("utf-16", "replace").encode()
-    if b"kubesched-lint/" in data and _OURS.search(data):
+    if b"kubesched-lint/" in data and re.search(_OURS, data):
         return not _mixes(data)
-    if b"items" not in data or not _ITEMS.search(data) or _APPLIED.search(data):
+    if b"items" not in data or not re.search(_ITEMS, data) or re.search(_APPLIED, data):
         return False
-    is_of_nodes = b"capacity" in data and _NODE.search(data) is not None
-    return is_of_nodes or (b"hostIP" in data and _RUNNING.search(data) is not None)
+    is_of_nodes = b"capacity" in data and re.search(_NODE, data) is not None
+    return is_of_nodes or (b"hostIP" in data and re.search(_RUNNING, data) is not None)
 
 
 def _mixes(data: bytes) -> bool:
     """Return whether one of several YAML documents is none of this program."""
     documents = [part for part in re.split(rb"(?m)^---.*$", data) if b"apiVersion" in part]
-    return not all(map(_OURS.search, documents))
+    return not all(re.search(_OURS, part) for part in documents)
 
 
 @record
@@ -157,21 +155,21 @@ def reason_of(name: str, parent: str) -> str:
     if reason:
         return reason
     reason = _matching(_PERHAPS_APPLIED, name)
-    if not reason or _HOMES.fullmatch(os.path.basename(parent).lower()):
+    if not reason or re.fullmatch(_HOMES, os.path.basename(parent).lower()):
         return ""
     if reason == "tests":
         return "" if _is_environment(name, parent) else reason
-    return "" if _OF_MANIFESTS.fullmatch(os.path.basename(parent).lower()) else reason
+    return "" if re.fullmatch(_OF_MANIFESTS, os.path.basename(parent).lower()) else reason
 
 
 def is_case(names: Iterable[str]) -> bool:
     """Return whether a folder with these files is a test case of kuttl or Chainsaw."""
-    return any(map(_CASE.fullmatch, names))
+    return any(re.fullmatch(_CASE, name) for name in names)
 
 
 def is_assert(name: str) -> bool:
     """Return whether a file states what a test of kuttl or Chainsaw expects."""
-    return _ASSERT.fullmatch(name) is not None
+    return re.fullmatch(_ASSERT, name) is not None
 
 
 def _matching(table: tuple[tuple[str, str], ...], name: str) -> str:
@@ -181,7 +179,7 @@ def _matching(table: tuple[tuple[str, str], ...], name: str) -> str:
 def _is_environment(name: str, parent: str) -> bool:
     """Return whether a folder without programs lies beside environments."""
     beside = (other for other in _names_in(parent) if other != name)
-    return any(_ENVIRONMENT.fullmatch(other.lower()) for other in beside) and not _holds_code(
+    return any(re.fullmatch(_ENVIRONMENT, other.lower()) for other in beside) and not _holds_code(
         os.path.join(parent, name)
     )
 
@@ -191,7 +189,7 @@ def _holds_code(folder: str) -> bool:
     from itertools import islice
 
     names = (name for _, _, names in os.walk(folder) for name in names)
-    return any(_CODE.fullmatch(name) for name in islice(names, _MOST_LISTED))
+    return any(re.fullmatch(_CODE, name) for name in islice(names, _MOST_LISTED))
 
 
 def _names_in(folder: str) -> Collection[str]:

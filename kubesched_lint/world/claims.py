@@ -66,8 +66,9 @@ def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
     return next((c for c in classes_of(world) if c.name == claim.storage_class), None)
 
 
-_NOT_ATTACHED = re.compile(
-    r"(^|[-_./])(nfs|smb|cephfs|efs|azurefile|filestore|local|hostpath|no-provisioner)([-_./]|$)|^file\.csi\.azure\.com$"
+_NOT_ATTACHED = (
+    r"(^|[-_./])(nfs|smb|cephfs|efs|azurefile|filestore|local|hostpath|no-provisioner)([-_./]|$)|"
+    r"^file\.csi\.azure\.com$"
 )
 """Provisioners and names of classes whose volumes no controller attaches to one node."""
 _SHARED_OR_LOCAL = ("nfs", "cephfs", "glusterfs", "azureFile", "hostPath", "local")
@@ -84,7 +85,7 @@ def is_attached(world: World, claim: Claim) -> bool:
         return False
     storage_class = storage_class_of(world, claim)
     name = claim.storage_class or "" if storage_class is None else storage_class.provisioner
-    return _NOT_ATTACHED.search(name) is None
+    return re.search(_NOT_ATTACHED, name) is None
 
 
 def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:

@@ -23,8 +23,8 @@ _HIDDEN = (f"{NODE_POOL}=", f"{_LIKENESS}=")
 """Groups that no label of cluster-autoscaler's shows: those of Karpenter, and of nodes that look alike."""
 _LARGEST = 1 << 20
 """Most bytes of a ConfigMap."""
-_IN_TEXT = re.compile(r"^ *Name: +(\S+)\n *Health:.*?\bregistered=(\d+)", re.MULTILINE)
-_WORD = re.compile(r"[^\W_]+")
+_IN_TEXT = r"(?m)^ *Name: +(\S+)\n *Health:.*?\bregistered=(\d+)"
+_WORD = r"[^\W_]+"
 
 
 def is_status(value: Value) -> bool:
@@ -43,7 +43,7 @@ def group_sizes(value: Value) -> Mapping[str, int]:
 
 
 def _in_text(text: str) -> Iterator[tuple[str, int]]:
-    for name, registered in _IN_TEXT.findall(text.partition("\nNodeGroups:")[2]):
+    for name, registered in re.findall(_IN_TEXT, text.partition("\nNodeGroups:")[2]):
         yield name, int(registered[:9])
 
 
@@ -96,10 +96,10 @@ def has_unshown(sizes: Mapping[str, int], nodes: Iterable[Node]) -> bool:
 def _containing(bases: Iterable[str], names: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Return each name → the base names in which it is a whole word or several, in order; linear in the base names."""
     found: dict[str, list[str]] = {name: [] for name in names}
-    counts = {len(_WORD.findall(name)) for name in found} - {0}
+    counts = {len(re.findall(_WORD, name)) for name in found} - {0}
     for base in dict.fromkeys(bases):
         text = base.lower()
-        words = [word.span() for word in _WORD.finditer(text)]
+        words = [word.span() for word in re.finditer(_WORD, text)]
         runs = (text[words[i][0] : words[i + n - 1][1]] for n in counts for i in range(len(words) - n + 1))
         for name in {run for run in runs if run in found}:
             found[name].append(base)
@@ -108,7 +108,7 @@ def _containing(bases: Iterable[str], names: Iterable[str]) -> Mapping[str, Sequ
 
 def _from_first_word(name: str) -> str:
     """Return the name in small letters, from its first word to its last; empty if it has none."""
-    words = [word.span() for word in _WORD.finditer(name.lower())]
+    words = [word.span() for word in re.finditer(_WORD, name.lower())]
     return name.lower()[words[0][0] : words[-1][1]] if words else ""
 
 

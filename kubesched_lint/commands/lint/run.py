@@ -8,9 +8,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
-from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.remarks import (
     set_notes,
     skipped_documents,
@@ -261,9 +260,15 @@ def report_on(
     summary = replace(summary, left_out=left_out)
     unchecked = (*skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
-    nothing = () if options.partial or not manifests.is_empty else (nothing_checked(manifests, options, paths),)
+    nothing = () if options.partial or not manifests.is_empty else _nothing(manifests, options, paths)
     errors = (*problem, *nothing, *unusable, *report.errors)
     return replace(report, skipped=unchecked, errors=errors, summary=summary)
+
+
+def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> tuple[InputError]:
+    from kubesched_lint.commands.lint.nothing import nothing_checked
+
+    return (nothing_checked(manifests, options, paths),)
 
 
 def _not_excluded(paths: Sequence[str], options: Options) -> tuple[str, ...]:
@@ -315,7 +320,6 @@ def read_manifests(
 
 def scope_of(options: Options, clusters: Iterable[str] = (), *, named_too: bool = False) -> Scope:
     """Return which files are meant to be applied: not tests, unless the options include them, nor the clusters."""
-    from kubesched_lint.cluster.read import LIVE
     from kubesched_lint.manifests.meant import Scope
 
     files = {os.path.realpath(path): path for path in clusters if path.partition(":")[0] != LIVE}

@@ -56,6 +56,23 @@ def show(
         say("\n".join(map(visible, _as_text(settings, rulebook))))
 
 
+@app.command("clusters", cls=Command)
+@takes("config_file", "no_config")
+def print_clusters(context: typer.Context, **shared: Any) -> None:
+    """Print the cluster files that the configuration names, also for targets, one per line.
+
+    Example: kubesched-lint config clusters --config kubesched.toml
+    """
+    from kubesched_lint.cli.settings import settle
+
+    config = settle(context, ()).config
+    given = [
+        values["cluster"] for values in (config.values, *(t.values for t in config.targets)) if "cluster" in values
+    ]
+    for path in dict.fromkeys(str(one.value) for one in given):
+        say(visible(path))
+
+
 @app.command("schema", cls=Command)
 def print_schema() -> None:
     """Print the JSON Schema of kubesched.toml, for completion and checks in editors.

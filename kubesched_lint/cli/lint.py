@@ -60,7 +60,7 @@ def _with_base(args: list[str]) -> Iterator[str]:
 
 
 @app.command(cls=_Lint, short_help="Check manifests against a cluster, and name the lines to blame.")
-@takes("cluster", "max_age", *GATING, "formats")
+@takes("cluster", "clusters_from", "max_age", *GATING, "formats")
 def lint(
     context: typer.Context,
     paths: OptionalPaths = None,

@@ -138,6 +138,14 @@ _SHARED = {
         "-c",
         metavar="PATH",
     ),
+    "clusters_from": _option(
+        str | None,
+        None,
+        INPUT,
+        "Read the cluster files that the configuration names from this copy of its folder (to pin them in CI).",
+        "--clusters-from",
+        metavar="DIR",
+    ),
     "namespace": _option(
         str, "default", INPUT, "Namespace of objects without a namespace.", "--namespace", "-n", metavar="NAME"
     ),

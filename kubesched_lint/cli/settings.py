@@ -17,7 +17,7 @@ from kubesched_lint.linter.options import KUBERNETES_VERSIONS, Options
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import DECLARED, KEYS, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.text import seconds_of
@@ -96,6 +96,8 @@ def settle(context: typer.Context, paths: Sequence[str]) -> Settings:
     rulebook = rulebook_with(context.params.get("rule_folders") or ())
     try:
         config = _config(context, paths, rulebook)
+        if folder := context.params.get("clusters_from"):
+            config = _with_clusters_from(config, folder)
         rulebook = config.rulebook or rulebook
         params, severities = _of_rules(context, config, rulebook)
     except ConfigError as error:
@@ -141,6 +143,21 @@ def _config(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) ->
     if given is None and not context.params.get("no_config"):
         given = find_config(paths)
     return Config() if given is None else read_config(given, rulebook)
+
+
+def _with_clusters_from(config: Config, folder: str) -> Config:
+    """Return the configuration with its cluster files, also those of targets, in a copy of its folder."""
+    own = os.path.dirname(config.file) or os.curdir
+
+    def moved(values: Mapping[str, Given]) -> Mapping[str, Given]:
+        if "cluster" not in values:
+            return values
+        given = values["cluster"]
+        path = os.path.normpath(os.path.join(folder, os.path.relpath(cast("str", given.value), own)))
+        return {**values, "cluster": Given(path, given.origin)}
+
+    targets = tuple(replace(target, values=moved(target.values)) for target in config.targets)
+    return replace(config, values=moved(config.values), targets=targets)
 
 
 def _flag(context: typer.Context, name: str) -> Given | None:

@@ -237,3 +237,31 @@ def test_a_target_whose_cluster_is_not_there_says_so(repo: Path) -> None:
     done = run("lint", "-j", "1")
     assert done.exit_code == 2
     assert "edge: clusters/edge.yaml could not be read: no findings, 1 problem with the input" in done.stdout
+
+
+# --- pinned clusters ------------------------------------------------------------------------------------------------
+
+
+def test_config_clusters_lists_each_file_once(repo: Path) -> None:
+    assert run("config", "clusters").stdout.split() == [
+        f"clusters/{name}.yaml" for name in ("prod-eu", "prod-us", "edge")
+    ]
+    text = (repo / "kubesched.toml").read_text()
+    (repo / "kubesched.toml").write_text(f'cluster = "clusters/edge.yaml"\n{text}')
+    assert run("config", "clusters").stdout.split()[0] == "clusters/edge.yaml"
+    assert len(run("config", "clusters").stdout.split()) == 3
+    assert run("config", "clusters", "--no-config").stdout == ""
+
+
+def test_clusters_come_from_a_copy_and_manifests_do_not(repo: Path) -> None:
+    shutil.copytree(repo / "clusters", repo.parent / "copy" / "clusters")
+    for file in (repo / "clusters").iterdir():
+        file.write_text(file.read_text().replace("general", "genral"))
+    repair_large(repo)
+    assert run("lint", "-j", "1").exit_code == 0
+    pinned = ("--clusters-from", str(repo.parent / "copy"))
+    done = run("lint", "-j", "1", *pinned)
+    assert (done.exit_code, "targets: prod-eu, prod-us" in done.stdout) == (1, True)
+    assert run("lint", "--target", "prod-eu", *pinned).exit_code == 1
+    named = ("--cluster", "clusters/prod-eu.yaml")
+    assert run("lint", "-j", "1", *pinned, *named).exit_code == 0, "a cluster by flag overrides every target"

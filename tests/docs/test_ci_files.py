@@ -177,6 +177,44 @@ def test_a_configuration_in_pyproject_is_pinned_as_well(tmp_path: Path) -> None:
     assert "kubesched-pinned-pyproject.toml" in shown
 
 
+def enlarge(work: Path) -> None:
+    """A pull request that makes every cluster fit: a larger one, one more label, and a link in place of a file."""
+    for file in (work / "clusters").iterdir():
+        file.write_text(file.read_text().replace("general", "genral").replace("3920m", "7910m"))
+    (work / "clusters" / "prod-us.yaml").unlink()
+    (work / "clusters" / "prod-us.yaml").symlink_to("prod-eu.yaml")
+
+
+def test_the_clusters_of_pinned_targets_are_those_of_the_base(tmp_path: Path) -> None:
+    """Three targets, in a folder of the repository whose configuration also names a file above it."""
+    top = runner(tmp_path)
+    work = top / "deploy" / "here"
+    shutil.copytree(ROOT / "examples" / "targets-repo", work)
+    shutil.copy(work / "clusters" / "edge.yaml", top / "edge.yaml")
+    config = (work / "kubesched.toml").read_text()
+    (work / "kubesched.toml").write_text(config.replace("clusters/edge.yaml", "../../edge.yaml"))
+    committed(top)
+    enlarge(work)
+    inputs = {"paths": ".", "formats": "text"}
+    code, shown, _ = run_step(tmp_path, work, step("Lint"), inputs)
+    assert code == 0, f"the pull request has weakened the gate: {shown}"
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs | {"pin": "main"})
+    assert (code, outputs) == (1, {"exit-code": "1"}), shown
+    assert "= targets: prod-eu, prod-us" in shown
+    assert "error[resource-exceeds-any-node]" in shown
+    assert "edge: 4 nodes from " in shown
+
+
+def test_a_pinned_configuration_whose_cluster_is_not_there_fails(tmp_path: Path) -> None:
+    work = runner(tmp_path)
+    shutil.copytree(ROOT / "examples" / "targets-repo", work, dirs_exist_ok=True)
+    (work / "clusters" / "edge.yaml").unlink()
+    committed(work)
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), {"paths": ".", "pin": "main"})
+    assert (code, outputs) == (2, {"exit-code": "2"})
+    assert "it lacks a cluster file that its configuration names" in shown
+
+
 @pytest.mark.parametrize("pin", ["nowhere", "--version", "-h"])
 def test_a_pin_that_is_no_commit_is_told(tmp_path: Path, pin: str) -> None:
     work = runner(tmp_path)
@@ -248,6 +286,26 @@ def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path)
         done = subprocess.run(["sh", "-c", f"{pin}\n{lint}"], cwd=work, env=environ, capture_output=True, check=False)
         codes.append(done.returncode)
     assert codes == [0, 1, 2]
+
+
+def test_the_gitlab_job_pins_the_clusters_of_targets(tmp_path: Path) -> None:
+    config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
+    _, pin, lint = config["kubesched-lint"]["script"]
+    base, work = tmp_path / "base", tmp_path / "work"
+    shutil.copytree(ROOT / "examples" / "targets-repo", base)
+    committed(base)
+    subprocess.run(["git", "clone", "-q", base, work], check=True, capture_output=True)
+    enlarge(work)
+    tool = work / ".kubesched" / "bin" / "kubesched-lint"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
+    tool.chmod(0o755)
+    codes = []
+    for branch in ("", "main"):
+        environ = {**os.environ, **config["variables"], "KUBESCHED_PIN": branch}
+        done = subprocess.run(["sh", "-c", f"{pin}\n{lint}"], cwd=work, env=environ, capture_output=True, check=False)
+        codes.append(done.returncode)
+    assert codes == [0, 1], done.stdout + done.stderr
 
 
 def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path) -> None:

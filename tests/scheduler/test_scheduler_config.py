@@ -13,6 +13,7 @@ from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.options import Options
+from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.rulebook.library import Rulebook
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -127,6 +128,22 @@ AT_ADDED = (
             "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
         ),
         (
+            "profiles: [{plugins: {filter: {enabled: [{name: ImageLocality}]}}}]",
+            'plugin "ImageLocality" does not extend FilterPlugin plugin',
+        ),
+        (
+            "profiles: [{plugins: {filter: {enabled: [{name: NodePorts}, {name: NodePorts}]}}}]",
+            'plugin "NodePorts" already registered as "FilterPlugin"',
+        ),
+        (
+            "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}]}}}]",
+            'only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 0',
+        ),
+        (
+            "profiles: [{plugins: {bind: {disabled: [{name: '*'}]}}}]",
+            'at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
+        ),
+        (
             "profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]",
             'profiles[0].plugins.filter.enabled[0]: Invalid value: "EBSLimits": was invalid in version '
             '"kubescheduler.config.k8s.io/v1" '
@@ -179,6 +196,14 @@ def lint(
 
 def rules(findings: list[Finding]) -> set[tuple[str, str]]:
     return {(finding.severity.word, finding.rule) for finding in findings}
+
+
+@pytest.mark.parametrize("profiles", ["null", "[null]", "[{pluginConfig: [{name: NodeResourcesFit, args: null}]}]"])
+def test_what_is_null_is_the_default(tmp_path: Path, profiles: str) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(f"{HEAD}profiles: {profiles}")
+    (found,) = read_scheduler_config(str(file))
+    assert found == SchedulerProfile(origin=found.origin)
 
 
 def test_a_configuration_of_defaults_changes_nothing(tmp_path: Path) -> None:

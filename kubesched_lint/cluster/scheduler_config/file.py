@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.scheduler_config.read import places_of, profiles_of
+from kubesched_lint.cluster.scheduler_config.read import fault_of, places_of, profiles_of
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped, Unread
@@ -52,5 +52,9 @@ def schedulers_of(document: Document) -> tuple[SchedulerProfile, ...]:
     if refused is not None:
         span = document.span(refused.path, key="unknown field" in refused.message)
         raise ClusterError(document.path, span.line, span.column, str(refused) if refused.reason else refused.message)
+    wrong = fault_of(document.value)
+    if wrong is not None:
+        span = document.span(wrong[0])
+        raise ClusterError(document.path, span.line, span.column, wrong[1])
     lines = {name: f"{document.path}:{document.span(at).line}" for name, at in places_of(document.value)}
     return tuple(replace(one, origin=lines[one.name]) for one in profiles_of(document.value).values())

@@ -154,6 +154,28 @@ def weights(custom: Mapping[str, PluginSet]) -> Iterator[tuple[str, int]]:
         yield plugin.name, given[plugin.name]
 
 
+def fault(scheduler: str, custom: Mapping[str, PluginSet]) -> tuple[str, str]:
+    """Return the extension point and the message with which NewFramework ends; two empty strings if it accepts all."""
+    for point in EXTENSION_POINTS:
+        kind = f"{point[0].upper()}{point[1:]}Plugin"
+        seen: set[str] = set()
+        for plugin in custom.get(point, PluginSet()).enabled:
+            if not _has_point(plugin.name, point):
+                return point, f'plugin "{plugin.name}" does not extend {kind} plugin'
+            if plugin.name in seen:
+                return point, f'plugin "{plugin.name}" already registered as "{kind}"'
+            seen.add(plugin.name)
+    sorting, binding = len(at_point("queueSort", custom)), len(at_point("bind", custom))
+    if foreign(custom):
+        return "", ""  # a plugin of somebody's own may sort and bind
+    if sorting != 1:
+        text = f'only one queue sort plugin required for profile with scheduler name "{scheduler}", but got {sorting}'
+        return "queueSort", text
+    if not binding:
+        return "bind", f'at least one bind plugin is needed for profile with scheduler name "{scheduler}"'
+    return "", ""
+
+
 def _has_point(name: str, point: str) -> bool:
     """Return whether a plugin has an extension point; one of somebody's own may have any."""
     return name in EXTENSION_POINTS[point] or name not in OWN

@@ -14,6 +14,7 @@ from kubesched_lint.cluster.scheduler_config.plugins import (
     Plugin,
     PluginSet,
     at_point,
+    fault,
     foreign,
     weights,
 )
@@ -43,6 +44,17 @@ def profiles_of(configuration: Value) -> Mapping[str, SchedulerProfile]:
     ignored, unmodelled = _extenders(configuration)
     found = (_profile(profile, path, percentage, ignored, unmodelled) for profile, path in written)
     return {profile.name: profile for profile in found}
+
+
+def fault_of(configuration: Value) -> tuple[Path, str] | None:
+    """Return the place and the message of what kube-scheduler finds wrong when it sets up its profiles, if anything."""
+    for profile, path in items(configuration, "profiles", ()):
+        point, wrong = fault(
+            text(profile, "schedulerName", path) or DEFAULT_SCHEDULER, custom := _plugin_sets(profile, path)
+        )
+        if wrong:
+            return (*path, "plugins", *([point] if point in custom else ())), wrong
+    return None
 
 
 def places_of(configuration: Value) -> Iterator[tuple[str, Path]]:

@@ -12,7 +12,8 @@ from kubesched_lint.findings import Hazard, Path, Place, Severity, pattern, proo
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.claims import claim_named, is_attached
+from kubesched_lint.world.attachment import is_attached
+from kubesched_lint.world.claims import claim_named
 from kubesched_lint.world.world import Member
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.causes import by_place
+from kubesched_lint.report.causes import by_place, members
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.words import annotated, relative
@@ -54,7 +54,9 @@ def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
     path, line = relative(where.path, context.root), where.span.line
     fingerprint = finding.fingerprint or _digest(f"{finding.rule}|{finding.object}")
     where_too = f" (targets: {', '.join(finding.targets)})" if finding.targets else ""
-    return _entry(f"{finding.message}{where_too}", finding.rule, fingerprint, _severity(finding), path, line)
+    others = len(members(finding)) - 1
+    more = f" (and {others:,} more of the same cause)" if others else ""
+    return _entry(f"{finding.message}{where_too}{more}", finding.rule, fingerprint, _severity(finding), path, line)
 
 
 def _severity(finding: Finding) -> str:

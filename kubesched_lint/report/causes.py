@@ -70,7 +70,7 @@ def _keys(finding: Finding, mistake: int) -> Iterator[tuple[object, ...]]:
         yield (*alike, finding.cause, *_nameless_premises(finding))
     else:
         yield (*alike, finding.location, finding.at, mistake)
-    yield (*alike, finding.object, finding.at, finding.message)
+    yield (*alike, finding.object, finding.at, finding.message, finding.evidence.text)
 
 
 def members(finding: Finding) -> tuple[Finding, ...]:

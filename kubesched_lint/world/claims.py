@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,28 +63,6 @@ def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
     if claim.storage_class is None:
         return default_class(classes_of(world))
     return next((c for c in classes_of(world) if c.name == claim.storage_class), None)
-
-
-_NOT_ATTACHED = (
-    r"(^|[-_./])(nfs|smb|cephfs|efs|azurefile|filestore|local|hostpath|no-provisioner)([-_./]|$)|"
-    r"^file\.csi\.azure\.com$"
-)
-"""Provisioners and names of classes whose volumes no controller attaches to one node."""
-_SHARED_OR_LOCAL = ("nfs", "cephfs", "glusterfs", "azureFile", "hostPath", "local")
-
-
-def is_attached(world: World, claim: Claim) -> bool:
-    """Return whether a volume of the claim is attached to one node at a time, as far as its class tells.
-
-    Network file systems are mounted wherever a pod runs, whatever the access mode; a local volume keeps every pod at
-    its node. If the class is unknown, its name tells: ``local-path`` of k3s, ``nfs-client``.
-    """
-    volume = bound_volume(world, claim.namespace, claim.name)
-    if volume is not None and volume.kind in _SHARED_OR_LOCAL:
-        return False
-    storage_class = storage_class_of(world, claim)
-    name = claim.storage_class or "" if storage_class is None else storage_class.provisioner
-    return re.search(_NOT_ATTACHED, name) is None
 
 
 def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:

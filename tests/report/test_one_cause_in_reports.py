@@ -7,7 +7,7 @@ import json
 from kubesched_lint.findings import Finding, Report, Severity, Suppression
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.record import replace
-from kubesched_lint.report import as_json, as_junit, as_sarif, as_text
+from kubesched_lint.report import as_gitlab, as_json, as_junit, as_sarif, as_text
 from kubesched_lint.report.causes import members, one_per_cause
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import objects_with_errors, verdict
@@ -162,6 +162,14 @@ def test_what_is_known_or_less_severe_hides_nothing() -> None:
     assert one_per_cause(Report((known, prod))).findings == (known, prod)
     mild = replace(dev, severity=Severity.WARNING)
     assert one_per_cause(Report((mild, prod))).findings == (mild, prod)
+
+
+def test_an_entry_of_gitlab_counts_the_others() -> None:
+    report = rendered(
+        lint(pod("a", "  nodeSelector: {disk: nvme-fats}\n"), "nodeselector-matches-nothing"), "dev", "prod"
+    )
+    (entry,) = json.loads("".join(as_gitlab.render(one_per_cause(report), RenderContext())))
+    assert entry["description"].endswith("(and 1 more of the same cause)")
 
 
 def test_a_test_case_of_junit_is_about_one_object() -> None:

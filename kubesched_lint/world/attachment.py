@@ -1,0 +1,37 @@
+"""Which volumes a controller attaches to one node, as far as class, provisioner or volume tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kubesched_lint.world.claims import bound_volume, storage_class_of
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.storage import Claim
+    from kubesched_lint.world.world import World
+
+_FILE_SYSTEMS = (
+    "nfs|smb|cifs|cephfs|filesystem|efs|fsx|lustre|azurefile|filestore|rwx|glusterfs|juicefs|seaweedfs|cubefs"
+)
+_OBJECT_STORES = "s3|blob|gcsfuse|rclone"
+_LOCAL = "local|hostpath|topolvm|directpv|zfspv|no-provisioner"
+_NOT_ATTACHED = (
+    rf"(^|[-_./])({_FILE_SYSTEMS}|{_OBJECT_STORES}|{_LOCAL})([-_./]|$)|^file\.csi\.azure\.com$|^(lvm|zfs)\.csi\."
+)
+"""Provisioners and names of classes whose volumes no controller attaches to one node."""
+_SHARED_OR_LOCAL = ("nfs", "cephfs", "glusterfs", "azureFile", "hostPath", "local")
+
+
+def is_attached(world: World, claim: Claim) -> bool:
+    """Return whether a volume of the claim is attached to one node at a time, as far as its class tells.
+
+    Network file systems are mounted wherever a pod runs, whatever the access mode; a local volume keeps every pod at
+    its node. If the class is unknown, its name tells: ``local-path`` of k3s, ``nfs-client``.
+    """
+    volume = bound_volume(world, claim.namespace, claim.name)
+    if volume is not None and volume.kind in _SHARED_OR_LOCAL:
+        return False
+    storage_class = storage_class_of(world, claim)
+    name = claim.storage_class or "" if storage_class is None else storage_class.provisioner
+    return re.search(_NOT_ATTACHED, name) is None

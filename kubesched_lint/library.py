@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Autoscaling
-from kubesched_lint.cluster.read import cluster_from, read_stated
+from kubesched_lint.cluster.read import cluster_from, read_stated, stated
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
 from kubesched_lint.linter.options import KUBERNETES_VERSIONS, PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
@@ -81,20 +81,23 @@ def load_cluster(
     objects: Objects = (),
     elastic: bool | None = None,
     node_groups: str = "",
+    scheduler_config: Path | None = None,
 ) -> Cluster:
     """Return a cluster from a file or folder, from texts, or from parsed objects (Nodes, Pods, …, or one sketch).
 
     ``elastic`` overrides what the nodes' labels show about autoscalers. ``node_groups`` says whether the nodes show
-    every node group: ``complete`` or ``open``. Raises ClusterError if it cannot be read or has no nodes, ValueError if
-    not exactly one of the three is given, or for another ``node_groups``.
+    every node group: ``complete`` or ``open``. ``scheduler_config`` is the file of its kube-scheduler. Raises
+    ClusterError if it cannot be read or has no nodes, ValueError if not exactly one of the three is given, or for
+    another ``node_groups``.
     """
     given = list(_texts(text, objects))
     if (path is None) == (not given):
         raise ValueError("load_cluster takes a path, or else text or objects")
-    stated = Autoscaling(elastic, _one_of("node_groups", node_groups, ("", COMPLETE, OPEN)))
+    groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
+    said = Autoscaling(elastic, groups, scheduler_config=os.fspath(scheduler_config or ""))
     if path is not None:
-        return read_stated(os.fspath(path), stated)
-    return cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic).as_stated(stated)
+        return read_stated(os.fspath(path), said)
+    return stated(cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic), said)
 
 
 def load_rules(*folders: Path) -> Rulebook:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint import load_cluster
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.cluster.read import read_cluster
@@ -271,6 +272,13 @@ def test_the_cluster_file_may_hold_the_configuration(tmp_path: Path) -> None:
     cluster = read_cluster(str(file))
     assert [(one.name, one.origin) for one in cluster.inventory.schedulers] == [("packer", f"{file}:9")]
     assert f"scheduled as {file} configures" in cluster.description.what
+
+
+def test_the_library_reads_it_too(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(f"{HEAD}profiles: [{{schedulerName: packer}}]\n")
+    cluster = load_cluster(text=CLUSTER, scheduler_config=file)
+    assert [one.name for one in cluster.inventory.schedulers] == ["packer"]
 
 
 def test_a_wrong_configuration_ends_with_its_place(tmp_path: Path) -> None:

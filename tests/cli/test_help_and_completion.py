@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["lint", "why", "simulate", "fleet", "init", "snapshot", "verify"]
 INNER = [("baseline", "write"), ("baseline", "prune"), ("baseline", "update"), ("config", "show"), ("config", "schema")]
-INNER += [("rules", "list"), ("rules", "explain"), ("rules", "test"), ("rules", "new")]
+INNER += [("config", "clusters"), ("rules", "list"), ("rules", "explain"), ("rules", "test"), ("rules", "new")]
 EVERY = [(name,) for name in COMMANDS] + INNER
 
 

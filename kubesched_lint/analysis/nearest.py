@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
+from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.record import record
@@ -59,7 +60,7 @@ def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> M
     conditions = min(alternatives, key=lambda a: _failing(a, _distinct(a, nodes, cache)))
     alone = [c for c in conditions if not any(c.matches(n.labels) for n in nodes)]
     if alone:
-        worst = alone[0]
+        worst = next((c for c in alone if not to_fill_in(_words(c))), alone[0])  # what is filled in may match then
         return Miss(worst.path, _words(worst), nearest_label(worst, nodes, existing), worst.key)
     if fields and not conditions:
         names = ", ".join(v for f in fields for v in f.values)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
-from kubesched_lint.analysis.well_known import unstated_label
+from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
@@ -280,7 +280,7 @@ def scheduled_pod(it: Member) -> Pod | None:
 
 def _scheduled(pod: Pod, it: Member) -> Pod | None:
     pod = _with_known_volumes(pod, it)
-    if unstated_label(pod, it.world):
+    if unknown_nodes(pod, it.world):
         return None  # whether any node matches is unknown
     seen = not pod.node_name and not pod.scheduling_gates and knows_scheduler(pod)
     return pod if seen else None

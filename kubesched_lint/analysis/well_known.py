@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.nearest import nearest_node, nodes_carry
+from kubesched_lint.findings import UncheckedError
+from kubesched_lint.manifests.classify import to_fill_in
+from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver
 from kubesched_lint.record import record
 from kubesched_lint.text import closest
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.labels import Requirement
     from kubesched_lint.model.pod import Pod
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
@@ -66,6 +68,38 @@ def unstated_label(pod: Pod, world: World) -> str:
         return f"{HOSTNAME}={host or named}"
     spread = [c.topology_key for c in pod.spread if c.is_hard] + [t.topology_key for t in pod.required_affinity]
     return min(unknown, default="") or min((key for key in (*asked, *spread) if is_left_out(key, world)), default="")
+
+
+def open_label(pod: Pod, world: World) -> str:
+    """Return the part of a required node label that somebody fills in before applying, if nodes may match then."""
+    if world.cluster is None or world.index.matching(pod.node_selector, pod.required_node_terms):
+        return ""
+    selector = [Requirement(key, "In", (value,)) for key, value in pod.node_selector.items()]
+    terms = [term.expressions for term in pod.required_node_terms or () if not term.fields] or [()]
+    return next(filter(None, (_open_of((*selector, *term), world) for term in terms)), "")
+
+
+def _open_of(required: Iterable[Requirement], world: World) -> str:
+    """Return the first placeholder if each condition that no node meets has one; else empty."""
+    unmet = [r for r in required if not any(r.matches(node.labels) for node in world.index.nodes)]
+    words = [next(filter(None, (to_fill_in(f"{r.key}={value}") for value in r.values)), "") for r in unmet]
+    return words[0] if words and all(words) else ""
+
+
+def check_known(pod: Pod, world: World) -> None:
+    """Raises UncheckedError if a sketch or a placeholder leaves open which nodes the pod requires."""
+    if label := unstated_label(pod, world):
+        raise UncheckedError(f"the sketch gives no node the label {label}; write it to have selectors on it checked")
+    if word := open_label(pod, world):
+        raise UncheckedError(f"{word} is a placeholder, fill it in first")
+
+
+def unknown_nodes(pod: Pod, world: World) -> str:
+    """Return what is missing to know which nodes the pod may use; empty if nothing."""
+    if label := unstated_label(pod, world):
+        return f"the label {label} of the nodes, which the pods require and the cluster sketch does not have"
+    word = open_label(pod, world)
+    return f"what replaces the placeholder {word}" if word else ""
 
 
 def unknown_host(conditions: Iterable[Requirement], world: World) -> str:

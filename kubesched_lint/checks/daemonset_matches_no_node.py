@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import FIXED, hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import unstated_label
+from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
-from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
+from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.text import many
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member
@@ -30,9 +30,7 @@ def check(it: Member) -> Iterator[Hazard]:
             variant="taints",
         )
         return
-    label = unstated_label(it.pod, it.world)
-    if label:
-        raise UncheckedError(f"the sketch gives no node the label {label}; write it to have selectors on it checked")
+    check_known(it.pod, it.world)
     miss = miss_of(it)
     yield Hazard(
         at=miss.at,

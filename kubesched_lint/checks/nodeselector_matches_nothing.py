@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import is_set_by_system, unstated_label
+from kubesched_lint.analysis.well_known import check_known, is_set_by_system
 from kubesched_lint.checks._remedies import spell_as_nodes_do
-from kubesched_lint.findings import Hazard, UncheckedError, proof
-from kubesched_lint.manifests.classify import to_fill_in
+from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises
@@ -23,12 +22,8 @@ def check(it: Member) -> Iterator[Hazard]:
     if any(map(_lacks_values, pod.required_node_terms or ())):
         return  # the API server rejects it: api-would-reject
     nodes = it.world.today.bit_count()
-    label = unstated_label(it.pod, it.world)
-    if label:
-        raise UncheckedError(f"the sketch gives no node the label {label}; write it to have selectors on it checked")
+    check_known(pod, it.world)
     miss = miss_of(it)
-    if word := to_fill_in(miss.wanted):
-        raise UncheckedError(f"{word} is a placeholder, fill it in first")
     yield Hazard(
         at=miss.at,
         evidence=proof(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import Miss, hint, miss_of, node_miss
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.analysis.zone_pins import outside_pools
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
@@ -25,6 +26,8 @@ def check(it: Member) -> Iterator[Hazard]:
     reasons = tuple(_reason(it, pool) for pool in it.world.pools)
     if not reach.matching and not pod.node_selector and pod.required_node_terms is None:
         return  # there is no node at all, and no pool can make one: the footer reports it
+    if not reach.matching:
+        check_known(pod, it.world)
     # A pod without conditions misses no label.
     miss = Miss((*pod.path, "tolerations"), "") if reach.matching else miss_of(it)
     yield Hazard(

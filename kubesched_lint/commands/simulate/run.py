@@ -8,7 +8,7 @@ from functools import cache
 from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.well_known import unstated_label
+from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import (
     WhatIf,
     amid_rollout,
@@ -247,9 +247,9 @@ def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
     for i, key in not_followed(setting.workloads).items():
         yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
     for i, pod in enumerate(setting.pods):
-        key = unstated_label(pod, world)
-        if key:
-            yield i, f"the label {key} of the nodes, which the pods require and the cluster sketch does not have"
+        fact = unknown_nodes(pod, world)
+        if fact:
+            yield i, fact
 
 
 def _check_events(events: Sequence[str], known: Sequence[str]) -> None:

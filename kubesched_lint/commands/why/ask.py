@@ -8,6 +8,7 @@ from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import lacks_of
+from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
@@ -84,6 +85,7 @@ def _copy(
     notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
     notes += _notes(workload, pod, running, question)
     notes += _of_pools(with_known_growth(world).member(workload))
+    notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
     if pod.profile is not None and pod.profile.is_known:
         notes.append(f"scheduled by the profile {pod.profile.name} ({pod.profile.origin})")

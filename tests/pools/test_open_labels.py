@@ -1,0 +1,45 @@
+"""A label that a sketch or a placeholder leaves open is no proof, with pools and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.findings import Finding
+from tests.pools.conftest import read_set
+from tests.pools.test_simulate_with_pools import NODES, POOL, Writer, simulated
+
+MANY = NODES.replace("{name: node, zones: [a]", "{name: node, zones: [a], count: 2")
+
+
+@pytest.mark.parametrize("cluster", [MANY, MANY + POOL % 3], ids=["nodes", "pools"])
+@pytest.mark.parametrize(
+    "label",
+    ["pool: ${POOL}", "pool: <pool>", "pool: '{{ pool }}'", "pool: REPLACE_ME", "kubernetes.io/hostname: other-host"],
+)
+def test_lint_and_simulate_wait_for_the_value(
+    deployment: Writer, findings_of: Callable[..., dict[str, Finding]], cluster: str, label: str
+) -> None:
+    manifests = deployment(cpu="100m", pod=f"nodeSelector:\n  {label}")
+    assert not {rule for rule, f in findings_of(manifests, cluster).items() if f.evidence.kind != "pattern"}
+    report = simulated(manifests, cluster, "deploy")
+    assert not report.is_bad
+    (row,) = report.rows
+    assert row.cells[0].verdict == "unknown"
+    known = cluster_from([("c.yaml", cluster.encode())], "c.yaml")
+    explained = answer(Question("deploy/web"), read_set(manifests).inventory, known)
+    assert any(note.startswith("not known: ") for note in explained.notes)
+
+
+@pytest.mark.parametrize("cluster", [MANY, MANY + POOL % 3], ids=["nodes", "pools"])
+def test_a_placeholder_beside_a_label_that_no_node_has_is_no_excuse(
+    deployment: Writer, findings_of: Callable[..., dict[str, Finding]], cluster: str
+) -> None:
+    manifests = deployment(cpu="100m", pod="nodeSelector: {pool: '${POOL}', topology.kubernetes.io/zone: z}")
+    assert [f.severity.word for f in findings_of(manifests, cluster).values() if f.evidence.kind == "proof"] == [
+        "error"
+    ]
+    assert simulated(manifests, cluster, "deploy").is_bad

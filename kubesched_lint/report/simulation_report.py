@@ -14,6 +14,7 @@ from kubesched_lint.report.cell_details import details as behind
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.text import many
 
 
 def as_text(simulation: SimulationReport, *, color: bool = False, details: bool = True, room: int = 0) -> str:
@@ -37,6 +38,7 @@ def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: 
         yield visible(f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}")
     if details:
         yield from _premises(simulation, room)
+        yield from _not_established(simulation, room)
     if simulation.notes:
         yield ""
         for note in simulation.notes:
@@ -194,6 +196,16 @@ def _premises(simulation: SimulationReport, room: int) -> Iterator[str]:
         whose = f"{cells[0]}, …" if len(cells) > 1 else cells[0]
         only = "" if len(cells) == total else f" ({whose})"
         yield from wrapped(f"  - {premise}{only}", room, 4)
+
+
+def _not_established(simulation: SimulationReport, room: int) -> Iterator[str]:
+    """The number of cells with a question mark, because the exit code does not count them."""
+    cells = [cell for row in simulation.rows for cell in row.cells if cell.verdict != NONE]
+    unknown = sum(cell.text.endswith(" ?") for cell in cells)
+    if unknown:
+        yield ""
+        text = f"not established: {unknown:,} of {many(len(cells), 'cell')} (?), which the exit code does not count"
+        yield from wrapped(text, room, 2)
 
 
 # --- skew -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from kubesched_lint.admission.schedulers import owner_selector, score
+from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState
@@ -18,6 +18,7 @@ from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.scheduler.scoring import score
 
 
 @dataclass(frozen=True)

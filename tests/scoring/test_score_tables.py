@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from kubesched_lint.admission.schedulers import owner_selector, score
+from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import first
 from kubesched_lint.cluster.state import ClusterState
@@ -30,6 +30,7 @@ from kubesched_lint.model.policy import Namespace, Service
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.scores.levels import highest
 from kubesched_lint.scheduler.scores.node_resources import scoring_requests
+from kubesched_lint.scheduler.scoring import score
 
 MB = 1 << 20
 GI = 1 << 30

@@ -26,13 +26,15 @@ class Waiver:
     """For a comment after content: the line below, covered only if the comment's own line needs no waiver."""
     object: ObjectRef | None = None
     """The annotated object; None for a comment."""
+    rendered: str = ""
+    """The path of the rendered text in which ``first`` and ``last`` count, if the annotation is in its source."""
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         return self.at
 
     def covers(self, location: Location) -> bool:
         """Whether ``location`` shares a line with the lines that the waiver covers."""
-        return location.path == self.path and _touches(location.span, self.first, self.last)
+        return location.path == (self.rendered or self.path) and _touches(location.span, self.first, self.last)
 
     def is_above(self, location: Location) -> bool:
         """Whether ``location`` begins on the line below a comment that follows content."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
-from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.manifests.document import RENDERED, location_of
 from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
@@ -42,9 +42,10 @@ def annotation_waivers(
         if isinstance(name, str) and name.startswith(ANNOTATION):
             whole = source.span(())
             reason = _reason(value if isinstance(value, str) else "")
-            at = source.span(("metadata", "annotations", name), key=True)
+            here = location_of(source, ("metadata", "annotations", name), key=True)
             slug = name.removeprefix(ANNOTATION)
-            yield Waiver(slug, reason, source.path, at, whole.line, whole.end_line, object=object)
+            rendered = source.path if source.path.endswith(RENDERED) else ""
+            yield Waiver(slug, reason, here.path, here.span, whole.line, whole.end_line, 0, object, rendered)
 
 
 def owners(objects: Iterable[tuple[ObjectRef, Source]]) -> Owner:
@@ -102,12 +103,13 @@ def uses(
     ``ran`` has the slugs of the rules that ran. Waivers of other rules are never stale, nor are waivers of the rules
     about waivers, which run later.
     """
+    places = {(waiver.path, waiver.at) for waiver in used}  # overlays share the annotation of their base
     for waiver in waivers:
         rule = known.get(waiver.rule)
         if rule is None:
             yield waiver, WaiverUse(False, unknown=_guess(waiver.rule, known, families))
         else:
-            is_needed = waiver in used or _covers_a_part(waiver, rule, findings)
+            is_needed = (waiver.path, waiver.at) in places or _covers_a_part(waiver, rule, findings)
             yield waiver, WaiverUse(is_needed, rule not in ran, nearest=_nearest(waiver, rule, findings))
 
 
@@ -124,7 +126,7 @@ def _covers_a_part(waiver: Waiver, rule: str, findings: Sequence[Finding]) -> bo
 def _waives(waiver: Waiver, finding: Finding, owner: Owner) -> bool:
     if waiver.covers(finding.location):
         return True
-    if waiver.object is not None and waiver.object == finding.object and waiver.path.endswith(RENDERED):
+    if waiver.object is not None and waiver.object == finding.object and waiver.rendered:
         return True  # the finding is in a source file of the annotated object
     if owner(finding.location) in (finding.object, None):
         return False

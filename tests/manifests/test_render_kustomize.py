@@ -221,8 +221,13 @@ def test_comments_and_annotations_waive_what_is_rendered(tmp_path: Path) -> None
     assert found.suppressed.reason == "scaled by hand"
     annotated = "metadata: {name: web, annotations: {ignore.kubesched-lint.io/anti-affinity-exceeds-domains: by hand}}"
     (tmp_path / "base/web.yaml").write_text(BASE.replace("metadata: {name: web}", annotated))
-    report = lint(tmp_path, "prod")
-    assert only(report, "anti-affinity-exceeds-domains").suppressed is not None
+    write(tmp_path, {"small/kustomization.yaml": "resources: [../base]\nnamespace: small\n"})
+    report = lint(tmp_path, "prod", "small")
+    suppressed = only(report, "anti-affinity-exceeds-domains").suppressed
+    assert suppressed is not None
+    assert suppressed.location is not None
+    assert at(suppressed.location, tmp_path) == "base/web.yaml:4:37"
+    # The overlay `small` does not need the annotation of its base, but prod does.
     assert not [finding.rule for finding in report.findings if finding.rule.startswith("waiver-")]
 
 

@@ -59,17 +59,18 @@ def show(
 @app.command("clusters", cls=Command)
 @takes("config_file", "no_config")
 def print_clusters(context: typer.Context, **shared: Any) -> None:
-    """Print the cluster files that the configuration names, also for targets, one per line.
+    """Print the files about clusters that the configuration names, also for targets, one per line.
+
+    These are the values of `cluster` and `scheduler-config`.
 
     Example: kubesched-lint config clusters --config kubesched.toml
     """
     from kubesched_lint.cli.settings import settle
+    from kubesched_lint.project.config import OF_CLUSTER
 
     config = settle(context, ()).config
-    given = [
-        values["cluster"] for values in (config.values, *(t.values for t in config.targets)) if "cluster" in values
-    ]
-    for path in dict.fromkeys(str(one.value) for one in given):
+    tables = [config.values, *(target.values for target in config.targets)]
+    for path in dict.fromkeys(str(values[key].value) for values in tables for key in OF_CLUSTER if key in values):
         say(visible(path))
 
 

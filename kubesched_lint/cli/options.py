@@ -142,7 +142,7 @@ _SHARED = {
         str | None,
         None,
         INPUT,
-        "Read the cluster files that the configuration names from this copy of its folder (to pin them in CI).",
+        "Read the files about clusters that the configuration names from this copy of its folder (to pin them in CI).",
         "--clusters-from",
         metavar="DIR",
     ),

@@ -15,7 +15,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import KUBERNETES_VERSIONS, Options
 from kubesched_lint.printing import tell
-from kubesched_lint.project.config import DECLARED, KEYS, OWN_RULES, Config, ConfigError, Given, Target
+from kubesched_lint.project.config import DECLARED, KEYS, OF_CLUSTER, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
@@ -150,11 +150,11 @@ def _with_clusters_from(config: Config, folder: str) -> Config:
     own = os.path.dirname(config.file) or os.curdir
 
     def moved(values: Mapping[str, Given]) -> Mapping[str, Given]:
-        if "cluster" not in values:
-            return values
-        given = values["cluster"]
-        path = os.path.normpath(os.path.join(folder, os.path.relpath(cast("str", given.value), own)))
-        return {**values, "cluster": Given(path, given.origin)}
+        found = {name: values[name] for name in OF_CLUSTER if name in values}
+        return {**values, **{name: Given(copy(cast("str", g.value)), g.origin) for name, g in found.items()}}
+
+    def copy(path: str) -> str:
+        return os.path.normpath(os.path.join(folder, os.path.relpath(path, own)))
 
     targets = tuple(replace(target, values=moved(target.values)) for target in config.targets)
     return replace(config, values=moved(config.values), targets=targets)

@@ -101,6 +101,8 @@ TARGET_SETTINGS = (
     "node-groups", DECLARED, "partial",
 )  # fmt: skip
 """The settings that a target may have, instead of those at the top of the file."""
+OF_CLUSTER = ("cluster", "scheduler-config")
+"""The keys that name files about a cluster."""
 SCHEMA_KEY = "$schema"
 
 

@@ -250,6 +250,8 @@ def test_config_clusters_lists_each_file_once(repo: Path) -> None:
     (repo / "kubesched.toml").write_text(f'cluster = "clusters/edge.yaml"\n{text}')
     assert run("config", "clusters").stdout.split()[0] == "clusters/edge.yaml"
     assert len(run("config", "clusters").stdout.split()) == 3
+    (repo / "kubesched.toml").write_text(f'scheduler-config = "scheduler.yaml"\n{text}')
+    assert run("config", "clusters").stdout.split()[0] == "scheduler.yaml"
     assert run("config", "clusters", "--no-config").stdout == ""
 
 
@@ -263,5 +265,10 @@ def test_clusters_come_from_a_copy_and_manifests_do_not(repo: Path) -> None:
     done = run("lint", "-j", "1", *pinned)
     assert (done.exit_code, "targets: prod-eu, prod-us" in done.stdout) == (1, True)
     assert run("lint", "--target", "prod-eu", *pinned).exit_code == 1
+    (repo / "kubesched.toml").write_text(
+        f'scheduler-config = "scheduler.yaml"\n{(repo / "kubesched.toml").read_text()}'
+    )
+    assert "copy/scheduler.yaml" in run("lint", "-j", "1", *pinned).output, "it is not in the copy"
+    (repo / "kubesched.toml").write_text((REPO / "kubesched.toml").read_text())
     named = ("--cluster", "clusters/prod-eu.yaml")
     assert run("lint", "-j", "1", *pinned, *named).exit_code == 0, "a cluster by flag overrides every target"

@@ -74,6 +74,7 @@ DECIDING = {
     "declared-groups": ('declared-groups = [{name = "gpu"}]', "declared-groups = [gpu]"),
     "kubernetes-version": ('kubernetes-version = "1.30"', 'kubernetes-version = "1.30"'),
     "cluster": ('cluster = "cluster.yaml"', 'cluster = "cluster.yaml"'),
+    "scheduler-config": ('scheduler-config = "s.yaml"', 'scheduler-config = "s.yaml"'),
     "baseline": ('baseline = "known.json"', 'baseline = "known.json"'),
     "rule-folders": ('rule-folders = ["rules"]', 'rule-folders = ["rules"]'),
     "parameters": ("[rules.deploy-leaves-pending]\nmost_pods = 3", "parameters of deploy-leaves-pending"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.nearest import nearest_node, nodes_carry
+from kubesched_lint.analysis.nearest import nearest_node
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
@@ -56,12 +56,15 @@ Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.
 
 
 def unstated_label(pod: Pod, world: World) -> str:
-    """Return a node label that the pod requires and a sketch does not state; empty if all are known."""
+    """Return a node label that the pod requires and a sketch states of no node; empty if all are known.
+
+    What pools set says nothing about the nodes that exist.
+    """
     if world.cluster is None or world.cluster.origin != "sketch" or not world.cluster.inventory.nodes:
         return ""
     asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
     set_later = (key for key in asked if key in SET_BY_KUBELETS or is_of_csi_driver(key))
-    unknown = (key for key in set_later if not nodes_carry(world, key))
+    unknown = (key for key in set_later if not world.index.with_key(key) & world.today)
     host = unknown_host((r for t in pod.required_node_terms or () for r in t.expressions), world)
     named = pod.node_selector.get(HOSTNAME, "")
     if host or (named and is_unknown_host(named, world)):

@@ -18,7 +18,14 @@ MANY = NODES.replace("{name: node, zones: [a]", "{name: node, zones: [a], count:
 @pytest.mark.parametrize("cluster", [MANY, MANY + POOL % 3], ids=["nodes", "pools"])
 @pytest.mark.parametrize(
     "label",
-    ["pool: ${POOL}", "pool: <pool>", "pool: '{{ pool }}'", "pool: REPLACE_ME", "kubernetes.io/hostname: other-host"],
+    [
+        "pool: ${POOL}",
+        "pool: <pool>",
+        "pool: '{{ pool }}'",
+        "pool: REPLACE_ME",
+        "kubernetes.io/hostname: other-host",
+        "node.kubernetes.io/instance-type: m5.xlarge",
+    ],
 )
 def test_lint_and_simulate_wait_for_the_value(
     deployment: Writer, findings_of: Callable[..., dict[str, Finding]], cluster: str, label: str

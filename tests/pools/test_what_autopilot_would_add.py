@@ -14,7 +14,8 @@ from kubesched_lint.findings import Finding
 AUTOPILOT = """
 apiVersion: kubesched-lint/v1
 kind: ClusterSketch
-nodes: [{name: other, zones: [europe-west1-b], allocatable: {cpu: "2", memory: 8Gi}}]
+nodes:
+- {name: other, zones: [europe-west1-b], labels: {kubernetes.io/arch: amd64}, allocatable: {cpu: "2", memory: 8Gi}}
 pools: [{name: autopilot, autoscaler: gke-autopilot, zones: [europe-west1-b, europe-west1-c]}]
 """
 GPU = "}, limits: {nvidia.com/gpu: 1}}}"

@@ -53,4 +53,5 @@ def check(it: Member) -> Iterator[Hazard]:
                 "replicas": it.replicas,
             },
             related=related if storage_class.source is not None else (),
+            cause=storage_class.name,
         )

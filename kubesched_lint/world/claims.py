@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import is_of_csi_driver
 from kubesched_lint.model.storage import default_class
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import closest
@@ -188,11 +187,14 @@ def fate(world: World, claim: Claim) -> Fate:
 
 
 def unstated_topology(world: World, storage_class: StorageClass | None) -> str:
-    """Return a label of ``allowedTopologies`` that a CSI driver sets and that a sketch does not state; else empty."""
+    """Return a label of ``allowedTopologies`` that a driver sets and that a sketch does not state; else empty.
+
+    A driver names its topology as it likes; only labels of Kubernetes itself come from elsewhere.
+    """
     if world.cluster is None or world.cluster.origin != "sketch" or storage_class is None:
         return ""
     keys = (key for term in storage_class.allowed_topologies for key in term)
-    return next((key for key in keys if is_of_csi_driver(key) and not world.index.with_key(key)), "")
+    return next((key for key in keys if "kubernetes.io/" not in key and not world.index.with_key(key)), "")
 
 
 def _of_class(named: str | None) -> str:

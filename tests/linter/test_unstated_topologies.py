@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import lint, load_cluster
+from kubesched_lint.report.causes import one_per_cause
 
 SET = """
 apiVersion: storage.k8s.io/v1
@@ -51,6 +52,25 @@ def test_a_label_of_a_driver_is_judged_where_nodes_have_it(labels: str, expected
     rules = {"allowed-topologies-conflict", "deploy-leaves-pending"}
     found = lint(text=SET, cluster=load_cluster(text=SKETCH % labels)).findings
     assert {f.rule for f in found} & rules == expected
+
+
+def test_several_claims_of_one_class_are_one_cause() -> None:
+    volume = "  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}"
+    claim = SET.split("---")[1]
+    two = f"{SET.replace(volume, volume + ', {name: more, persistentVolumeClaim: {claimName: more}}')}"
+    two += f"---{claim.replace('name: data', 'name: more')}"
+    nodes = load_cluster(text=SKETCH % "topology.cinder.csi.openstack.org/zone: other")
+    found = lint(text=two, cluster=nodes)
+    of_rule = [f for f in one_per_cause(found).findings if f.rule == "allowed-topologies-conflict"]
+    assert [len([a for a in f.also if a.rule == f.rule]) for f in of_rule] == [1]
+
+
+def test_a_driver_names_its_topology_as_it_likes() -> None:
+    own = SET.replace("topology.cinder.csi.openstack.org/zone", "directpv.min.io/identity")
+    known = "directpv.min.io/identity: other"
+    for labels, expected in (("", set()), (known, {"allowed-topologies-conflict"})):
+        found = lint(text=own, cluster=load_cluster(text=SKETCH % labels)).findings
+        assert {f.rule for f in found} & {"allowed-topologies-conflict", "deploy-leaves-pending"} == expected
 
 
 @pytest.mark.parametrize(("labels", "is_error"), [("", False), ("topology.hostpath.csi/node: a", True)])

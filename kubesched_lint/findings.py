@@ -312,6 +312,11 @@ class Summary:
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The lines of ``undecided``."""
+        return tuple(filter(None, self.undecided.split("\n")))
+
 
 @frozen_record
 class Report:

@@ -56,7 +56,7 @@ def show(
 
 def tell_undecided(report: Report) -> None:
     """Print as errors what the user has to decide, for --require-node-groups."""
-    for question in filter(None, report.summary.undecided.split("\n")):
+    for question in report.summary.questions:
         tell(f"error: {question}")
 
 

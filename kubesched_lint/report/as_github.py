@@ -25,8 +25,8 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     left_out = cut_short(report)
     if left_out:
         yield _command("warning", {"title": "kubesched-lint left something out"}, left_out)
-    if report.summary.undecided:
-        yield _command("warning", {"title": "kubesched-lint: node groups are undecided"}, report.summary.undecided)
+    for question in report.summary.questions:
+        yield _command("warning", {"title": "kubesched-lint: please decide"}, question)
     if report.summary.configuration:
         yield _command("notice", {"title": "kubesched-lint configuration"}, report.summary.configuration)
     yield f"kubesched-lint: {verdict(report)}\n"

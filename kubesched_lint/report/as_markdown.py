@@ -86,17 +86,16 @@ def _size(text: str) -> int:
 # --- head and tail ----------------------------------------------------------------------------------------------------
 
 
+_HEADS = {"config": "Configuration"}
+
+
 def _head(report: Report) -> Iterator[str]:
     lines = dict(footer(report))
     yield f"{MARK}\n## kubesched-lint: {lines['result']}\n"
     yield f"\n{_plain(lines['checked'])}\n"
-    for label, text in footer(report):
-        if label in ("cluster", "target"):
-            yield f"**{label.capitalize()}:** {_plain(text)}\n"
-    if "decide" in lines:
-        yield f"**Decide:** {_plain(lines['decide'])}\n"
-    if "config" in lines:
-        yield f"**Configuration:** {_plain(lines['config'])}\n"
+    for shown in ("cluster", "target", "decide", "config"):
+        texts = (text for label, text in footer(report) if label == shown)
+        yield from (f"**{_HEADS.get(shown, shown.capitalize())}:** {_plain(text)}\n" for text in texts)
 
 
 def _tail(report: Report) -> Iterator[str]:

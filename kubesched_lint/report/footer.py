@@ -75,8 +75,7 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("note", note) for note in summary.notes)
-    if summary.undecided:
-        yield from (("decide", question) for question in summary.undecided.split("\n"))
+    yield from (("decide", question) for question in summary.questions)
     yield "result", f"{outcome(report)}{_softened(report)}"
 
 

@@ -16,7 +16,10 @@ from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.commands.lint.targets import TargetWork, check_targets
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
+from kubesched_lint.report import as_github, as_junit, as_markdown, as_text
+from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import exit_code, summary_of
+from kubesched_lint.report.html import page as as_html
 from kubesched_lint.rulebook.library import Rulebook
 
 REPO = Path(__file__).parents[2] / "examples" / "targets-repo"
@@ -136,6 +139,16 @@ def test_undecided_node_groups_of_one_target_are_told_with_its_name() -> None:
     assert report.summary.undecided == "decide (in a)"
     assert exit_code(report, require_node_groups=True) == 2
     assert merged({"a": undecided, "b": undecided}).summary.undecided == "decide"
+
+
+@pytest.mark.parametrize(
+    "render", [as_github.render, as_html.render, as_junit.render, as_markdown.render, as_text.render]
+)
+def test_every_report_for_people_has_the_question_of_each_target(render: Any) -> None:
+    report = merged({name: Report(summary=Summary(undecided=f"complete in {name}?")) for name in ("eu", "us")})
+    shown = "".join(render(report, RenderContext()))
+    for name in ("eu", "us"):
+        assert f"complete in {name}? (in {name})" in shown.replace("\\", "")
 
 
 def test_processes_give_the_same_report(repo: Path) -> None:

@@ -196,7 +196,11 @@ def _closest_of(word: str, pool: tuple[str, ...]) -> str | None:
     if tail in tails:
         return tails[tail]
     longer = next((c for c in pool if len(tail) > 2 and c.startswith(word)), None)  # a word that lacks its end
-    return longer or closest(word, pool, 0.75) or None
+    if longer or "/" not in word:
+        return longer or closest(word, pool, 0.75) or None
+    # A long domain alone makes no likeness: ovn.kubernetes.io/bgp is not meant as kubernetes.io/os.
+    alike = (c for c in pool if closest(word.rpartition("/")[2], (c.rpartition("/")[2],)))
+    return closest(word, alike, 0.75) or None
 
 
 def _plain(word: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import Member, World
 
 
+_NUMBERS = re.compile(r"\d+|(?<![a-z])[a-z](?![a-z])")
+"""Numbers and single letters, which tell one name from another: team-a and team-b, gpu-1 and gpu-2."""
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
 """Labels whose values are no words to misspell: arm64 resembles amd64 and means another machine."""
 
@@ -122,16 +125,26 @@ def nearest_resource(resource: str, nodes: Iterable[Node]) -> str:
 
 
 def meant_taint(toleration: Toleration, taints: Iterable[Taint]) -> Taint | None:
-    """The taint that a toleration with operator Equal nearly matches; None if it matches one exactly, or is far off."""
+    """The taint that a toleration with operator Equal nearly matches; None if it matches one exactly, or is far off.
+
+    A value that resembles no taint's value is meant for other nodes. Taints with equal value and effect come first.
+    """
     if not toleration.key or toleration.operator != "Equal":
         return None
     every = list(taints)
-    if any(
-        t.key == toleration.key and t.value == toleration.value and toleration.effect in ("", t.effect) for t in every
-    ):
+    value = toleration.value
+    if any(t.key == toleration.key and t.value == value and toleration.effect in ("", t.effect) for t in every):
         return None
     close = _closest(toleration.key, {t.key for t in every})
-    return next((taint for taint in every if taint.key == close), None)
+    alike = (t for t in every if t.key == close and _reads_like(value, t.value))
+    return max(alike, key=lambda t: (t.value == value, toleration.effect in ("", t.effect)), default=None)
+
+
+def _reads_like(value: str, other: str) -> bool:
+    """Whether a value may be meant for the other: one is left out, or they differ by more than a number or letter."""
+    if not value or not other or value == other:
+        return True
+    return _NUMBERS.findall(value.lower()) == _NUMBERS.findall(other.lower()) and bool(_closest(value, (other,)))
 
 
 def nodes_with(taint: Taint, taints: Mapping[Taint, int], today: int) -> str:

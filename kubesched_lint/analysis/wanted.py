@@ -20,13 +20,18 @@ def daemon_nodes(it: Member) -> NodeSet:
     return targets(with_daemon_tolerations(it.pod), it.world.index)[0] & it.world.today
 
 
+def missed_nodes(it: Member) -> NodeSet:
+    """The nodes with the right labels for which the DaemonSet controller makes no pod, because of their taints."""
+    return it.reach.matching & ~daemon_nodes(it)
+
+
 def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
     """The other DaemonSets of the set that run on nodes that this one matches and misses, and beside it as well.
 
     Control planes do not count: what runs there is chosen for each component.
     """
     running = daemon_nodes(it)
-    missed = it.reach.matching & ~running & ~control_planes(it.world)
+    missed = missed_nodes(it) & ~control_planes(it.world)
     if not missed or not running:
         return ()
     return tuple(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.analysis.nearest import nearest_key, nearest_name
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key
 from kubesched_lint.model.pod import PodAffinityTerm, Toleration
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import is_slip
+from kubesched_lint.text import is_slip, joined
 from kubesched_lint.world.pod_labels import revision_label
+from kubesched_lint.world.room import taint_sets_in_the_way
 from kubesched_lint.world.world import Member
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -87,16 +89,19 @@ def tolerate_as_written(workload: Workload, toleration: Toleration, taint: Taint
     yield Remedy(f"tolerate {taint}, as nodes have it", safe=False, changes=changes)
 
 
-def tolerate(workload: Workload, taints: Iterable[Taint]) -> Iterator[Remedy]:
-    """Yield one toleration per taint. Never safe: somebody set the taint to keep pods away."""
-    for taint in taints:
-        wanted = {"key": taint.key, "operator": "Equal" if taint.value else "Exists"}
-        if taint.value:
-            wanted["value"] = taint.value
-        change = Append(
-            (*workload.pod.path, "tolerations"), {**wanted, "effect": taint.effect}, after=("nodeSelector", "affinity")
-        )
-        yield Remedy(f"tolerate {taint}", safe=False, changes=(change,))
+def tolerate(it: Member, nodes: NodeSet) -> Iterator[Remedy]:
+    """Tolerate the taints of ``nodes``, all of a node at once. Never safe: somebody set them to keep pods away."""
+    for taints in taint_sets_in_the_way(it, nodes):
+        changes = tuple(_toleration(it.workload, taint) for taint in taints)
+        yield Remedy(f"tolerate {joined([str(taint) for taint in taints])}", safe=False, changes=changes)
+
+
+def _toleration(workload: Workload, taint: Taint) -> Change:
+    wanted = {"key": taint.key, "operator": "Equal" if taint.value else "Exists"}
+    if taint.value:
+        wanted["value"] = taint.value
+    at = (*workload.pod.path, "tolerations")
+    return Append(at, {**wanted, "effect": taint.effect}, after=("nodeSelector", "affinity"))
 
 
 def make_preferred(workload: Workload, *terms: Path) -> Iterator[Remedy]:

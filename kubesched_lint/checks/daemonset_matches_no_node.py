@@ -45,6 +45,6 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint, or select a label that nodes have."""
     if hazard.variant == "taints":
-        yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching))
+        yield from tolerate(it, it.reach.matching)
     else:
         yield from spell_as_nodes_do(it.workload, hazard.at, it.world.index.nodes)

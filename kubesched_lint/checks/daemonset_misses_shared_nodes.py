@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import daemon_nodes, daemons_where_missed
+from kubesched_lint.analysis.wanted import daemons_where_missed, missed_nodes
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.world.room import taints_in_the_way
@@ -16,7 +16,7 @@ def check(it: Member) -> Iterator[Hazard]:
     others = daemons_where_missed(it)
     if not others:
         return
-    missed = it.reach.matching & ~daemon_nodes(it)
+    missed = missed_nodes(it)
     yield Hazard(
         at=(*it.workload.pod.path, "tolerations"),
         key=True,
@@ -35,4 +35,4 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taints of the nodes that it misses."""
-    yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching & ~daemon_nodes(it)))
+    yield from tolerate(it, missed_nodes(it))

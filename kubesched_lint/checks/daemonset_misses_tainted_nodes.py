@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import daemon_nodes, daemons_where_missed
+from kubesched_lint.analysis.wanted import daemon_nodes, daemons_where_missed, missed_nodes
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.world.room import taints_in_the_way
@@ -13,9 +13,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    matching = it.reach.matching
-    running = daemon_nodes(it)
-    missed = matching & ~running
+    matching, running, missed = it.reach.matching, daemon_nodes(it), missed_nodes(it)
     if not missed or not running or daemons_where_missed(it):
         return  # nodes where other DaemonSets run are a matter of daemonset-misses-shared-nodes
     taints = taints_in_the_way(it, missed)
@@ -34,5 +32,4 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taints of the nodes that it misses."""
-    missed = it.reach.matching & ~daemon_nodes(it)
-    yield from tolerate(it.workload, taints_in_the_way(it, missed))
+    yield from tolerate(it, missed_nodes(it))

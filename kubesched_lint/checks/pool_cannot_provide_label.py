@@ -53,7 +53,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint of the nodes that pools make, or select a label that nodes have."""
     matching = it.reach.matching
     if hazard.variant == "taints":
-        yield from tolerate(it.workload, taints_in_the_way(it, matching))
+        yield from tolerate(it, matching)
     else:
         yield from spell_as_nodes_do(it.workload, hazard.at, it.world.index.nodes)
 

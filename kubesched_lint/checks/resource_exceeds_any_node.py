@@ -42,7 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taints of nodes that are large enough."""
     if it.workload.kind != "DaemonSet":
-        yield from tolerate(it.workload, taints_in_the_way(it, _closed_to(it)))
+        yield from tolerate(it, _closed_to(it))
 
 
 def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:

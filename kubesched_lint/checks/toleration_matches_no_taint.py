@@ -10,6 +10,7 @@ from kubesched_lint.analysis.well_known import corrected_taint
 from kubesched_lint.checks._remedies import tolerate_as_written
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
+from kubesched_lint.scheduler.tolerance import tolerates_any
 from kubesched_lint.world.world import Member
 
 _OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
@@ -30,7 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
             )
             continue
         meant = None if toleration.key.startswith(_OF_THE_SYSTEM) else meant_taint(toleration, it.world.index.taints)
-        if meant is None:
+        if meant is None or tolerates_any(it.workload.pod.tolerations, meant):
             continue  # a toleration for nodes of another cluster does no harm; only an almost correct one is a mistake
         near = nodes_with(meant, it.world.index.taints, it.world.today)
         wanted = f"{toleration.key}={toleration.value}:{toleration.effect or '*'}"

@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterator
 from kubesched_lint.analysis.nearest import meant_taint
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import tolerate, tolerate_as_written
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, Toleration
+from kubesched_lint.text import joined
 from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
-from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.room import taint_sets_in_the_way, taints_in_the_way
 from kubesched_lint.world.world import Member
 
 
@@ -40,6 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "tainted": "the only node that matches has" if nodes == ONE_NODE else f"each of the {nodes} that match has",
             "taints": tuple(str(t) for t in taints),
             "meant": str(meant),
+            "further": _further(it, matching, meant),
         },
     )
 
@@ -51,7 +54,14 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         meant = meant_taint(toleration, it.world.index.taints)
         if meant is not None:
             yield from tolerate_as_written(it.workload, toleration, meant)
-    yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching & it.world.distinct))
+    yield from tolerate(it, it.reach.matching & it.world.distinct)
+
+
+def _further(it: Member, nodes: NodeSet, meant: Taint | None) -> str:
+    """What else to do after the toleration is corrected: the fewest other taints beside the one that is meant."""
+    beside = [[str(t) for t in taints if t != meant] for taints in taint_sets_in_the_way(it, nodes) if meant in taints]
+    fewest = min(beside, key=len, default=[])
+    return f", and tolerate {joined(fewest)}" if fewest else ""
 
 
 def _misspelt(it: Member, taints: Collection[Taint]) -> tuple[Toleration | None, Taint | None]:

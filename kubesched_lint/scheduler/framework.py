@@ -35,7 +35,7 @@ from kubesched_lint.scheduler.plugins.single_node import (
     TaintToleration,
     is_ignored,
 )
-from kubesched_lint.scheduler.tolerance import CORDON, first_untolerated, repelled, tolerates_any
+from kubesched_lint.scheduler.tolerance import CORDON, repelled, tolerates_any, untolerated
 from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, PreFilterRefusal, Rejection
 
 _MODELLED: tuple[Plugin, ...] = (
@@ -341,6 +341,6 @@ def static_feasible(pod: Pod, index: NodeIndex) -> NodeSet:
     return static_reach(pod, index).usable
 
 
-def untolerated_taint(pod: Pod, node: Node) -> Taint | None:
-    """Return the first taint of the node that excludes the pod."""
-    return first_untolerated(pod.tolerations, node.taints)
+def untolerated_taints(pod: Pod, node: Node) -> tuple[Taint, ...]:
+    """Return the taints of the node that exclude the pod; the scheduler's message has the first."""
+    return tuple(untolerated(pod.tolerations, node.taints))

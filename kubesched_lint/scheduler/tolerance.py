@@ -62,11 +62,17 @@ def first_untolerated(
     tolerations: Sequence[Toleration], taints: Iterable[Taint], *, comparison: bool = False
 ) -> Taint | None:
     """Return the first taint of NoSchedule or NoExecute effect that no toleration covers."""
+    return next(untolerated(tolerations, taints, comparison=comparison), None)
+
+
+def untolerated(
+    tolerations: Sequence[Toleration], taints: Iterable[Taint], *, comparison: bool = False
+) -> Iterator[Taint]:
+    """Yield each taint of NoSchedule or NoExecute effect that no toleration covers."""
     keyed = _by_key(tolerations)
     for taint in taints:
         if taint.effect in FILTERING and not tolerates_any(_about(keyed, taint), taint, comparison=comparison):
-            return taint
-    return None
+            yield taint
 
 
 def _by_key(tolerations: Iterable[Toleration]) -> Mapping[str, Sequence[Toleration]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -186,15 +187,19 @@ def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
 
 
 def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
-    """Return the taint that repels the pod → number of ``nodes`` where it does, most frequent first."""
-    from kubesched_lint.scheduler.framework import untolerated_taint
+    """Return each taint that repels the pod → number of ``nodes`` where it does, most frequent first."""
+    counts: Counter[Taint] = Counter()
+    for taints, count in taint_sets_in_the_way(it, nodes).items():
+        counts.update(dict.fromkeys(taints, count))
+    return dict(counts.most_common())
 
-    counts: dict[Taint, int] = {}
-    for node in it.world.index.nodes_of(nodes):
-        taint = untolerated_taint(it.pod, node)
-        if taint is not None:
-            counts[taint] = counts.get(taint, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+def taint_sets_in_the_way(it: Member, nodes: NodeSet) -> Mapping[tuple[Taint, ...], int]:
+    """Return the taints that together repel the pod from a node → number of such ``nodes``, most frequent first."""
+    from kubesched_lint.scheduler.framework import untolerated_taints
+
+    counts = Counter(untolerated_taints(it.pod, node) for node in it.world.index.nodes_of(nodes))
+    return {taints: count for taints, count in counts.most_common() if taints}
 
 
 def nodes_near_running(it: Member) -> NodeSet | None:

@@ -10,7 +10,7 @@ from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.model.policy import Namespace
-from kubesched_lint.scheduler.framework import diagnose, message, static_reach, untolerated_taint
+from kubesched_lint.scheduler.framework import diagnose, message, static_reach, untolerated_taints
 from kubesched_lint.scheduler.placement import is_sampled, nodes_to_find
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.quirks import QUIRKS, has, parse
@@ -315,8 +315,8 @@ def test_static_reach_narrows_step_by_step() -> None:
     where = state(nodes)
     found = [where.index.names_of(nodes) for nodes in static_reach(wanting, where.index)]
     assert found == [["n0", "n2", "n3", "n4", "n5"], ["n0", "n3", "n4", "n5"], ["n0"]]
-    assert untolerated_taint(wanting, nodes[2]) == Taint("t")
-    assert untolerated_taint(wanting, nodes[0]) is None
+    assert untolerated_taints(wanting, nodes[2]) == (Taint("t"),)
+    assert untolerated_taints(wanting, nodes[0]) == ()
 
 
 # --- versions -------------------------------------------------------------------------------------------------------

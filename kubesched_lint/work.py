@@ -71,5 +71,5 @@ class within:  # noqa: N801 - reads as a sentence: with within(1_000)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.spent = self.given - max(_LIMITS.left, 0.0)
+        self.spent = self.given - max(_LIMITS.left, 0.0) if self.given < float("inf") else 0.0
         _LIMITS.left = self.before - self.spent

@@ -395,3 +395,10 @@ def test_who_draws_on_a_quota_is_found_once_for_all_quotas() -> None:
         assert {len(group) for group in groups} == {size}
         spent.append(meter.spent)
     assert spent[1] <= 4.2 * spent[0], "one look at each pair"
+
+
+def test_outside_of_all_limits_nothing_is_counted() -> None:
+    assert work.tried(lambda: work.spend(5), False) is None
+    with work.within(10) as limit:
+        work.spend(3)
+    assert limit.spent == 3

@@ -38,6 +38,8 @@ class Settings:
     exclude: Globs
     rulebook: Rulebook
     config: Config = field(default_factory=Config)
+    together: tuple[str, ...] = ()
+    """The paths of the target, if a run is about one."""
 
     def text(self, name: str) -> str:
         return cast("str", self.values[name].value)
@@ -83,6 +85,7 @@ class Settings:
             overrides=self.config.overrides,
             exclude=self.exclude,
             include_tests=self.flag("include-tests"),
+            together=self.together,
         )
 
 

@@ -100,7 +100,7 @@ def settings_of(settings: Settings, target: Target) -> Settings:
         for name, given in settings.values.items()
     }
     config = replace(settings.config, values={**settings.config.values, **target.values}, targets=())
-    return replace(settings, values=values, config=config)
+    return replace(settings, values=values, config=config, together=target.paths)
 
 
 def request_of(request: Request, settings: Settings, target: Target) -> Request:

@@ -92,6 +92,7 @@ def why(
             settings.text("apply-order"),
             settings.text("kubernetes-version"),
             seed,
+            settings.together,
         )
         found = answer(question, manifests.inventory, live)
     except NamingError as error:

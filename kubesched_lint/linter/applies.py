@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kubesched_lint.findings import Hazard
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.inventory import Inventory
@@ -15,6 +17,23 @@ _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints",
 """Families of rules about filters of the scheduler."""
 _OF_OBJECTS = ("api", "waivers")
 """Families of rules about the objects themselves, with or without pods."""
+
+
+class Carriers:
+    """The workloads that rules report on; rules with equal kinds and features share the search."""
+
+    def __init__(self, workloads: Sequence[Workload]) -> None:
+        self._workloads = workloads
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
+        self._having: dict[str, Sequence[Workload]] = {}
+
+    def of(self, rule: Rule) -> Sequence[Workload]:
+        """Return the workloads with the kinds and features of a rule."""
+        key = (rule.kinds, rule.features)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = rule.among(self._workloads, self._having)
+        return found
 
 
 def rests_on_nodes(rule: Rule) -> bool:

@@ -1,6 +1,6 @@
 """Objects that a set defines more than once: a finding may use one definition of each object, never two together.
 
-Samples, overlays and alternatives are linted together, but nobody applies them together. So each finding is checked
+Folders that define mostly the same objects are judged apart (``variants``). In any other set each finding is checked
 again in a set that has, of each object, only the definition nearest to the finding's file.
 """
 
@@ -109,18 +109,11 @@ class DuplicateDefinitions:
             if items is not None and id(_nearest(items, scaler.source, last)) in left:
                 yield id(scaler)
 
-    def notes(self) -> Iterator[str]:
-        """A note for the footer about objects that are defined more than once, and differently."""
-        differing = [items for items in map(_written, self.groups.values()) if _differ(items)]
-        if not differing:
-            return
-        named = "; ".join(map(_named, differing[:_MOST_NAMED]))
-        more = len(differing) - _MOST_NAMED
-        count = many(len(differing), "object is", "objects are")
-        yield (
-            f"{count} defined more than once, and differently: {named}{';' * (more > 0)}{and_more(more)}. "
-            "Each finding uses the definition nearest to its file"
-        )
+    @property
+    def differing(self) -> Mapping[object, Sequence[Any]]:
+        """(field, identity) → definitions, for objects that files define more than once, and differently."""
+        written = {key: _written(items) for key, items in self.groups.items()}
+        return {key: items for key, items in written.items() if _differ(items)}
 
     def chosen(self, source: Source) -> tuple[Inventory, tuple[str, ...]]:
         """(set, notes) for a question about the whole set: one definition of each object, as seen from ``source``."""
@@ -143,6 +136,19 @@ class DuplicateDefinitions:
         groups = [items for (field, _), items in self.groups.items() if field == "workloads"]
         items = [item for items in groups or self.groups.values() for item in items if item.source is not None]
         return max(items, key=lambda item: getattr(item, "order", 0)).source if items else None
+
+
+def note_on(differing: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Yield a note for the footer about objects that are defined more than once, and differently."""
+    if not differing:
+        return
+    named = "; ".join(map(_named, differing[:_MOST_NAMED]))
+    more = len(differing) - _MOST_NAMED
+    count = many(len(differing), "object is", "objects are")
+    yield (
+        f"{count} defined more than once, and differently: {named}{';' * (more > 0)}{and_more(more)}. "
+        "Each finding uses the definition nearest to its file"
+    )
 
 
 def one_of_each(manifests: Inventory, source: Source | None = None) -> tuple[Inventory, tuple[str, ...]]:

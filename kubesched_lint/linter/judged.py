@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
@@ -134,14 +134,16 @@ def _digest(text: str) -> str:
 # --- One finding per cause: drop a finding if a rule that names the cause better has one on the same object -----------
 
 
-def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
+def without_yielding(
+    judged: Sequence[Judged], meet: Callable[[Judged, Judged], bool] = lambda one, other: True
+) -> Iterator[Judged]:
     """Yield the findings that no better one explains; the better ones list them in ``also``.
 
     An error never yields to a lower severity. It yields to a finding on another object only if that one counts all
     of its workloads. A trial does not yield to findings that explain fewer waiting pods. If rules yield in a circle,
-    one finding stays.
+    one finding stays. ``meet`` tells whether two findings may be of one set that somebody applies.
     """
-    explains = _explanations(judged)
+    explains = _explanations(judged, meet)
     parts: dict[int, list[Finding]] = {}
     for one in judged:
         if id(one) in explains:
@@ -152,7 +154,7 @@ def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
             yield replace(one, finding=replace(one.finding, also=also)) if also else one
 
 
-def _explanations(judged: Sequence[Judged]) -> Mapping[int, Judged]:
+def _explanations(judged: Sequence[Judged], meet: Callable[[Judged, Judged], bool]) -> Mapping[int, Judged]:
     """Return the identity of each finding that a better one explains → that one."""
     about: dict[tuple[str, ObjectRef], list[Judged]] = {}
     counting: dict[tuple[str, ObjectRef], list[Judged]] = {}
@@ -163,7 +165,7 @@ def _explanations(judged: Sequence[Judged]) -> Mapping[int, Judged]:
                 counting.setdefault((one.rule.slug, ref), []).append(one)
     explains: dict[int, Judged] = {}
     for one in judged:
-        better = (other for other in _better(one, about, counting) if _last(other, explains) is not one)
+        better = (other for other in _better(one, about, counting, meet) if _last(other, explains) is not one)
         if (best := next(better, None)) is not None:
             explains[id(one)] = best
     return explains
@@ -173,6 +175,7 @@ def _better(
     one: Judged,
     about: Mapping[tuple[str, ObjectRef], Sequence[Judged]],
     counting: Mapping[tuple[str, ObjectRef], Sequence[Judged]],
+    meet: Callable[[Judged, Judged], bool],
 ) -> Iterator[Judged]:
     """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
     finding, rule = one.finding, one.rule
@@ -183,6 +186,7 @@ def _better(
     better += [
         other for other in groups if not is_error or 0 < len(together) == len(together & {*other.hazard.together})
     ]
+    better = [other for other in better if meet(one, other)]
     if not _saw_more(one, better):
         yield from (other for other in better if not is_error or other.finding.severity is Severity.ERROR)
     for slug in rule.yields_here_to:

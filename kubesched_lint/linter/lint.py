@@ -12,6 +12,7 @@ from kubesched_lint.analysis.worlds import surviving, without_suspended, without
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
 from kubesched_lint.linter.applies import (
+    Carriers,
     concerns_nobody,
     is_cut_short,
     is_of_disabled_filter,
@@ -39,6 +40,7 @@ from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.worlds import WhatIf
+    from kubesched_lint.linter.variants import Variants
     from kubesched_lint.linter.what_if import OfSet
 
 _TOO_MANY_NODES = "not checked: the pools could add more nodes for this set than the limit"
@@ -67,7 +69,7 @@ def _lint(
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_without_wrong_types(_not_ignored(run.judged, options), manifests))
-    judged, unfilled = without_open_text(tuple(without_yielding(judged)))
+    judged, unfilled = without_open_text(tuple(without_yielding(judged, run.meet)))
     run.skipped.extend(unfilled)
     if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established
@@ -87,12 +89,12 @@ def _lint(
             undecided=world.node_groups.decision if cluster is not None and manifests.inventory.workloads else "",
             notes=(
                 *(world.node_groups.notes if cluster is not None else ()),
-                *(run.of_set.notes() if run.of_set else ()),
+                *run.notes(),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
                 *about_nodes(manifests.unread),
                 *_lack_notes(world),
                 *work.tried(
-                    lambda: [*_pool_notes(without_suspended(world))],
+                    lambda: [*_pool_notes(without_suspended(run.last(world)))],
                     ["not computed: the nodes that the pools would add"],
                 ),
             ),
@@ -133,8 +135,8 @@ class _Run:
         self.skipped: list[Skip] = []
         self.failed: dict[str, InputError] = {}
         self.ran = 0
-        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
-        self._having: dict[str, Sequence[Workload]] = {}
+        self._carriers = Carriers(manifests.inventory.workloads)
+        self._homes: dict[tuple[object, ...], tuple[OfSet | None, int]] = {}
         self._transient: tuple[WhatIf[Judged], ...] = ()
         self._judged_before: dict[tuple[object, ...], Sequence[Judged]] = {}
 
@@ -153,10 +155,22 @@ class _Run:
         """Collect the findings of a rule; record a skip when its share of the work is spent."""
         try:
             with work.within(work.share(LEAST_STEPS)):
-                for judged in self._tested(rule, world):
-                    self.judged.append(judged)
+                for of_set in self._sets_for(rule):
+                    for judged in self._tested(rule, world, of_set):
+                        self._keep(judged, of_set)
         except work.OutOfWorkError as reason:
             self._skip(rule, reason)
+
+    def _keep(self, judged: Judged, of_set: OfSet | None) -> None:
+        """Collect a finding; of one that several sets have, the most severe."""
+        key = identity_of(judged)
+        home, number = self._homes.get(key, (of_set, len(self.judged)))
+        if home is of_set:
+            self._homes[key] = (of_set, len(self.judged))
+            self.judged.append(judged)
+        elif judged.finding.severity > self.judged[number].finding.severity:
+            self._homes[key] = (of_set, number)
+            self.judged[number] = judged
 
     def _skip(self, rule: Rule, reason: UncheckedError) -> None:
         skip = Skip(rule.slug, str(reason), isinstance(reason, work.OutOfWorkError))
@@ -172,30 +186,29 @@ class _Run:
             if rests_on_nodes(rule) and not lacking(rule, world):
                 self._run_rule(rule, world)
 
-    def _tested(self, rule: Rule, world: World) -> Iterator[Judged]:
+    def _tested(self, rule: Rule, world: World, of_set: OfSet | None) -> Iterator[Judged]:
         """The findings of one rule, each adjusted to whether it holds in other worlds; see ``linter.what_if``."""
         rows = self._transient
         found: Iterable[Judged]
-        if rule.each not in ("workload", "set") or self.of_set is None:
+        if of_set is None:
             found = self._judgements(rule, world)
         else:
-            world, rows = self.of_set.base(rule, world), (*self.of_set.rows, *rows)
-            found = self._of_each_definition(rule, world)
+            world, rows = of_set.base(rule, world), (*of_set.rows, *rows)
+            found = self._of_each_definition(rule, world, of_set)
         for judged in found:
             left = surviving(judged, world, rows, self._again)
             if left is not None:
                 yield left
 
-    def _of_each_definition(self, rule: Rule, world: World) -> Iterator[Judged]:
+    def _of_each_definition(self, rule: Rule, world: World, of_set: OfSet) -> Iterator[Judged]:
         """The findings of one rule on the set, then on each duplicate definition as the only one of its object."""
-        assert self.of_set is not None
-        if rule.every_definition or not self.of_set.has_duplicates:
-            yield from self._judgements(rule, world)
+        carriers = of_set.carriers.of(rule) if rule.each == "workload" else (None,)
+        if rule.every_definition or not of_set.has_duplicates:
+            yield from self._judgements(rule, world, carriers)
             return
-        carriers = self._carriers(rule) if rule.each == "workload" else ()
-        alone = (self._judged_in(rule, w, view) for w, view in self.of_set.alone(carriers, world))
+        alone = (self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), world))
         seen = set()
-        for judged in chain(self._judgements(rule, world), chain.from_iterable(alone)):
+        for judged in chain(self._judgements(rule, world, carriers), chain.from_iterable(alone)):
             if identity_of(judged) not in seen:
                 seen.add(identity_of(judged))
                 yield judged
@@ -207,16 +220,62 @@ class _Run:
         return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in blamed) if blamed else ()
 
     @cached_property
-    def of_set(self) -> OfSet | None:
-        """Duplicate, suspended and rejected objects of the set; None without any, which is usual."""
+    def of_all(self) -> OfSet | None:
+        """Duplicate, suspended and rejected objects of all manifests; None without any, which is usual."""
         inventory = self.manifests.inventory
         if not (
-            self.refused or inventory.has_duplicates or any(workload.suspended for workload in inventory.workloads)
+            self.refused
+            or inventory.has_duplicates
+            or inventory.has_namesakes
+            or any(workload.suspended for workload in inventory.workloads)
         ):
             return None
         from kubesched_lint.linter.what_if import OfSet
 
         return OfSet(inventory, self.refused)
+
+    @cached_property
+    def variants(self) -> Variants:
+        """The sets that somebody may apply, because some files and folders are alternatives."""
+        from kubesched_lint.linter.alternatives import Alternatives
+        from kubesched_lint.linter.variants import Variants
+
+        return Variants(Alternatives(self.manifests.inventory, self.options.together))
+
+    @cached_property
+    def sets(self) -> Sequence[OfSet | None]:
+        """The sets that somebody may apply: all manifests, unless some are alternatives."""
+        if self.of_all is None or len(self.variants.all) == 1:
+            return (self.of_all,)
+        from kubesched_lint.linter.what_if import OfSet
+
+        everything = self.manifests.inventory
+        return [OfSet(v.manifests, self.refused, v.judged, v.unsure, everything) for v in self.variants.all]
+
+    def _sets_for(self, rule: Rule) -> Sequence[OfSet | None]:
+        if rule.each not in ("workload", "set"):
+            return (None,)
+        is_of_all = rule.every_definition or (rule.each == "set" and rule.evidence == ("pattern",))
+        return (self.of_all,) if is_of_all else self.sets
+
+    def meet(self, one: Judged, other: Judged) -> bool:
+        """Return whether two findings are of one set or one object, not of two alternatives."""
+        if len(self.sets) == 1 or one.source is other.source:
+            return True
+        return self._homes[identity_of(one)][0] is self._homes[identity_of(other)][0]
+
+    def last(self, world: World) -> World:
+        """Return the last of the sets on the nodes of a world."""
+        return world if self.sets[-1] is None else self.sets[-1].whole(world)
+
+    def notes(self) -> Iterator[str]:
+        """Notes for the footer about alternatives and duplicate definitions."""
+        if self.of_all is not None:
+            from kubesched_lint.linter.duplicate_definitions import note_on
+
+            yield from self.variants.notes()
+            differing = {key: items for of_set in self.sets if of_set for key, items in of_set.differing.items()}
+            yield from note_on(list(differing.values()))
 
     def _again(self, judged: Judged, world: World) -> Judged | None:
         """The same finding in another world; None if its rule does not report it there."""
@@ -228,16 +287,17 @@ class _Run:
     def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[Judged]:
         key = (rule.slug, id(workload), id(world))
         if key not in self._judged_before:
-            self._judged_before[key] = tuple(self._judgements(rule, world, workload))
+            self._judged_before[key] = tuple(self._judgements(rule, world, (workload,)))
         return self._judged_before[key]
 
     def world_of(self, judged: Judged, world: World) -> World:
         """Return the world with one definition of each object, including the finding's own."""
-        return world if self.of_set is None else self.of_set.views(judged.source, world)[0]
+        of_set = self._homes[identity_of(judged)][0]
+        return world if of_set is None else of_set.views(judged.source, of_set.whole(world))[0]
 
-    def _judgements(self, rule: Rule, world: World, only: Workload | None = None) -> Iterator[Judged]:
-        """The findings of one rule, for all workloads or for ``only`` one. A check that raises becomes one error."""
-        subjects = self._subjects(rule, world) if only is None else (only,)
+    def _judgements(self, rule: Rule, world: World, among: Sequence[Workload | None] | None = None) -> Iterator[Judged]:
+        """The findings of one rule, for all workloads or ``among`` some. A check that raises becomes one error."""
+        subjects = self._subjects(rule, world, among)
         if not subjects:
             return  # saves importing the check; most rules have no subject in most files
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
@@ -277,25 +337,21 @@ class _Run:
             check(subject, world, **params) if isinstance(subject, Document) else check(world.member(subject), **params)
         )
 
-    def _subjects(self, rule: Rule, world: World) -> Sequence[Workload | Document | None]:
+    def _subjects(
+        self, rule: Rule, world: World, among: Sequence[Workload | None] | None
+    ) -> Sequence[Workload | Document | None]:
         """The subjects of a rule; (None,) for the whole set."""
         if rule.beside and world.kinds.isdisjoint(rule.beside):
             return ()
+        if among is not None:
+            return among
         if rule.each == "set":
             return (None,)
         if rule.each != "document":
-            return self._carriers(rule)
+            return self._carriers.of(rule)
         if world.refused is None or not rule.refuses:
             return self.manifests.documents
         return tuple(document for document in self.manifests.documents if id(document) in world.refused)
-
-    def _carriers(self, rule: Rule) -> Sequence[Workload]:
-        """The workloads with the kinds and features of a rule; rules with equal ones share the search."""
-        key = (rule.kinds, rule.features)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = rule.among(self.manifests.inventory.workloads, self._having)
-        return found
 
     def _placed(self, hazard: Hazard, document: Document) -> Hazard:
         victim = hazard.victim or ref_of(document, self.options.namespace)

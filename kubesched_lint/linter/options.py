@@ -53,6 +53,9 @@ class Options:
     include_tests: bool = False
     """Whether folders of tests, expected results and copied code below the paths are read."""
 
+    together: tuple[str, ...] = ()
+    """Paths that a target names: what lies there is applied together, even if it defines the same workloads."""
+
     def ignores(self, slug: str, path: str) -> bool:
         """Whether the configuration drops the findings of a rule in a file."""
         return any(slug in override.ignore and override.files.covers(path) for override in self.overrides)

@@ -6,9 +6,9 @@ condition. A finding that needs two definitions of one object is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.analysis.lacks import own_plugins
 from kubesched_lint.analysis.worlds import (
@@ -20,16 +20,18 @@ from kubesched_lint.analysis.worlds import (
     without_workloads,
 )
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.applies import argues_of_pods, rests_on_nodes, stands_already
+from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.record import replace
-from kubesched_lint.world.premises import groups_premise
+from kubesched_lint.text import first_few
+from kubesched_lint.world.premises import SET_PREMISES, groups_premise
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.policy import Autoscaler
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.rule import Rule
     from kubesched_lint.world.world import World
@@ -179,12 +181,38 @@ def _reads_one(judged: Judged, world: World) -> bool:
     return not judged.rule.every_definition
 
 
-class OfSet:
-    """Conditions of the set that findings depend on: duplicate objects, suspended and rejected workloads."""
+def _rests_on_absence(judged: Judged, world: World) -> bool:
+    evidence = judged.finding.evidence
+    seems = evidence.kind == "pattern" and "set" in judged.rule.needs
+    return seems or not set(SET_PREMISES).isdisjoint(evidence.assumes)
 
-    def __init__(self, manifests: Inventory, refused: Sequence[Workload]) -> None:
+
+def _if_absent(judged: Judged, world: World, again: Sequence[Judged | None]) -> Judged | None:
+    """The finding if no alternative makes the pods either: a part of the set is no proof that nobody makes them."""
+    return None if None in again else judged
+
+
+class OfSet:
+    """One set that somebody may apply, and the conditions in it that findings depend on: duplicate objects, suspended
+    and rejected workloads. ``judged`` are the workloads that rules report on; None: all. ``unsure`` are autoscalers
+    that may be meant for another definition of their target, in another set. ``beside`` are the manifests of all sets,
+    if there are several.
+    """
+
+    def __init__(
+        self,
+        manifests: Inventory,
+        refused: Sequence[Workload],
+        judged: Sequence[Workload] | None = None,
+        unsure: Sequence[Autoscaler] = (),
+        beside: Inventory | None = None,
+    ) -> None:
         self._manifests = manifests
-        self._refused = refused
+        self._unsure = unsure
+        self._beside = beside
+        ours = set(map(id, manifests.workloads)) if refused else ()
+        self._refused = [workload for workload in refused if id(workload) in ours]
+        self.carriers = Carriers(manifests.workloads if judged is None else judged)
         self._suspended = tuple(workload for workload in manifests.workloads if workload.suspended)
         self._duplicates = DuplicateDefinitions(manifests)
         self._views: dict[object, Sequence[World]] = {}
@@ -197,8 +225,17 @@ class OfSet:
         itself = _row("it stayed suspended", _is_suspended, _if_resumed)
         others = _row("the others stayed suspended", _is_not_suspended, self._if_others_are, _without_suspended)
         refused = _row("the refused objects were not fixed", self._leans, self._if_mended, self._without_refused)
+        scaled = _row(
+            "autoscalers were not meant for it",
+            lambda judged, world: _argues(judged),
+            self._if_scaled,
+            self._without_unsure,
+        )
+        absent = WhatIf("the pods of all sets were made", _rests_on_absence, _if_absent, self._with_all)
         table = (
+            (absent, self._beside),
             (once, self.has_duplicates),
+            (scaled, self._unsure),
             (itself, self._suspended),
             (others, self._suspended),
             (refused, self._refused),
@@ -207,7 +244,12 @@ class OfSet:
 
     def base(self, rule: Rule, world: World) -> World:
         """The world in which a rule runs first; a rule about the whole set does not count rejected pods."""
+        world = self.whole(world)
         return self._taken(world) if self._refused and rule.each == "set" and rests_on_nodes(rule) else world
+
+    def whole(self, world: World) -> World:
+        """The world of this set on the nodes of another world."""
+        return world if self._manifests is world.manifests else self._part(self._manifests, world)
 
     # -- one definition of each object
 
@@ -216,9 +258,10 @@ class OfSet:
         """Whether anything is defined more than once."""
         return self._manifests.has_duplicates
 
-    def notes(self) -> Iterator[str]:
-        """Notes for the footer about the set."""
-        return self._duplicates.notes() if self.has_duplicates else iter(())
+    @property
+    def differing(self) -> Mapping[object, Sequence[Any]]:
+        """(field, identity) → definitions, for objects that files define more than once, and differently."""
+        return self._duplicates.differing if self.has_duplicates else {}
 
     def views(self, source: Source, world: World) -> Sequence[World]:
         """The worlds with one definition of each object, as seen from ``source``."""
@@ -249,6 +292,24 @@ class OfSet:
         if argues_of_pods(judged.rule, judged) and self._duplicates.is_replaced(judged.source):
             return assuming(found, _REPLACED)
         return assuming(found, _CHOSEN) if None in again else found
+
+    def _with_all(self, judged: Judged, world: World) -> Sequence[World]:
+        assert self._beside is not None
+        return (self._part(self._beside, world),)
+
+    # -- autoscalers that may be meant for another set
+
+    def _if_scaled(self, judged: Judged, world: World) -> str:
+        names = first_few([f"{scaler.namespace}/{scaler.name}" for scaler in self._unsure], 1)
+        return f"{names} scales its target here, though another definition of it may be meant"
+
+    def _without_unsure(self, judged: Judged, world: World) -> Sequence[World]:
+        key = ("unsure", id(world))
+        if key not in self._parts:
+            gone = set(map(id, self._unsure))
+            kept = tuple(scaler for scaler in world.manifests.autoscalers if id(scaler) not in gone)
+            self._parts[key] = world.with_manifests(replace(world.manifests, autoscalers=kept))
+        return (self._parts[key],)
 
     # -- what is suspended or refused
 

@@ -42,7 +42,7 @@ _HOMES = r"app(?:lication)?s|clusters?|env(?:ironment)?s?|namespaces|overlays?|s
 _OF_MANIFESTS = r"base|deploy(?:ments?)?|k8s|kubernetes|manifests"
 """Folders that hold no copied code; their tests may be tests."""
 _ENVIRONMENT = (
-    r"(?:.*[-_.])?(?:acc|dev(?:elopment)?|pre-?prod|live|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
+    r"(?:.*[-_.])?(acc|dev(?:elopment)?|pre-?prod|live|prd|prod(?:uction)?|qa|stage|staging|stg|uat)(?:[-_.].*)?"
 )
 _CODE = r".*\.(?:go|rs|java|kt|cs|c|cc|cpp|bats)|.*(?:test|spec).*\.(?:py|js|ts|tsx|rb)"
 _MOST_LISTED = 400
@@ -167,6 +167,12 @@ def is_case(names: Iterable[str]) -> bool:
     return any(re.fullmatch(_CASE, name) for name in names)
 
 
+def environment_in(name: str) -> str:
+    """Return the environment in the name of a folder, such as ``prod`` in ``prod-eu``; empty without one."""
+    found = re.fullmatch(_ENVIRONMENT, name.lower())
+    return "" if found is None else found[1]
+
+
 def is_assert(name: str) -> bool:
     """Return whether a file states what a test of kuttl or Chainsaw expects."""
     return re.fullmatch(_ASSERT, name) is not None
@@ -179,9 +185,7 @@ def _matching(table: tuple[tuple[str, str], ...], name: str) -> str:
 def _is_environment(name: str, parent: str) -> bool:
     """Return whether a folder without programs lies beside environments."""
     beside = (other for other in _names_in(parent) if other != name)
-    return any(re.fullmatch(_ENVIRONMENT, other.lower()) for other in beside) and not _holds_code(
-        os.path.join(parent, name)
-    )
+    return any(map(environment_in, beside)) and not _holds_code(os.path.join(parent, name))
 
 
 def _holds_code(folder: str) -> bool:

@@ -96,6 +96,11 @@ class Inventory:
         """Whether an object is defined more than once."""
         return any(len(items) > 1 and len(set(map(identity, items))) < len(items) for _, items in self.lists())
 
+    @cached_property
+    def has_namesakes(self) -> bool:
+        """Whether two workloads share kind and name, in the same namespace or in two."""
+        return len({(w.kind, w.name) for w in self.workloads}) < len(self.workloads)
+
     def duplicates(self) -> Mapping[tuple[str, object], Sequence[Any]]:
         """Return (field, identity) → definitions, for objects that are defined more than once."""
         found: dict[tuple[str, object], list[Any]] = {}

@@ -91,6 +91,30 @@ def test_a_cluster_by_flag_reads_no_target(repo: Path) -> None:
     assert "Missing argument 'PATH…'" in run("simulate", "--no-config").stderr
 
 
+def test_what_a_target_names_is_applied_together(repo: Path) -> None:
+    """Two folders with a workload of one name are alternatives, unless a target names both."""
+    (repo / "kubesched.toml").write_text(
+        '[[targets]]\nname = "a"\npaths = ["common", "eu"]\ncluster = "clusters/prod-eu.yaml"\n'
+    )
+    search = (repo / "shop" / "search.yaml").read_text()
+    for folder, extra in (("common", "queue"), ("eu", "mail")):
+        (repo / folder).mkdir()
+        (repo / folder / "all.yaml").write_text(f"{search}\n---\n{search.replace('search', extra)}")
+    apart = ("common", "eu", "--cluster", "clusters/prod-eu.yaml")
+    words = {
+        ("simulate", "--events", "deploy"): "shop/queue",
+        ("why", "mail"): "2 pods of the other manifests",
+    }
+    for command, word in words.items():
+        together = run(*command).stdout
+        assert "define the same workloads" in run(*command, *apart).stdout
+        assert "define the same workloads" not in together
+        assert word in together
+        assert word not in run(*command, *apart).stdout
+    assert "judged apart" in run("lint", *apart).stdout
+    assert "judged apart" not in run("lint").stdout
+
+
 # --- baseline -------------------------------------------------------------------------------------------------------
 
 

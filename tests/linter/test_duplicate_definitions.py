@@ -75,7 +75,7 @@ def test_an_autoscaler_of_another_folder_gives_no_replicas_to_a_namesake() -> No
     assert rules(found) == []
     assert rules(report({"a/web.yaml": here + SCALER})) == [("a/web.yaml", "anti-affinity-exceeds-domains")]
     (note,) = found.summary.notes
-    assert "Deployment shop/web (a/web.yaml:3, b/web.yaml:3)" in note
+    assert note == "judged apart, because they define the same workloads: a and b"
 
 
 def test_what_is_wrong_with_one_definition_alone_is_said_of_it_as_before() -> None:

@@ -46,6 +46,10 @@ spec:
 """
 
 
+MORE = {f"a/{name}.yaml": deployment(1, name=name) for name in ("api", "db")}
+"""Files that make the folder ``a`` more than an alternative to a folder with one of its workloads."""
+
+
 def read(files: dict[str, str]) -> ManifestSet:
     found = manifest_set([d for p, text in files.items() for d in documents(p, text.encode(), is_read)], "default")
     assert not found.errors
@@ -61,11 +65,20 @@ def texts(result: SimulationReport) -> list[tuple[str, str]]:
 
 
 def test_a_workload_that_is_defined_twice_has_one_row_and_a_note() -> None:
-    found = report_of({"a/web.yaml": deployment(2), "b/web.yaml": deployment(3)})
-    assert texts(found) == [("web", "3/3 ok")]
+    found = report_of({"a/web.yaml": deployment(2), "b/web.yaml": deployment(3), **MORE})
+    assert ("web", "3/3 ok") in texts(found)
+    assert len(found.rows) == 3
     assert found.notes[0] == (
         "Deployment shop/web is defined more than once, and differently: uses b/web.yaml:3, not a/web.yaml:3"
     )
+
+
+def test_of_two_folders_that_define_the_same_workloads_one_is_simulated_and_named() -> None:
+    found = report_of(
+        {"a/web.yaml": deployment(2), "a/api.yaml": deployment(1, name="api"), "b/web.yaml": deployment(3)}
+    )
+    assert texts(found) == [("web", "3/3 ok")]
+    assert found.notes[0] == "a and b define the same workloads: uses b"
 
 
 def test_in_one_file_the_later_definition_replaces_the_earlier() -> None:
@@ -81,11 +94,12 @@ def test_of_two_that_say_the_same_nothing_is_said() -> None:
 
 
 def test_the_autoscaler_of_a_definition_that_is_not_taken_is_left_out_and_named() -> None:
-    found = report_of({"a/web.yaml": f"{deployment(2)}---\n{SCALER}", "b/web.yaml": deployment(3)})
-    assert texts(found) == [("web", "3/3 ok")]
+    found = report_of({"a/web.yaml": f"{deployment(2)}---\n{SCALER}", "b/web.yaml": deployment(3), **MORE})
+    assert ("web", "3/3 ok") in texts(found)
     assert "not used: autoscalers of other definitions: shop/web" in found.notes
-    found = report_of({"b/web.yaml": deployment(3), "c/web.yaml": f"{deployment(2)}---\n{SCALER}"})
-    assert texts(found) == [("web", "7/7 ok")]
+    for folder in ("b", "c"):
+        found = report_of({"b/web.yaml": deployment(3), f"{folder}/web.yaml": f"{deployment(2)}---\n{SCALER}"})
+        assert texts(found) == [("web", "7/7 ok")]
 
 
 def test_objects_of_one_folder_are_taken_together() -> None:
@@ -120,7 +134,7 @@ def test_why_answers_for_a_name_that_is_defined_twice_and_says_for_which() -> No
     assert {n.labels["topology.kubernetes.io/zone"] for n in three_zones().inventory.nodes if n.name in fitting} == {
         "eu-west-1b"
     }
-    assert any("uses b/web.yaml:3" in note for note in found.notes)
+    assert "a and b define the same workloads: uses b" in found.notes
 
 
 def test_why_sees_the_rest_of_the_set_from_the_file_of_what_was_asked() -> None:
@@ -130,7 +144,8 @@ def test_why_sees_the_rest_of_the_set_from_the_file_of_what_was_asked() -> None:
         "b/web.yaml": deployment(3),
     }
     found = answer(Question("api"), read(files).inventory, three_zones())
-    assert any("uses a/web.yaml:3, not b/web.yaml:3" in note for note in found.notes)
+    assert "a and b define the same workloads: uses a" in found.notes
+    assert "1 pod of the other manifests" not in " ".join(found.notes)
 
 
 def test_a_set_without_namesakes_is_left_as_it_is() -> None:

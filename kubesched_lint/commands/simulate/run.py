@@ -106,7 +106,7 @@ def simulate(
     replicas, as ``web=15``; each adds an event. Transient states of nodes (cordons, taints that controllers remove)
     count as over, as in ``lint``. Raises ValueError for an unknown event or workload.
     """
-    inventory, chosen = _defined_once(manifests.inventory)
+    inventory, chosen = _defined_once(manifests.inventory, options)
     world = World(inventory, without_transient(cluster), manifests.premises(options))
     effort = effort or Effort()
     try:
@@ -210,13 +210,13 @@ def _simulated(
     )
 
 
-def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
-    """Return the inventory with one definition per object, and notes on the chosen definitions."""
-    if not manifests.has_duplicates:
+def _defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tuple[str, ...]]:
+    """Return the inventory without alternatives, with one definition per object, and notes on the choices."""
+    if not (manifests.has_duplicates or manifests.has_namesakes):
         return manifests, ()
-    from kubesched_lint.linter.duplicate_definitions import one_of_each
+    from kubesched_lint.linter.variants import as_applied
 
-    return one_of_each(manifests)
+    return as_applied(manifests, together=options.together)
 
 
 def _rows(matrix: Matrix, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:

@@ -39,6 +39,8 @@ class Question:
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
     seed: int = 0
+    together: tuple[str, ...] = ()
+    """Paths that a target names: what lies there is applied together."""
 
     @property
     def premises(self) -> Premises:
@@ -49,17 +51,17 @@ class Question:
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
     """Return the explanation for the named pod. Raises NamingError, and ClusterError if the nodes are unknown."""
     from kubesched_lint.linter.duplicate_definitions import one_of_each
+    from kubesched_lint.linter.variants import as_applied
 
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
-    once, chosen = one_of_each(manifests)
-    subject = find(question.name, once, cluster.inventory)
+    subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
+    ours = (workload.source for workload in manifests.workloads if workload is subject.workload)
+    once, chosen = as_applied(manifests, next(ours, None), question.together)
     if subject.bound is not None:
         found = _pod_of_the_snapshot(subject, subject.bound, question, once, cluster)
     else:
         assert subject.workload is not None
-        if chosen and any(w is subject.workload for w in once.workloads):
-            once, chosen = one_of_each(manifests, subject.workload.source)
         found = _copy(subject, subject.workload, question, once, cluster)
     return replace(found, notes=(*found.notes, *chosen))
 

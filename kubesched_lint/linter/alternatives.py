@@ -1,0 +1,127 @@
+"""Files and folders that define the same workloads: environments, releases or samples that nobody applies together."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
+from functools import cached_property
+from typing import Any
+
+from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.manifests.meant import environment_in
+from kubesched_lint.model.inventory import Inventory, identity
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+from kubesched_lint.text import and_more, first_few, joined, many
+
+_MOST_GROUPS, _MOST_PATHS = 3, 4
+"""Groups in a note, and paths of each."""
+
+
+@record
+class Alternatives:
+    """The alternatives of a set. ``together`` are paths that a target names: what lies there is applied together."""
+
+    manifests: Inventory
+    together: Collection[str] = ()
+
+    @cached_property
+    def groups(self) -> Sequence[Sequence[str]]:
+        """The paths of each group, in reading order. Any two of a group define a common workload."""
+        if not self.manifests.has_namesakes:
+            return ()
+        found: dict[str, dict[str, list[Workload]]] = {}
+        for workload in self.manifests.workloads:
+            for parent, path in self.steps(workload):
+                found.setdefault(parent, {}).setdefault(path, []).append(workload)
+        return [group for inside in found.values() if len(inside) > 1 for group in _grouped(inside)]
+
+    def steps(self, item: Any) -> Iterator[tuple[str, str]]:
+        """Yield (folder, path in it) for the file of an object and for each folder above it, the innermost first."""
+        source = getattr(item, "source", None)
+        path = "" if source is None else os.path.normpath(source.path.removesuffix(RENDERED))
+        while path not in ("", os.sep, os.curdir):
+            folder = os.path.dirname(path)
+            if path not in self._named:
+                yield folder, path
+            path = folder
+
+    @cached_property
+    def _named(self) -> Collection[str]:
+        """The paths that a target names, and the folders above them."""
+        found: set[str] = set()
+        for path in map(os.path.normpath, self.together):
+            while path not in found:
+                found.add(path)
+                path = os.path.dirname(path)
+        return found
+
+    def note(self) -> str:
+        """Return a note for a report that judges each alternative apart."""
+        named = "; ".join(map(_named, self.groups[:_MOST_GROUPS]))
+        more = len(self.groups) - _MOST_GROUPS
+        listed = f"{named}{';' * (more > 0)}{and_more(more, 'group')}"
+        environments = (set(map(_environment, group)) - {""} for group in self.groups)
+        is_hinted = any(len(found) > 1 for found in environments)
+        hint = ". [[targets]] in kubesched.toml give each environment its own cluster" if is_hinted else ""
+        return f"judged apart, because they define the same workloads: {listed}{hint}"
+
+    def choices(self, taken: Collection[str]) -> Iterator[str]:
+        """Yield notes for an answer about one set that has the paths ``taken``, and not their alternatives."""
+        chosen = [(group, path) for group in self.groups for path in group if path in taken]
+        for group, path in chosen[:_MOST_GROUPS]:
+            yield f"{_named(group)} define the same workloads: uses {os.path.basename(path)}"
+        more = len(chosen) - _MOST_GROUPS
+        if more > 0:
+            yield f"uses one of each of {many(more, 'more group')} of files or folders that define the same workloads"
+
+
+def _grouped(inside: Mapping[str, Sequence[Workload]]) -> Iterator[Sequence[str]]:
+    """Yield the groups of alternatives among the paths in one folder.
+
+    First those that define the same workloads, at least half of them; then environments that differ in namespaces.
+    """
+    exact = [*_alike({path: {identity(w): w for w in workloads} for path, workloads in inside.items()})]
+    yield from exact
+    known = {path for group in exact for path in group}
+    left = [path for path in inside if path not in known and _environment(path)]
+    yield from _alike({path: {(w.kind, w.name): w for w in inside[path]} for path in left}, environments=True)
+
+
+def _alike(defined: Mapping[str, Mapping[Any, Workload]], environments: bool = False) -> Iterator[Sequence[str]]:
+    """Yield groups of paths, each like the first of its group, with something that all of them define."""
+    first: dict[object, str] = {}
+    groups: dict[str, list[str]] = {}
+    common: dict[str, set[Any]] = {}
+    for path, own in defined.items():
+        nearest = Counter(first[key] for key in own if key in first).most_common(1)
+        leader, number = nearest[0] if nearest else ("", 0)
+        if number and _is_like(path, leader, number, defined, environments) and not common[leader].isdisjoint(own):
+            groups[leader].append(path)
+            common[leader].intersection_update(own)
+        else:
+            groups[path], common[path] = [path], set(own)
+            for key in own:
+                first.setdefault(key, path)
+    yield from (group for group in groups.values() if len(group) > 1)
+
+
+def _is_like(path: str, leader: str, number: int, defined: Mapping[str, Sized], environments: bool) -> bool:
+    """Return whether two paths with ``number`` common objects are alternatives: half of them, or two environments."""
+    sizes = (len(defined[path]), len(defined[leader]))
+    one, other = _environment(path), _environment(leader)
+    if one and other and one != other:
+        return 2 * number >= min(sizes)
+    return not environments and 2 * number >= max(sizes)
+
+
+def _environment(path: str) -> str:
+    return environment_in(os.path.basename(path))
+
+
+def _named(group: Sequence[str]) -> str:
+    folder = os.path.dirname(group[0])
+    names = [os.path.basename(path) for path in group]
+    shown = joined(names) if len(names) <= _MOST_PATHS else first_few(names, _MOST_PATHS - 1)
+    return f"{shown} in {folder}" if folder else shown

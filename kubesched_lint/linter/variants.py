@@ -1,0 +1,198 @@
+"""The sets that somebody may apply: of each group of alternatives one, and what lies outside of all alternatives."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint import work
+from kubesched_lint.linter.alternatives import Alternatives
+from kubesched_lint.linter.duplicate_definitions import one_of_each
+from kubesched_lint.model.inventory import Inventory, identity
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.findings import Source
+    from kubesched_lint.model.policy import Autoscaler
+
+_COMPETING = ("workloads", "services", "autoscalers", "budgets", "pod_groups", "limit_ranges", "quotas", "replica_sets")
+"""Fields with objects that pods compete with or answer to. Other objects, such as classes, may serve all variants."""
+_MOST_AGAIN, _FEWEST = 2_000, 2
+"""Shared objects times variants in which their workloads are judged, and the fewest variants; elsewhere they count."""
+_DEEPEST = 8
+"""Most alternatives inside one another."""
+
+
+@record
+class Variant:
+    """A set that somebody may apply.
+
+    ``judged`` are the workloads that rules report on here, each in at least one variant. ``paths`` are the chosen
+    alternatives. ``unsure`` are autoscalers outside of the alternatives that define their targets: they may be meant
+    for one of them only.
+    """
+
+    manifests: Inventory
+    judged: Sequence[Workload]
+    paths: frozenset[str] = frozenset()
+    unsure: Sequence[Autoscaler] = ()
+
+
+@record
+class Variants:
+    """The variants of a set."""
+
+    alternatives: Alternatives
+
+    @cached_property
+    def all(self) -> Sequence[Variant]:
+        """The variants; the whole set if there are no alternatives, or too many to tell apart."""
+        manifests = self.alternatives.manifests
+        whole = Variant(manifests, manifests.workloads)
+        return work.tried(lambda: [*self._made()], [whole]) if self.alternatives.groups else [whole]
+
+    def notes(self) -> Iterator[str]:
+        """Yield a note for a report on all variants."""
+        if len(self.all) > 1:
+            yield self.alternatives.note()
+
+    def seen_from(self, source: Source | None) -> Variant:
+        """Return the last variant that judges the workload of ``source``; the last of all if ``source`` is of none."""
+        judging = (v for v in reversed(self.all) if any(w.source is source for w in v.judged))
+        return self.all[-1] if source is None else next(judging, self.all[-1])
+
+    def _made(self) -> Iterator[Variant]:
+        lists = dict(self.alternatives.manifests.lists())
+        for way in _ways(self._tree(lists)):
+            chosen: dict[str, list[int]] = {}
+            for name, number in way.items:
+                chosen.setdefault(name, []).append(number)
+            kept = {name: tuple(lists[name][n] for n in sorted(numbers)) for name, numbers in chosen.items()}
+            kept.update(self._serving(kept))
+            own = [lists[name][number] for name, number in sorted(way.own) if name == "workloads"]
+            manifests, paths = Inventory(**kept), frozenset(way.paths)
+            yield Variant(manifests, own, paths, [*self._unsure(manifests, paths)])
+
+    def _tree(self, lists: Mapping[str, Sequence[Any]]) -> _Place:
+        group_of = {path: number for number, group in enumerate(self.alternatives.groups) for path in group}
+        root = _Place()
+        for name, items in lists.items():
+            for number, item in enumerate(items):
+                place = root
+                steps = [path for _, path in self.alternatives.steps(item) if path in group_of]
+                for path in steps[: -_DEEPEST - 1 : -1]:
+                    place = place.groups.setdefault(group_of[path], {}).setdefault(path, _Place())
+                place.items.append((name, number))
+        return root
+
+    def _serving(self, kept: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """Yield the fields whose objects serve all variants: one's own, else the first and last definition."""
+        for name, definitions in self._shared.items():
+            own = kept.get(name, ())
+            work.spend(len(definitions) + len(own))
+            known = set(map(identity, own))
+            others = (item for key, items in definitions.items() if key not in known for item in items)
+            yield name, (*others, *own)
+
+    @cached_property
+    def _shared(self) -> Mapping[str, Mapping[object, Sequence[Any]]]:
+        """Field → identity → first and last definition, of objects that may serve all variants."""
+        found: dict[str, dict[object, list[Any]]] = {}
+        for name, items in self.alternatives.manifests.lists():
+            for item in items if name not in _COMPETING else ():
+                known = found.setdefault(name, {}).setdefault(identity(item), [])
+                known[1:] = [item]
+        return found
+
+    def _unsure(self, manifests: Inventory, paths: Collection[str]) -> Iterator[Autoscaler]:
+        if not manifests.autoscalers:
+            return
+        targets = {identity(workload): workload for workload in manifests.workloads}
+        for scaler in manifests.autoscalers:
+            key = (scaler.target.kind, scaler.namespace, scaler.target.name)
+            homes = [path for _, path in self.alternatives.steps(targets.get(key)) if path in paths]
+            if homes and self._definitions[key] > 1 and homes[0] not in dict(self.alternatives.steps(scaler)).values():
+                yield scaler
+
+    @cached_property
+    def _definitions(self) -> Mapping[object, int]:
+        """Identity of a workload → number of its definitions."""
+        return Counter(map(identity, self.alternatives.manifests.workloads))
+
+
+def as_applied(
+    manifests: Inventory, source: Source | None = None, together: Collection[str] = ()
+) -> tuple[Inventory, tuple[str, ...]]:
+    """Return the set with one of each group of alternatives and one definition of each object, and notes about choices.
+
+    Chooses what belongs to ``source``; without ``source``, what was read last. ``together`` are paths that a target
+    names.
+    """
+    variants = Variants(Alternatives(manifests, together))
+    variant = variants.seen_from(source)
+    once, notes = one_of_each(variant.manifests, source)
+    return once, (*variants.alternatives.choices(variant.paths), *notes)
+
+
+@record
+class _Place:
+    """What lies in a folder outside of its alternatives, and the alternatives in it by the number of their group."""
+
+    items: list[tuple[str, int]] = field(default_factory=list)
+    groups: dict[int, dict[str, _Place]] = field(default_factory=dict)
+
+
+@record
+class _Way:
+    """One way to apply what lies in a folder; ``own`` are the items that no other way has to judge."""
+
+    name: str
+    items: Sequence[tuple[str, int]]
+    own: Sequence[tuple[str, int]]
+    paths: Sequence[str]
+
+
+def _ways(place: _Place) -> Iterator[_Way]:
+    """Yield as few ways as there are alternatives in the largest group; where one is missing, the last is applied."""
+    if not place.groups:
+        yield _Way("", place.items, place.items, ())
+        return
+    groups = [
+        [_within(path, way) for path, inner in group.items() for way in _ways(inner)] for group in place.groups.values()
+    ]
+    arranged = [*_arranged(groups)]
+    again = max(_FEWEST, _MOST_AGAIN // max(1, len(place.items)))
+    for column in range(max(map(len, groups))):
+        own = [ways[column] for ways in arranged if column in ways]
+        chosen = [ways.get(column, group[-1]) for ways, group in zip(arranged, groups, strict=True)]
+        items = [*place.items, *(item for way in chosen for item in way.items)]
+        work.spend(len(items) + len(chosen))
+        judged = [*(place.items if column < again else ()), *(item for way in own for item in way.own)]
+        yield _Way(own[0].name, items, judged, [path for way in chosen for path in way.paths])
+
+
+def _within(path: str, way: _Way) -> _Way:
+    name = os.path.join(os.path.basename(path), way.name)
+    return _Way(name, way.items, way.own, (path, *way.paths))
+
+
+def _arranged(groups: Iterable[Sequence[_Way]]) -> Iterator[Mapping[int, _Way]]:
+    """Yield number of a variant → way for each group; ways of one name are applied together, as all of ``prod``."""
+    numbers: dict[str, int] = {}
+    for ways in groups:
+        placed: dict[int, _Way] = {}
+        for way in ways:
+            if way.name in numbers:
+                placed.setdefault(numbers[way.name], way)
+        done = set(map(id, placed.values()))
+        rest = [way for way in ways if id(way) not in done]
+        for number, way in zip((n for n in count() if n not in placed), rest, strict=False):
+            placed[number] = way
+            numbers.setdefault(way.name, number)
+        yield placed

@@ -169,7 +169,9 @@ def fate(world: World, claim: Claim) -> Fate:
     if storage_class is None and named != "" and not world.cluster_has("StorageClass"):
         which = f"what StorageClass {named} does" if named else "which StorageClass is the default one"
         return _elsewhere(which, "StorageClass")
-    provisions = storage_class is not None and storage_class.provisioner not in ("", NO_PROVISIONER)
+    if storage_class is not None and not storage_class.provisioner:
+        return _elsewhere(f"what StorageClass {named} does: its manifest has no provisioner", "")
+    provisions = storage_class is not None and storage_class.provisioner != NO_PROVISIONER
     of_driver = unstated_topology(world, storage_class)
     if of_driver:
         return _elsewhere(f"which nodes have the label {of_driver}, which a driver of volumes sets", "")

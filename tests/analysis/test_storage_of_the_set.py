@@ -131,3 +131,21 @@ def test_a_class_that_makes_no_volumes_leaves_the_pods_of_a_stateful_set_pending
     assert rules_of(found) == [("deploy-leaves-pending", Severity.WARNING)]
     assert "2 of 2 pods" in found.findings[0].message
     assert reason in found.findings[0].message
+
+
+@pytest.mark.parametrize(("provisioner", "waits"), [("kubernetes.io/no-provisioner", True), ("", False)])
+def test_a_class_whose_provisioner_a_patch_adds_is_unknown(provisioner: str, waits: bool) -> None:
+    """The API server refuses a class without one, so a base that has none is not all that is applied."""
+    text = f"""
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {{name: own}}
+{provisioner and f"provisioner: {provisioner}"}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: data}}
+spec: {{accessModes: [ReadWriteOnce], storageClassName: own, resources: {{requests: {{storage: 1Gi}}}}}}
+---{POD.replace("zone: b", "zone: a")}"""
+    found = report(text, sketch(zones="ab"))
+    assert ("deploy-leaves-pending" in {finding.rule for finding in found.findings}) is waits

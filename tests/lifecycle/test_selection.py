@@ -45,7 +45,7 @@ def asked_in_a_simulation(monkeypatch: pytest.MonkeyPatch, shape: str, size: int
 
 @pytest.mark.parametrize("shape", ["ring", "star"])
 def test_twice_as_many_workloads_ask_about_twice_as_many_pairs(monkeypatch, shape):
-    small, large = (asked_in_a_simulation(monkeypatch, shape, size) for size in (8, 16))
+    small, large = (asked_in_a_simulation(monkeypatch, shape, size) for size in (4, 8))
     assert large < 2.7 * small
 
 

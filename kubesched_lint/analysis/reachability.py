@@ -10,7 +10,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.world.neighbours import answers_itself
 from kubesched_lint.world.running import running_match
-from kubesched_lint.world.world import World, once_per_world
+from kubesched_lint.world.world import Member, World, once_per_world
 
 _LONG = 40
 """Members of a longer circle share it; no shorter one is searched for each of them."""
@@ -142,6 +142,11 @@ class Circles:
         while way[-1] is not start:
             way.append(before[id(way[-1])])
         return tuple(reversed(way))
+
+
+def lacks_topology(it: Member) -> bool:
+    """Return whether no usable node has the topology key of a required affinity term: then no pod ever runs."""
+    return any(not it.usable & it.world.index.with_key(term.topology_key) for term in it.pod.required_affinity)
 
 
 @once_per_world

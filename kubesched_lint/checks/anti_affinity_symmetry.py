@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
+from kubesched_lint.analysis.reachability import blocked_affinities, lacks_topology
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
@@ -103,6 +104,8 @@ def _conflict(holder: Workload, other: Workload, key: str, world: World) -> _Con
         return None
     if not set(room.domains) <= set(domain_room(world.member(first), key).domains):
         return None
+    if id(first) in blocked_affinities(world) or lacks_topology(world.member(first)):
+        return None  # it never runs
     return _Conflict(first, victim, why, tuple(room.domains))
 
 

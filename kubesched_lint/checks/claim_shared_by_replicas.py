@@ -9,6 +9,7 @@ from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import use_recreate
 from kubesched_lint.findings import Hazard, Path, Place, Severity, pattern, proof
+from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
@@ -42,16 +43,31 @@ def check(it: Member) -> Iterator[Hazard]:
                 *([replicas_wanted_here(it)] if is_shared else ()),
             ),
             variant="one_node" if is_shared else "rollout_one_node",
+            cause=" ".join(f"{it.workload.namespace}/{name}" for _, name in one_node),
         )
 
 
 def _claims(it: Member) -> Iterator[tuple[Path, Claim]]:
-    """Yield (path of the claim's name, claim) of each volume with a known claim."""
+    """Yield (path of the claim's name, claim) of each volume with a known claim that a container mounts.
+
+    The kubelet waits for no other volume (``pkg/volume/util/util.go``, GetPodVolumeNames, v1.36).
+    """
+    mounted = _mounted(it.workload)
     for volume in it.workload.pod.volumes:
-        if volume.kind == "persistentVolumeClaim":
+        if volume.kind == "persistentVolumeClaim" and (mounted is None or volume.name in mounted):
             claim = claim_named(it.world, it.workload.namespace, volume.claim)
             if claim is not None:
                 yield (*volume.path, "claimName"), claim
+
+
+def _mounted(workload: Workload) -> frozenset[str] | None:
+    """Return the names of the volumes that containers mount; None if the manifest does not say."""
+    spec = value_at(getattr(workload.source, "value", None), workload.pod.path)
+    if not isinstance(spec, dict):
+        return None
+    containers = (c for key in ("initContainers", "containers") for c in spec.get(key) or () if isinstance(c, dict))
+    entries = (m for c in containers for key in ("volumeMounts", "volumeDevices") for m in c.get(key) or ())
+    return frozenset(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
 
 
 def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool) -> Iterator[Hazard]:

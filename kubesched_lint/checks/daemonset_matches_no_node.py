@@ -39,6 +39,7 @@ def check(it: Member) -> Iterator[Hazard]:
         # system or architecture is meant as it is: the same files serve clusters with and without such nodes.
         severity=None if miss.nearest and miss.key not in FIXED else Severity.NOTE,
         values={"nodes": nodes, "wanted": miss.wanted, "nearest": hint(miss.nearest)},
+        cause=miss.lack,
     )
 
 

@@ -10,7 +10,9 @@ from kubesched_lint.analysis.trial import SEEDS, waiting_everywhere
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import World
+from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
+from kubesched_lint.world.claims import unbound_claims
+from kubesched_lint.world.world import Member, World
 
 
 def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
@@ -52,7 +54,16 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
                 "pools": tuple(pool.name for pool in world.pools),
             },
             variant="pools" if verdict is not None else "default",
+            cause=_cause(now.member(workload), message),
         )
+
+
+def _cause(it: Member, message: str) -> str:
+    """Return the class that lacks volumes, if nothing else keeps the pods out; else nothing."""
+    counts = {reason.partition(" ")[2] for reason in message.partition(": ")[2].partition(".")[0].split(", ")}
+    if counts != {BIND_CONFLICT}:
+        return ""
+    return " ".join(sorted({claim.storage_class or "" for claim, _ in unbound_claims(it)}))
 
 
 def _replica(workload: Workload, placed: int) -> str:

@@ -7,20 +7,25 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.nearest import nodes_carry
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import correction_of
-from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.findings import Hazard, Path, Severity, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    for key, at in _topology_keys(it.workload.pod):
+    pod = it.workload.pod
+    preferred = {(*w.term.path, "topologyKey") for w in (*pod.preferred_affinity, *pod.preferred_anti_affinity)}
+    # A sketch need not write what clouds set, and a preference may lack its nodes.
+    is_unstated = it.world.cluster is not None and it.world.cluster.origin == "sketch"
+    for key, at in _topology_keys(pod):
         correction = correction_of(key)
         if correction is None or nodes_carry(it.world, key):
             continue
         yield Hazard(
             at=at,
             evidence=pattern(correction.reason),
+            severity=Severity.NOTE if correction.deprecated and at in preferred and is_unstated else None,
             values={"key": key, "meant": correction.key, "reason": correction.reason},
             variant="deprecated" if correction.deprecated else "typo",
         )

@@ -26,8 +26,8 @@ _SOURCE = rb"""(?m)^(?:\{\{|\{%|  name:[ ]+["']?\{\{)"""
 _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
 # ytt writes its code in comments: ``#@ load(…)`` on a line, ``name: #@ data.values.name`` behind a key.
 _OF_YTT = r"(?m)^[ ]*#@(?: \S|(?:data|schema|overlay|library|yaml)/)|[:-] +#@ \S"
-# A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``PORT``. No name may have capitals.
-_WORD = r"\b(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
+# A word that a person replaces: ``REPLACEME-canary``, ``PV_NAME``, ``__NS__``, ``PORT``. No name may have capitals.
+_WORD = r"\b_*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z0-9]*(?:REPLACE|CHANGE|NAME|YOUR|PORT|TODO|FIXME)[A-Z0-9]*)(?![a-z0-9])"
 # A name that a person fills in: ``your-node-name``, ``NODE_NAME``, ``changeme``.
 _TO_FILL_IN = (
     r"(?i:(?<![a-z0-9])(?:your|(?:change|replace)[-_]?me|placeholder|todo|fixme|x{3,})(?![a-z0-9]))"

@@ -24,6 +24,7 @@ _NEVER_APPLIED = (
     ("tests", r"__(?:tests|snapshots|fixtures)__"),
     ("copied code", r"node_modules"),
     ("archived files", r"_archived?"),
+    ("disabled files", r"[_.]?disabled"),
     ("a template of a project", r".*(?:\{\{.*\}\}|\{%.*%\}).*"),
 )  # fmt: skip
 _KINDS_OF_TEST = (

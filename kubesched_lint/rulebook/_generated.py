@@ -265,6 +265,7 @@ RULES = (
         uses=('storage',),
         kinds=('Deployment', 'ReplicaSet', 'StatefulSet'),
         features=('volumes',),
+        yields_to=('api-would-reject',),
         fix='unsafe',
         since='0.1.0',
     ),

@@ -25,11 +25,13 @@ def check(it: Member) -> Iterator[Hazard]:
     overlaps = rolls and replicas == 1 and unavailable == 0
     values = {"replicas": replicas, "surge": surge}
     one_node: list[tuple[Path, str]] = []
-    for at, claim in _claims(it):
+    mounted = _mounted(it.workload)
+    for at, volume, claim in _claims(it):
         if set(claim.access_modes) == {"ReadWriteOncePod"} and it.workload.stays:
             yield from _one_pod(it, at, {**values, "claim": claim.name}, overlaps=overlaps)
         elif set(claim.access_modes) == {"ReadWriteOnce"} and is_attached(it.world, claim):
-            one_node.append((at, claim.name))
+            # The kubelet waits for no volume that no container mounts (volume/util/util.go, GetPodVolumeNames, v1.36).
+            one_node += [(at, claim.name)] if mounted is None or volume in mounted else []
     is_shared = replicas > 1 and it.workload.kind != "StatefulSet"
     if one_node and (is_shared or overlaps) and not _one_node(it.workload):
         (at, _), *others = one_node  # one edit of the workload mends all its claims
@@ -47,17 +49,13 @@ def check(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _claims(it: Member) -> Iterator[tuple[Path, Claim]]:
-    """Yield (path of the claim's name, claim) of each volume with a known claim that a container mounts.
-
-    The kubelet waits for no other volume (``pkg/volume/util/util.go``, GetPodVolumeNames, v1.36).
-    """
-    mounted = _mounted(it.workload)
+def _claims(it: Member) -> Iterator[tuple[Path, str, Claim]]:
+    """Yield (path of the claim's name, name of the volume, claim) of each volume with a known claim."""
     for volume in it.workload.pod.volumes:
-        if volume.kind == "persistentVolumeClaim" and (mounted is None or volume.name in mounted):
+        if volume.kind == "persistentVolumeClaim":
             claim = claim_named(it.world, it.workload.namespace, volume.claim)
             if claim is not None:
-                yield (*volume.path, "claimName"), claim
+                yield (*volume.path, "claimName"), volume.name, claim
 
 
 def _mounted(workload: Workload) -> frozenset[str] | None:

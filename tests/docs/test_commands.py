@@ -103,6 +103,13 @@ spec:
 """
 
 
+SCHEDULER = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: default-scheduler}]
+"""
+
+
 def prepare(folder: Path) -> None:
     """What the pages' commands expect to find."""
     for name in ("fixtures", "examples", "rules"):
@@ -122,6 +129,7 @@ def prepare(folder: Path) -> None:
     for name in ("cluster.yaml", "sketch.yaml", "snapshots/eu.yaml", "snapshots/us.yaml"):
         (folder / name).write_text(sketch)
     (folder / "nodes.json").write_text(json.dumps(nodes()))
+    (folder / "scheduler.yaml").write_text(SCHEDULER)
     for name in ("cluster.json", "cluster.json.gz"):
         (folder / name).write_text(json.dumps(nodes()))
     recorded = gzip.decompress((ROOT / "fixtures" / "conformance" / "decisions.jsonl.gz").read_bytes())

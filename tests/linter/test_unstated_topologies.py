@@ -130,7 +130,7 @@ spec:
   template:
     metadata: {labels: {app: web}}
     spec:
-      containers: [{name: web, image: x}]
+      containers: [{name: web, image: x, volumeMounts: [{name: data, mountPath: /data}]}]
       volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
 ---
 apiVersion: v1

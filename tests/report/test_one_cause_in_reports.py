@@ -33,7 +33,11 @@ spec:
       volumes:
       - {name: data, persistentVolumeClaim: {claimName: data}}
       - {name: logs, persistentVolumeClaim: {claimName: logs}}
-      containers: [{name: web, image: x, resources: {requests: {cpu: 10m, memory: 10Mi}}}]
+      containers:
+      - name: web
+        image: x
+        resources: {requests: {cpu: 10m, memory: 10Mi}}
+        volumeMounts: [{name: data, mountPath: /data}, {name: logs, mountPath: /logs}]
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim

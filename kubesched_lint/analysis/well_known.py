@@ -10,6 +10,7 @@ from kubesched_lint.findings import UncheckedError
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver
+from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.record import record
 from kubesched_lint.text import closest
 from kubesched_lint.world.world import World, once_per_world
@@ -84,9 +85,11 @@ def open_label(pod: Pod, world: World) -> str:
 
 def _open_of(required: Iterable[Requirement], world: World) -> str:
     """Return the first placeholder if each condition that no node meets has one; else empty."""
-    unmet = [r for r in required if not any(r.matches(node.labels) for node in world.index.nodes)]
-    words = [next(filter(None, (to_fill_in(f"{r.key}={value}") for value in r.values)), "") for r in unmet]
-    return words[0] if words and all(words) else ""
+    words = {r: next(filter(None, (to_fill_in(f"{r.key}={value}") for value in r.values)), "") for r in required}
+    if not any(words.values()):
+        return ""  # as in most pods: no node has to be asked
+    unmet = [word for r, word in words.items() if not world.index.matching_term(NodeSelectorTerm((r,)))]
+    return unmet[0] if unmet and all(unmet) else ""
 
 
 def check_known(pod: Pod, world: World) -> None:

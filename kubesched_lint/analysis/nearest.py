@@ -42,9 +42,9 @@ class Miss:
 
     @property
     def lack(self) -> str:
-        """The label that nodes lack, whoever asks for it; empty if the condition reads like a slip."""
-        is_slip = self.nearest and _ONLY_AS not in self.nearest
-        return "" if is_slip or not self.key else self.wanted.removesuffix(" Exists").removesuffix("=")
+        """What nodes lack, whoever asks for it: the label, or the value; empty if the condition reads like a slip."""
+        is_of_value = _ONLY_AS in self.nearest
+        return self.wanted if is_of_value else "" if self.nearest else self.key
 
 
 def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> Miss:

@@ -141,3 +141,16 @@ def test_a_word_between_underscores_is_filled_in() -> None:
 def test_what_is_disabled_is_not_applied() -> None:
     assert reason_of("disabled", "apps") == "disabled files"
     assert reason_of("disabled-users", "apps") == ""
+
+
+def test_a_label_that_no_node_has_is_one_cause_whatever_its_value() -> None:
+    def asking(name: str, expression: str) -> str:
+        terms = f"{{nodeSelectorTerms: [{{matchExpressions: [{expression}]}}]}}"
+        required = f"requiredDuringSchedulingIgnoredDuringExecution: {terms}"
+        return deployment(name, spec=f"affinity: {{nodeAffinity: {{{required}}}}}")
+
+    any_gpu, one_gpu = "{key: gpu, operator: Exists}", "{key: gpu, operator: In, values: [a100]}"
+    (one,) = found(asking("a", any_gpu), asking("b", one_gpu), rule="nodeselector-matches-nothing")
+    assert "b" in {other.object.name for other in one.also if other.rule == one.rule}
+    elsewhere = "{key: topology.kubernetes.io/zone, operator: In, values: [far]}"
+    assert len(found(asking("a", any_gpu), asking("b", elsewhere), rule="nodeselector-matches-nothing")) == 2

@@ -16,16 +16,17 @@ from kubesched_lint.world.world import Member
 def check(it: Member) -> Iterator[Hazard]:
     pod = it.workload.pod
     preferred = {(*w.term.path, "topologyKey") for w in (*pod.preferred_affinity, *pod.preferred_anti_affinity)}
-    # A sketch need not write what clouds set, and a preference may lack its nodes.
-    is_unstated = it.world.cluster is not None and it.world.cluster.origin == "sketch"
+    is_sketch = it.world.cluster is not None and it.world.cluster.origin == "sketch"
     for key, at in _topology_keys(pod):
         correction = correction_of(key)
         if correction is None or nodes_carry(it.world, key):
             continue
+        # A sketch need not write what clouds set; if it has neither label, nothing is known.
+        is_open = is_sketch and correction.deprecated and not nodes_carry(it.world, correction.key)
         yield Hazard(
             at=at,
             evidence=pattern(correction.reason),
-            severity=Severity.NOTE if correction.deprecated and at in preferred and is_unstated else None,
+            severity=Severity.NOTE if is_open and at in preferred else None,
             values={"key": key, "meant": correction.key, "reason": correction.reason},
             variant="deprecated" if correction.deprecated else "typo",
         )

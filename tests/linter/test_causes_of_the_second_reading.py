@@ -106,7 +106,11 @@ def test_whoever_never_runs_repels_nobody() -> None:
 
 @pytest.mark.parametrize(
     ("key", "severity"),
-    [("beta.kubernetes.io/instance-type", "note"), ("topology.kubernetes.io/hostname", "warning")],
+    [
+        ("beta.kubernetes.io/instance-type", "note"),
+        ("failure-domain.beta.kubernetes.io/zone", "warning"),  # the sketch has the label that replaces it
+        ("topology.kubernetes.io/hostname", "warning"),
+    ],
 )
 def test_a_deprecated_key_of_a_preference_is_a_note_where_a_sketch_need_not_write_it(key: str, severity: str) -> None:
     item = f"{{weight: 1, podAffinityTerm: {{topologyKey: {key}, labelSelector: {{matchLabels: {{app: web}}}}}}}}"

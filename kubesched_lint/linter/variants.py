@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _COMPETING = ("workloads", "services", "autoscalers", "budgets", "pod_groups", "limit_ranges", "quotas", "replica_sets")
 """Fields with objects that pods compete with or answer to. Other objects, such as classes, may serve all variants."""
-_MOST_AGAIN, _FEWEST = 2_000, 2
+_MOST_AGAIN, _FEWEST = 400, 2
 """Shared objects times variants in which their workloads are judged, and the fewest variants; elsewhere they count."""
 _DEEPEST = 8
 """Most alternatives inside one another."""

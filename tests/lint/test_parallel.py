@@ -9,17 +9,19 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubesched_lint.commands.lint import read_parallel
-from kubesched_lint.commands.lint.run import Request, check
+from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.inputs import InputFile
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.record import record
 from kubesched_lint.rulebook.examples import Trial
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 
@@ -43,37 +45,47 @@ ODD = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Every third example of the cards, and files that only the complete reader reads, or nobody.
+    """Every sixth example of the cards, and files that only the complete reader reads, or nobody.
 
     Most examples define one name: the linter judges each definition alone, so all of them would take ten times as long.
     """
     there = tmp_path_factory.mktemp("set")
-    for number, example in enumerate(Trial.of(cards_folder()).examples[::3]):
+    for number, example in enumerate(Trial.of(cards_folder()).examples[::6]):
         (there / f"{example.slug}-{number}.yaml").write_text(example.manifest)
     for name, text in ODD.items():
         (there / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     return str(there)
 
 
-def report(folder: str, jobs: int) -> Report:
-    """Without the age of the snapshot, which grows while we look."""
-    found = check(Request((folder,), SKETCH, jobs=jobs), Options(profile="strict"), BOOK)
-    return replace(found, summary=replace(found.summary, cluster=""))
+@record
+class Outcome:
+    """What reading makes of the files, and what the rules that need no cluster say of it."""
+
+    report: Report
+    documents: tuple[Document, ...]
+    inventory: Inventory
+
+
+def outcome(folder: str, jobs: int) -> Outcome:
+    run = checked(Request((folder,), jobs=jobs), Options(profile="strict"), BOOK)
+    return Outcome(run.report, run.manifests.documents, run.manifests.inventory)
 
 
 @pytest.fixture(scope="module")
-def alone(folder: str) -> Report:
-    found = report(folder, 1)
-    assert len(found.findings) > 100
-    assert any(finding.rule == "api-would-reject" for finding in found.findings)
-    assert {"tabs.yaml", "types.yaml", "latin.yaml"} <= {os.path.basename(error.path) for error in found.errors}
+def alone(folder: str) -> Outcome:
+    found = outcome(folder, 1)
+    said = found.report
+    assert len(found.documents) > 60
+    assert len(said.findings) > 40
+    assert any(finding.rule == "api-would-reject" for finding in said.findings)
+    assert {"tabs.yaml", "types.yaml", "latin.yaml"} <= {os.path.basename(error.path) for error in said.errors}
     return found
 
 
 @pytest.fixture
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_parallel, "_ENOUGH", 1)
-    monkeypatch.setattr(read_parallel, "_CHUNK", 8 << 10)
+    monkeypatch.setattr(read_parallel, "_CHUNK", 4 << 10)
 
 
 @pytest.fixture
@@ -111,39 +123,39 @@ def fails() -> None:
 @pytest.mark.usefixtures("little_is_enough")
 class TestTogether:
     @pytest.mark.parametrize("processes", [2, 3])
-    def test_whoever_is_first_reads(self, folder: str, alone: Report, processes: int) -> None:
-        assert report(folder, processes) == alone
+    def test_whoever_is_first_reads(self, folder: str, alone: Outcome, processes: int) -> None:
+        assert outcome(folder, processes) == alone
 
-    def test_all_is_read_elsewhere(self, folder: str, alone: Report, handed_over: list[bool]) -> None:
-        assert report(folder, 2) == alone
+    def test_all_is_read_elsewhere(self, folder: str, alone: Outcome, handed_over: list[bool]) -> None:
+        assert outcome(folder, 2) == alone
         assert len(handed_over) > 5
         assert all(handed_over)
 
     def test_a_dead_process_loses_nothing(
-        self, folder: str, alone: Report, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
+        self, folder: str, alone: Outcome, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stumbling(monkeypatch, lambda: os._exit(1))
-        assert report(folder, 2) == alone
+        assert outcome(folder, 2) == alone
         assert not all(handed_over)
 
     def test_what_fails_there_is_read_here(
-        self, folder: str, alone: Report, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
+        self, folder: str, alone: Outcome, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stumbling(monkeypatch, fails)
-        assert report(folder, 2) == alone
+        assert outcome(folder, 2) == alone
         assert handed_over.count(False) == 1
 
-    def test_no_process_is_to_be_had(self, folder: str, alone: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_process_is_to_be_had(self, folder: str, alone: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
         def refused() -> int:
             raise BlockingIOError("no more processes")
 
         monkeypatch.setattr(os, "fork", refused)
-        assert report(folder, 2) == alone
+        assert outcome(folder, 2) == alone
 
 
-def test_a_small_set_starts_no_process(folder: str, alone: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_set_starts_no_process(folder: str, alone: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork")
-    assert report(folder, 2) == alone
+    assert outcome(folder, 2) == alone
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "two"])

@@ -169,6 +169,10 @@ def test_a_wrong_file_is_refused_in_the_words_of_kube_scheduler(tmp_path: Path, 
         (f"{HEAD}---\n{HEAD}", "holds a second KubeSchedulerConfiguration: expected one KubeSchedulerConfiguration"),
         (HEAD.replace("/v1", "/v1beta3"), "only kubescheduler.config.k8s.io/v1 is read"),
         (f"{HEAD}profiles: [", None),
+        (
+            f"{HEAD}{SPREAD.replace('ONE', CONSTRAINT[:-1] + ', matchLabelKeys: [null]}')}",
+            "profiles[0].pluginConfig[0].args.defaultConstraints[0].matchLabelKeys[0]: expected a string, found null",
+        ),
     ],
 )
 def test_another_file_is_one_clear_error(tmp_path: Path, text: str, said: str | None) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.scheduler_config.read import fault_of, places_of, profiles_of
 from kubesched_lint.files import whole
-from kubesched_lint.findings import InputError
+from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.record import replace
 from kubesched_lint.validation.scheduler import API_VERSION, KIND, scheduler_refusals
@@ -46,15 +49,26 @@ def read_scheduler_config(path: str) -> tuple[SchedulerProfile, ...]:
 def schedulers_of(document: Document) -> tuple[SchedulerProfile, ...]:
     """Return the profiles of a KubeSchedulerConfiguration. Raises ClusterError with the place of the first fault."""
     if document.value.get("apiVersion") != API_VERSION:
-        span = document.span(("apiVersion",))
-        raise ClusterError(document.path, span.line, span.column, f"only {API_VERSION} is read")
+        raise _at(document, ("apiVersion",), f"only {API_VERSION} is read")
     refused = next(scheduler_refusals(document.value), None)
     if refused is not None:
-        span = document.span(refused.path, key="unknown field" in refused.message)
-        raise ClusterError(document.path, span.line, span.column, str(refused) if refused.reason else refused.message)
+        message = str(refused) if refused.reason else refused.message
+        raise _at(document, refused.path, message, key="unknown field" in refused.message)
+    try:
+        return tuple(_checked(document))
+    except DecodeError as error:  # such as a null in a list of values
+        raise _at(document, error.path, error.message) from None
+
+
+def _checked(document: Document) -> Iterator[SchedulerProfile]:
     wrong = fault_of(document.value)
     if wrong is not None:
-        span = document.span(wrong[0])
-        raise ClusterError(document.path, span.line, span.column, wrong[1])
+        raise _at(document, *wrong)
     lines = {name: f"{document.path}:{document.span(at).line}" for name, at in places_of(document.value)}
-    return tuple(replace(one, origin=lines[one.name]) for one in profiles_of(document.value).values())
+    for profile in profiles_of(document.value).values():
+        yield replace(profile, origin=lines[profile.name])
+
+
+def _at(document: Document, path: Path, message: str, *, key: bool = False) -> ClusterError:
+    span = document.span(path, key=key)
+    return ClusterError(document.path, span.line, span.column, message)

@@ -9,7 +9,9 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Rename
+from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.resources import is_extended, request_path
+from kubesched_lint.scheduler.plugins.single_node import is_ignored
 from kubesched_lint.text import is_slip
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.room import taints_in_the_way
@@ -22,7 +24,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or not within:
         return
     for resource, amount in it.pod.requests.items():
-        if amount <= 0 or not is_extended(resource):
+        if amount <= 0 or not is_extended(resource) or is_ignored(resource, profile_of(it.pod)):
             continue
         offering = it.world.index.all & ~it.world.index.short_of(resource, 1)
         if within & offering:

@@ -237,6 +237,18 @@ def test_a_disabled_filter_proves_nothing(tmp_path: Path) -> None:
     assert rules(lint(tmp_path, without, ALONE)) == set()
 
 
+def test_a_resource_that_the_filter_ignores_is_not_missed(tmp_path: Path) -> None:
+    spec = "overhead: {example.com/gpu: 1}"
+    missed = {("error", "extended-resource-missing")}
+    select = ("extended-resource-missing",)
+    assert rules(lint(tmp_path, None, spec, select=select)) == missed
+    assert (
+        rules(lint(tmp_path, FIT.replace("ARGS", "ignoredResources: [example.com/foo]"), spec, select=select)) == missed
+    )
+    for args in ("ignoredResources: [example.com/gpu]", "ignoredResourceGroups: [example.com]"):
+        assert rules(lint(tmp_path, FIT.replace("ARGS", args), spec, select=select)) == set()
+
+
 def test_a_disabled_taint_toleration_opens_tainted_nodes(tmp_path: Path) -> None:
     without = "profiles: [{plugins: {filter: {disabled: [{name: TaintToleration}]}}}]"
     assert ("error", "anti-affinity-exceeds-domains") in rules(lint(tmp_path, None, ALONE, replicas=4))

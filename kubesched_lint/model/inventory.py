@@ -119,8 +119,11 @@ def _over(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def identity(item: Any) -> object:
-    """Return the key that all definitions of one object share within a kind; the item itself if it has no name."""
+    """Return the key that all definitions of one object share within a kind; the item itself if it has no name.
+
+    A name that ends with a dash is a ``generateName``: each definition is an object of its own.
+    """
     name = getattr(item, "name", None)
-    if not name:
+    if not name or name.endswith("-"):
         return item if name is None else id(item)
     return (item.kind if isinstance(item, Workload) else "", getattr(item, "namespace", ""), name)

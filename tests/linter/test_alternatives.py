@@ -102,6 +102,17 @@ def test_what_is_no_workload_is_no_sign() -> None:
     assert not alternatives(files).groups
 
 
+def test_each_file_with_one_generated_name_makes_a_pod_of_its_own() -> None:
+    """Three pods of 3 CPUs do not fit on two nodes of 4, whatever name each gets."""
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {generateName: run-}\n"
+        "spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 3}}}]}\n---\n"
+    )
+    for files in ({f"{name}.yaml": pod for name in "abc"}, {"all.yaml": 3 * pod}):
+        assert not alternatives(files).groups
+        assert [finding.rule for finding in errors(judged(files))] == ["set-does-not-fit"]
+
+
 @pytest.mark.parametrize(("one", "other", "found"), [("staging", "prod", 1), ("a", "b", 0), ("web-prod", "db-prod", 0)])
 def test_two_environments_may_differ_in_namespaces(one: str, other: str, found: int) -> None:
     """The same names in two namespaces are two objects, unless the folders are named after environments."""

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod, profile_of
 
 
 class Symmetry:
@@ -129,8 +129,7 @@ def _keys(pods: Iterable[Pod]) -> tuple[frozenset[str], tuple[str, ...], bool]:
     by_name = False
     for pod in pods:
         read |= pod.node_selector.keys()
-        terms: list[NodeSelectorTerm] = [*(pod.required_node_terms or ()), *(p.term for p in pod.preferred_node_terms)]
-        for term in terms:
+        for term in _node_terms(pod):
             read |= {e.key for e in term.expressions}
             by_name = by_name or bool(term.fields)
         by_name = by_name or bool(pod.node_name)
@@ -141,3 +140,12 @@ def _keys(pods: Iterable[Pod]) -> tuple[frozenset[str], tuple[str, ...], bool]:
         for constraint in pod.spread:
             topology[constraint.topology_key] = None
     return frozenset(read), tuple(topology), by_name
+
+
+def _node_terms(pod: Pod) -> Iterator[NodeSelectorTerm]:
+    """Yield the node terms of the pod and of its scheduler's profile."""
+    profile = profile_of(pod)
+    yield from pod.required_node_terms or ()
+    yield from profile.added_node_terms or ()
+    for preferred in (*pod.preferred_node_terms, *profile.added_preferred_node_terms):
+        yield preferred.term

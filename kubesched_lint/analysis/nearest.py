@@ -11,6 +11,7 @@ from kubesched_lint import work
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
+from kubesched_lint.model.pod import profile_of
 from kubesched_lint.record import record
 from kubesched_lint.text import closest, misspelt, plural
 
@@ -235,7 +236,16 @@ def _words(r: Requirement) -> str:
 
 def miss_of(it: Member) -> Miss:
     """Return why no node has the labels that a workload requires, and the nearest match."""
-    return node_miss(it.pod, it.world.nodes, it.world.today.bit_count())
+    pod = it.pod
+    if profile_of(pod).added_node_terms is None or not it.world.index.matching(
+        pod.node_selector, pod.required_node_terms
+    ):
+        return node_miss(pod, it.world.nodes, it.world.today.bit_count())
+    added = f"the node affinity that the scheduler {pod.scheduler_name} adds"
+    if not pod.node_selector and pod.required_node_terms is None:
+        return Miss(pod.path, added)
+    own = node_miss(pod, it.world.nodes)
+    return Miss(own.at, f"{own.wanted} and {added}")
 
 
 def nearest_key_of(world: World, key: str) -> str:

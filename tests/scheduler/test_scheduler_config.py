@@ -9,12 +9,16 @@ import pytest
 from kubesched_lint import load_cluster
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.linter.options import Options
-from kubesched_lint.model.pod import SchedulerProfile
+from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PreferredNodeTerm, SchedulerProfile
 from kubesched_lint.rulebook.library import Rulebook
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -229,6 +233,31 @@ def test_added_affinity_may_leave_no_node(tmp_path: Path) -> None:
     found = lint(tmp_path, ADDED.replace("ONE", "{key: pool, operator: In, values: [nowhere]}"))
     assert rules(found) == {("warning", "deploy-leaves-pending")}
     assert "node(s) didn't match scheduler-enforced node affinity" in found[0].message
+
+
+def test_a_selector_and_the_added_affinity_that_share_no_node_are_one_error(tmp_path: Path) -> None:
+    """Nodes of each zone exist; the message must not say that no node has the label."""
+    added = ADDED.replace("ONE", "{key: topology.kubernetes.io/zone, operator: In, values: [a]}")
+    spec = "nodeSelector: {topology.kubernetes.io/zone: b}"
+    assert rules(lint(tmp_path, None, spec)) == set()
+    (found,) = (one for one in lint(tmp_path, added, spec) if one.severity is Severity.ERROR)
+    assert found.rule == "nodeselector-matches-nothing"
+    wanted = "topology.kubernetes.io/zone=b and the node affinity that the scheduler default-scheduler adds"
+    assert found.message.endswith(f"none of the 4 nodes matches {wanted}")
+
+
+def test_nodes_that_the_added_affinity_tells_apart_are_not_alike() -> None:
+    index = NodeIndex([Node(f"n{i}", {"pool": pool}) for i, pool in enumerate("aab")])
+    term = NodeSelectorTerm((Requirement("pool", "In", ("a",)),))
+    first = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", ("n0",)),))
+    profiles = [
+        SchedulerProfile(),
+        SchedulerProfile(added_node_terms=(term,)),
+        SchedulerProfile(added_preferred_node_terms=(PreferredNodeTerm(1, term),)),
+        SchedulerProfile(added_node_terms=(first,)),
+    ]
+    looks = [Symmetry(index, [Pod("default", {}, profile=one)], [0, 0, 0]).look for one in profiles]
+    assert [len(set(look)) for look in looks] == [1, 2, 2, 3]
 
 
 def test_a_disabled_filter_proves_nothing(tmp_path: Path) -> None:

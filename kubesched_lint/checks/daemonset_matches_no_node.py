@@ -8,6 +8,7 @@ from kubesched_lint.analysis.nearest import FIXED, hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
+from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.text import many
 from kubesched_lint.world.room import taints_in_the_way
@@ -16,8 +17,8 @@ from kubesched_lint.world.world import Member
 
 def check(it: Member) -> Iterator[Hazard]:
     reach = it.reach
-    if it.workload.kind != "DaemonSet" or reach.tolerated:
-        return
+    if it.workload.kind != "DaemonSet" or reach.tolerated or targets(it.pod, it.world.index)[0]:
+        return  # its controller does not read the scheduler's configuration
     nodes = it.world.today.bit_count()
     if reach.matching:
         taints = taints_in_the_way(it, reach.matching)

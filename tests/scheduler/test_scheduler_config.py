@@ -193,14 +193,19 @@ def test_another_file_is_one_clear_error(tmp_path: Path, text: str, said: str | 
 def lint(
     tmp_path: Path, configuration: str | None, spec: str = "", *, select: tuple[str, ...] = (), replicas: int = 3
 ) -> list[Finding]:
+    text = WEB.replace("SPEC", spec).replace("replicas: 3", f"replicas: {replicas}")
+    return [one for one in lint_of(tmp_path, text, configuration, select) if one.severity > Severity.NOTE]
+
+
+def lint_of(tmp_path: Path, text: str, configuration: str | None, select: tuple[str, ...] = ()) -> list[Finding]:
     web, cluster, scheduler = (tmp_path / name for name in ("web.yaml", "cluster.yaml", "scheduler.yaml"))
-    web.write_text(WEB.replace("SPEC", spec).replace("replicas: 3", f"replicas: {replicas}"))
+    web.write_text(text)
     cluster.write_text(CLUSTER)
     scheduler.write_text(HEAD + (configuration or ""))
     stated = Autoscaling(scheduler_config=str(scheduler) if configuration is not None else "")
     report = check(Request((str(web),), str(cluster), autoscaling=stated), Options(select=select), Rulebook.shipped())
     assert report.errors == ()
-    return [finding for finding in report.findings if finding.severity > Severity.NOTE]
+    return list(report.findings)
 
 
 def rules(findings: list[Finding]) -> set[tuple[str, str]]:
@@ -244,6 +249,16 @@ def test_a_selector_and_the_added_affinity_that_share_no_node_are_one_error(tmp_
     assert found.rule == "nodeselector-matches-nothing"
     wanted = "topology.kubernetes.io/zone=b and the node affinity that the scheduler default-scheduler adds"
     assert found.message.endswith(f"none of the 4 nodes matches {wanted}")
+
+
+def test_a_daemonset_makes_pods_although_the_added_affinity_keeps_them_waiting(tmp_path: Path) -> None:
+    """Its controller does not read the scheduler's configuration."""
+    added = ADDED.replace("ONE", "{key: pool, operator: In, values: [nowhere]}")
+    daemons = WEB.replace("kind: Deployment", "kind: DaemonSet").replace("  replicas: 3\n", "")
+    none = daemons.replace("SPEC", "nodeSelector: {pool: nowhere}")
+    found = [lint_of(tmp_path, text, added) for text in (daemons.replace("SPEC", ""), none)]
+    slugs = [{finding.rule for finding in each} for each in found]
+    assert slugs == [{"deploy-leaves-pending"}, {"daemonset-matches-no-node"}]
 
 
 def test_nodes_that_the_added_affinity_tells_apart_are_not_alike() -> None:

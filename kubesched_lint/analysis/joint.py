@@ -17,9 +17,8 @@ from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.findings import ObjectRef
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.inventory import Inventory, identity
+from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.world.room import domain_room, most_copies
@@ -56,7 +55,7 @@ def demands_of(world: World) -> tuple[Demand, ...]:
 def _demands(world: World) -> Iterator[Demand]:
     twice = _defined_twice(world.manifests)
     for workload in world.manifests.workloads:
-        if twice and workload.ref in twice:
+        if twice and identity(workload) in twice:
             continue  # one object in several variants, perhaps overlays: it is unknown which one is deployed
         if not world.member(workload).is_created:
             continue
@@ -91,11 +90,12 @@ def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
     return replace(pod, spread=(), required_affinity=(), required_anti_affinity=())
 
 
-def _defined_twice(manifests: Inventory) -> frozenset[ObjectRef]:
+def _defined_twice(manifests: Inventory) -> frozenset[object]:
+    """Return the identities of workloads that have several definitions."""
     if not manifests.has_duplicates:
         return frozenset()
-    written = Counter(workload.ref for workload in manifests.workloads)
-    return frozenset(ref for ref, count in written.items() if count > 1)
+    written = Counter(map(identity, manifests.workloads))
+    return frozenset(one for one, count in written.items() if count > 1)
 
 
 @once_per_world
@@ -105,9 +105,22 @@ def contradictions(world: World) -> tuple[Impossible, ...]:
 
 
 def impossible(world: World) -> Iterator[Impossible]:
-    """Yield the first few small sets of workloads that cannot all run together, although each could alone."""
-    problem = Problem(world, [d for d in demands_of(world) if _fits_alone(world, d)])
+    """Yield the first few small sets of workloads that cannot all run together, although each could alone.
+
+    Those of kube-scheduler alone come first: they are proven, whatever another scheduler does with its pods.
+    """
+    demands = [d for d in demands_of(world) if _fits_alone(world, d)]
+    sure = [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled]
     reported: set[tuple[object, ...]] = set()
+    if len(sure) < len(demands):
+        yield from _impossible(Problem(world, sure), reported)
+    if len(reported) < _MOST_REPORTED:
+        yield from _impossible(Problem(world, demands), reported)
+
+
+def _impossible(problem: Problem, reported: set[tuple[object, ...]]) -> Iterator[Impossible]:
+    """Yield sets for causes that are not ``reported`` yet."""
+    world = problem.world
     for _ in range(_MOST_ROUNDS):
         demands = problem.demands
         culprits = overfull(problem)

@@ -31,6 +31,7 @@ from kubesched_lint.world.premises import SET_PREMISES, groups_premise
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.policy import Autoscaler
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.rule import Rule
@@ -74,18 +75,32 @@ def _mildest(again: Iterable[Judged | None]) -> Judged | None:
 
 
 def _has_own_scheduler(error: Judged, world: World) -> bool:
-    if error.workload is None or not rests_on_nodes(error.rule):
-        return False
-    pod = world.member(error.workload).pod
-    return not knows_scheduler(pod) or any(own_plugins(pod))
+    return any(_own_schedulers(error, world))
 
 
 def _own_scheduler(error: Judged, world: World) -> str:
-    assert error.workload is not None
-    pod = world.member(error.workload).pod
-    if not knows_scheduler(pod):
-        return f"{pod.scheduler_name} decides as kube-scheduler does"
-    return "; ".join(own_plugins(pod))
+    return "; ".join(dict.fromkeys(_own_schedulers(error, world)))
+
+
+def _own_schedulers(error: Judged, world: World) -> Iterator[str]:
+    """Yield what is assumed about the schedulers of the pods that an error is about."""
+    if not rests_on_nodes(error.rule):
+        return
+    for pod in _pods_of(error, world):
+        if not knows_scheduler(pod):
+            yield f"{pod.scheduler_name} decides as kube-scheduler does"
+        yield from own_plugins(pod)
+
+
+def _pods_of(error: Judged, world: World) -> Iterator[Pod]:
+    """Yield the pod of the workload that an error is about, or of each workload that takes part in it."""
+    if error.workload is not None:
+        yield world.member(error.workload).pod
+        return
+    together = set(error.hazard.together)
+    for workload in world.manifests.workloads if together else ():
+        if workload.ref in together:
+            yield world.member(workload).pod
 
 
 def _stands_already(error: Judged, world: World) -> bool:

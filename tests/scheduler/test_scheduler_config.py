@@ -326,6 +326,33 @@ def test_a_scheduler_that_no_profile_names_is_unknown_even_the_default_one(tmp_p
     assert rules(found) == {("warning", "anti-affinity-exceeds-domains")}
 
 
+DEFAULT = "{schedulerName: default-scheduler}"
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "configuration", "word"),
+    [
+        (("default-scheduler",) * 2, None, "error"),
+        (("packer", "default-scheduler"), None, "warning"),
+        (("default-scheduler", "packer"), f"profiles: [{DEFAULT}, {{schedulerName: packer}}]", "error"),
+        (("default-scheduler", "packer"), f"profiles: [{DEFAULT}]", "warning"),
+        (("default-scheduler", "default-scheduler", "packer"), None, "error"),
+    ],
+)
+def test_a_set_is_judged_by_the_schedulers_of_all_its_pods(
+    tmp_path: Path, schedulers: tuple[str, ...], configuration: str | None, word: str
+) -> None:
+    """Each of two nodes has room for one pod. What kube-scheduler alone cannot place is an error."""
+    texts = (
+        WEB.replace("web", f"web{n}").replace("SPEC", f"schedulerName: {name}").replace("cpu: 100m", "cpu: 3")
+        for n, name in enumerate(schedulers)
+    )
+    text = "---\n".join(texts).replace("replicas: 3", "replicas: 2")
+    (found,) = lint_of(tmp_path, text, configuration, ("set-does-not-fit",))
+    assert found.severity.word == word
+    assert ("packer decides as kube-scheduler does" in found.evidence.assumes) == (word == "warning")
+
+
 def test_the_cluster_file_may_hold_the_configuration(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(f"{CLUSTER}---\n{HEAD}profiles: [{{schedulerName: packer}}]\n")

@@ -163,7 +163,7 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
     start = data[:4096].lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
     if not data.strip(b" \t\r\n"):
         raise ClusterError(name, 0, 0, "the file is empty")
-    if start in (b"{", b"["):
+    if start in (b"{", b"[") and not _names_a_configuration(data):
         from kubesched_lint.cluster.read_json import JsonSyntaxError, read_json
 
         try:
@@ -177,6 +177,11 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
         line = data.count(b"\n", 0, error.start) + 1
         raise ClusterError(name, line, 1, f"is not valid UTF-8: byte 0x{data[error.start]:02x}") from None
     return read_yaml(name, data, collector)
+
+
+def _names_a_configuration(data: bytes) -> bool:
+    """Return whether JSON may hold a configuration of kube-scheduler, which the reader of YAML reads."""
+    return len(data) < _CHUNK and b'"KubeSchedulerConfiguration"' in data
 
 
 def _utf8(name: str, data: bytes) -> bytes:
@@ -240,6 +245,8 @@ def _document(document: Document, collector: Collector) -> str:
     if document.kind == "KubeSchedulerConfiguration":
         from kubesched_lint.cluster.scheduler_config.file import schedulers_of
 
+        if collector.schedulers:
+            raise ClusterError(document.path, document.span(()).line, 1, f"a second {document.kind}: expected one")
         collector.schedulers = schedulers_of(document)
         return ""
     try:

@@ -361,6 +361,17 @@ def test_the_cluster_file_may_hold_the_configuration(tmp_path: Path) -> None:
     assert f"scheduled as {file} configures" in cluster.description.what
 
 
+def test_the_cluster_folder_may_hold_one_configuration_as_json(tmp_path: Path) -> None:
+    head = '{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", '
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "scheduler.json").write_text(head + '"profiles": [{"schedulerName": "packer"}]}')
+    assert [one.name for one in read_cluster(str(tmp_path)).inventory.schedulers] == ["packer"]
+    (tmp_path / "scheduler2.json").write_text(head + '"profiles": []}')
+    with pytest.raises(ClusterError) as refused:
+        read_cluster(str(tmp_path))
+    assert (refused.value.line, refused.value.message) == (1, "a second KubeSchedulerConfiguration: expected one")
+
+
 def test_the_library_reads_it_too(tmp_path: Path) -> None:
     file = tmp_path / "scheduler.yaml"
     file.write_text(f"{HEAD}profiles: [{{schedulerName: packer}}]\n")

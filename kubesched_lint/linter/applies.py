@@ -65,14 +65,35 @@ _FILTERS_OF = {
 """Family → the filters of kube-scheduler that its proofs rest on."""
 
 
+_FILTER_OF = {
+    "required_affinity": "InterPodAffinity",
+    "required_anti_affinity": "InterPodAffinity",
+    "spread": "PodTopologySpread",
+    "host_ports": "NodePorts",
+    "node_selector": "NodeAffinity",
+    "required_node_affinity": "NodeAffinity",
+}
+"""Feature of pods that a rule may look at → the filter that makes it count."""
+
+
 def is_of_disabled_filter(rule: Rule, it: Member, hazard: Hazard) -> bool:
-    """Whether a hazard is about a filter that the profile of the pod's scheduler disables."""
-    if not it.world.objects.schedulers or hazard.evidence.kind != "proof":
+    """Whether a hazard is about filters that the profile disables whose pods stay Pending."""
+    if not it.world.objects.schedulers or hazard.evidence.kind not in ("proof", "witness"):
         return False
-    if rule.family not in _FILTERS_OF:
-        return False
-    enabled = profile_of(it.pod).filters
-    return any(name not in enabled for name in _FILTERS_OF[rule.family])
+    enabled = profile_of(_victim(it, hazard).pod).filters
+    is_argued = hazard.evidence.kind == "proof" or rule.family != "resources"  # deploy-leaves-pending runs the filters
+    if is_argued and not set(enabled).issuperset(_FILTERS_OF.get(rule.family, ())):
+        return True
+    looked_at = {_FILTER_OF.get(feature, "") for feature in rule.features}
+    return bool(looked_at) and "" not in looked_at and looked_at.isdisjoint(enabled)
+
+
+def _victim(it: Member, hazard: Hazard) -> Member:
+    """Return the workload whose pods a hazard is about."""
+    if hazard.victim in (None, it.workload.ref):
+        return it
+    others = (w for w in it.world.manifests.workloads if w.ref == hazard.victim)
+    return it.world.member(next(others, it.workload))
 
 
 def is_cut_short(hazard: Hazard, world: World) -> bool:

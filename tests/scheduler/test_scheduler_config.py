@@ -279,6 +279,8 @@ def test_a_disabled_filter_proves_nothing(tmp_path: Path) -> None:
     assert ("error", "anti-affinity-exceeds-domains") in rules(lint(tmp_path, None, ALONE))
     without = "profiles: [{plugins: {multiPoint: {disabled: [{name: InterPodAffinity}]}}}]"
     assert rules(lint(tmp_path, without, ALONE)) == set()
+    assert ("error", "rollout-surge-deadlock") in rules(lint(tmp_path, None, ALONE, replicas=2))
+    assert rules(lint(tmp_path, without, ALONE, replicas=2)) == set()
 
 
 def test_a_resource_that_the_filter_ignores_is_not_missed(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def _tail(text: str) -> Any:
     if kind == "block":
         return Special(found)
     if kind == "flow":
-        if len(text) > _LONG:
+        if len(found) > _LONG:
             raise NotPlainError
         try:
             return Special("", read_flow(text)[0])

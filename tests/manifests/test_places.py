@@ -186,3 +186,15 @@ def test_items_of_a_long_list_are_found_each() -> None:
     found = [d for d in documents("m.yaml", text.encode(), lambda v, k: True) if isinstance(d, Document)]
     assert [d.span(("x",)).line for d in found] == [6 + 5 * i for i in range(300)]
     assert [d.span(()) for d in found][7] == Span(39, 3, 41, 7)
+
+
+@pytest.mark.parametrize("length", [399, 400, 401, 402])
+@pytest.mark.parametrize("before", [" ", "   "])
+def test_both_readers_agree_which_flow_collections_are_too_long(length: int, before: str) -> None:
+    """One of the longest length that is read fast has places, too, whatever blanks stand before it."""
+    value = f"{{a: {'x' * (length - 11)}, b: 1}}"
+    text = f"apiVersion: v1\nkind: Pod\nv:{before}{value}\n"
+    assert len(value) == length
+    at = 2 + len(before)
+    assert only(text, "m.yaml").span(("v",)) == Span(3, at + 1, 3, at + 1 + length)
+    assert only(text, "m.yaml").span(("v", "b")).column == at + length - 1

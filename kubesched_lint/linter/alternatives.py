@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from functools import cached_property
@@ -117,7 +118,18 @@ def _is_like(path: str, leader: str, number: int, defined: Mapping[str, Sized], 
 
 
 def _environment(path: str) -> str:
-    return environment_in(os.path.basename(path))
+    """Return the environment that a path is named after: ``prod`` for ``prod-eu-2``, nothing for ``dev-portal``."""
+    name = re.sub(r"\.(?:ya?ml|json)$", "", os.path.basename(path).lower())
+    found = environment_in(name)
+    others = name.replace(found, "", 1)
+    is_application = re.fullmatch(_OF_PEOPLE, os.path.basename(os.path.dirname(path)).lower())
+    return found if found and re.fullmatch(_PLACE, others) and not is_application else ""
+
+
+_PLACE = r"(?:[-_.]|\d|(?<![a-z])(?:[a-z]{1,3}|apac|emea|asia|europe|(?:north|south|east|west|central)+)(?![a-z]))*"
+"""What a name may have beside the environment: regions, zones and numbers, such as ``us-east-1``."""
+_OF_PEOPLE = r"app(?:lication)?s|projects|services|teams|tenants"
+"""Folders whose subfolders belong to teams or applications, which may be called ``live`` or ``dev``."""
 
 
 def _named(group: Sequence[str]) -> str:

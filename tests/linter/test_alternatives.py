@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_lint import lint, load_cluster
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.alternatives import Alternatives
+from kubesched_lint.linter.alternatives import Alternatives, _environment
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.linter.variants import Variant, Variants
 from kubesched_lint.manifests.loader import documents
@@ -297,3 +297,21 @@ def test_the_note_is_short() -> None:
     (note,) = variants(files).notes()
     listed = "; ".join(f"v0, v1, v2 and 3 more in app{a}" for a in range(3))
     assert note == f"judged apart, because they define the same workloads: {listed}; and 2 more groups"
+
+
+@pytest.mark.parametrize(
+    ("path", "environment"),
+    [
+        ("overlays/prod", "prod"),
+        ("overlays/prod-eu-2", "prod"),
+        ("clusters/us-east-1-staging", "staging"),
+        ("overlays/dev.yaml", "dev"),
+        ("k8s/dev-portal", ""),
+        ("k8s/live-chat", ""),
+        ("k8s/qa-tools", ""),
+        ("teams/live", ""),
+        ("services/dev", ""),
+    ],
+)
+def test_an_application_that_is_named_like_an_environment_is_none(path: str, environment: str) -> None:
+    assert _environment(path) == environment

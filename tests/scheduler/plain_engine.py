@@ -13,6 +13,7 @@ from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+from kubesched_lint.record import replace
 
 UNSCHEDULABLE, UNRESOLVABLE = "Unschedulable", "UnschedulableAndUnresolvable"
 
@@ -212,20 +213,18 @@ class CycleState:
 
 
 def filter_node(state: CycleState, info: NodeInfo) -> Status | None:
-    """The first plugin's refusal of a node; None when it passes."""
-    for plugin in (
+    """The first plugin's refusal of a node; None when it passes. The kubelet checks a pod that names its node."""
+    of_kubelet = (_node_name, _taint_toleration, _node_affinity, _node_ports, _node_resources_fit)
+    of_scheduler = (
         _node_unschedulable,
-        _node_name,
-        _taint_toleration,
-        _node_affinity,
-        _node_ports,
-        _node_resources_fit,
+        *of_kubelet,
         _volume_restrictions,
         _volume_binding,
         _volume_zone,
         _pod_topology_spread,
         _inter_pod_affinity,
-    ):
+    )
+    for plugin in of_kubelet if state.pod.node_name else of_scheduler:
         status = plugin(state, info)
         if status is not None:
             return status
@@ -476,6 +475,9 @@ class Attempt:
 
 def attempt(pod: Pod, cluster: Cluster) -> Attempt:
     state = CycleState(pod, cluster)
+    if pod.node_name:  # it goes to the kubelet: no PreFilter, and taints of NoSchedule are past
+        state.refusal, state.only = None, None
+        state.pod = replace(pod, tolerations=(*pod.tolerations, Toleration(operator="Exists", effect="NoSchedule")))
     lead = f"0/{len(cluster.nodes)} nodes are available:"
     if state.refusal is not None:
         return Attempt([], f"{lead} {state.refusal.reasons[0]}.", {}, refused=True)

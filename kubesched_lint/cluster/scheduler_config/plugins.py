@@ -8,65 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubesched_lint.model.pod import FILTERS, WEIGHTS
 from kubesched_lint.record import record
 
 MULTI_POINT = "multiPoint"
+_DEVICES = "DynamicResources"
+_WITHOUT_PREFILTER = ("NodeUnschedulable", "NodeName", "TaintToleration")
 EXTENSION_POINTS = {
-    "preEnqueue": ("SchedulingGates", "DynamicResources", "DefaultPreemption"),
+    "preEnqueue": ("SchedulingGates", _DEVICES, "DefaultPreemption"),
     "queueSort": ("PrioritySort",),
-    "preFilter": (
-        "NodeAffinity",
-        "NodePorts",
-        "NodeResourcesFit",
-        "VolumeRestrictions",
-        "NodeVolumeLimits",
-        "VolumeBinding",
-        "VolumeZone",
-        "PodTopologySpread",
-        "InterPodAffinity",
-        "DynamicResources",
-        "NodeDeclaredFeatures",
-    ),
-    "filter": (
-        "NodeUnschedulable",
-        "NodeName",
-        "TaintToleration",
-        "NodeAffinity",
-        "NodePorts",
-        "NodeResourcesFit",
-        "VolumeRestrictions",
-        "NodeVolumeLimits",
-        "VolumeBinding",
-        "VolumeZone",
-        "PodTopologySpread",
-        "InterPodAffinity",
-        "DynamicResources",
-        "NodeDeclaredFeatures",
-    ),
-    "postFilter": ("DynamicResources", "DefaultPreemption"),
-    "preScore": (
-        "TaintToleration",
-        "NodeAffinity",
-        "NodeResourcesFit",
-        "VolumeBinding",
-        "PodTopologySpread",
-        "InterPodAffinity",
-        "NodeResourcesBalancedAllocation",
-    ),
-    "score": (
-        "TaintToleration",
-        "NodeAffinity",
-        "NodeResourcesFit",
-        "VolumeBinding",
-        "PodTopologySpread",
-        "InterPodAffinity",
-        "DynamicResources",
-        "NodeResourcesBalancedAllocation",
-        "ImageLocality",
-    ),
-    "reserve": ("VolumeBinding", "DynamicResources"),
+    "preFilter": (*(name for name in FILTERS if name not in _WITHOUT_PREFILTER), _DEVICES),
+    "filter": (*FILTERS, _DEVICES),
+    "postFilter": (_DEVICES, "DefaultPreemption"),
+    "preScore": (*(name for name in WEIGHTS if name != "ImageLocality"), "VolumeBinding"),
+    "score": (*WEIGHTS, "VolumeBinding", _DEVICES),
+    "reserve": ("VolumeBinding", _DEVICES),
     "permit": (),
-    "preBind": ("VolumeBinding", "DynamicResources"),
+    "preBind": ("VolumeBinding", _DEVICES),
     "bind": ("DefaultBinder",),
     "postBind": (),
 }
@@ -89,28 +47,15 @@ class PluginSet:
     disabled: frozenset[str] = frozenset()
 
 
+_ALWAYS = tuple(name for name in FILTERS if name != "NodeDeclaredFeatures")
 DEFAULTS = PluginSet(
     (
-        Plugin("SchedulingGates"),
-        Plugin("PrioritySort"),
-        Plugin("NodeUnschedulable"),
-        Plugin("NodeName"),
-        Plugin("TaintToleration", 3),
-        Plugin("NodeAffinity", 2),
-        Plugin("NodePorts"),
-        Plugin("NodeResourcesFit", 1),
-        Plugin("VolumeRestrictions"),
-        Plugin("NodeVolumeLimits"),
-        Plugin("VolumeBinding"),
-        Plugin("VolumeZone"),
-        Plugin("PodTopologySpread", 2),
-        Plugin("InterPodAffinity", 2),
-        Plugin("DynamicResources", 2),
+        *(Plugin(name, WEIGHTS.get(name, 0)) for name in ("SchedulingGates", "PrioritySort", *_ALWAYS)),
+        Plugin(_DEVICES, 2),
         Plugin("DefaultPreemption"),
-        Plugin("NodeResourcesBalancedAllocation", 1),
-        Plugin("ImageLocality", 1),
+        *(Plugin(name, weight) for name, weight in WEIGHTS.items() if name not in FILTERS),
         Plugin("DefaultBinder"),
-        Plugin("NodeDeclaredFeatures"),
+        Plugin("NodeDeclaredFeatures"),  # feature gates add their plugins at the end
     )
 )
 """What kube-scheduler enables at ``multiPoint``."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Autoscaling
+from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
 from kubesched_lint.linter.options import KUBERNETES_VERSIONS, PROFILES, Options
@@ -94,7 +94,7 @@ def load_cluster(
     if (path is None) == (not given):
         raise ValueError("load_cluster takes a path, or else text or objects")
     groups = _one_of("node_groups", node_groups, ("", COMPLETE, OPEN))
-    said = Autoscaling(elastic, groups, scheduler_config=os.fspath(scheduler_config or ""))
+    said = ClusterOptions(elastic, groups, scheduler_config=os.fspath(scheduler_config or ""))
     if path is not None:
         return read_stated(os.fspath(path), said)
     return stated(cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic), said)

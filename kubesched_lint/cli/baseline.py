@@ -201,7 +201,7 @@ class _Work:
         request = Request(
             self.paths,
             settings.maybe("cluster"),
-            settings.autoscaling,
+            settings.cluster_options,
             render=settings.flag("render"),
             baseline=baseline,
         )

@@ -124,7 +124,7 @@ def _of_clusters(
             settings.options,
             settings.rulebook,
             executor=chosen,
-            autoscaling=settings.autoscaling,
+            cluster_options=settings.cluster_options,
             render=settings.flag("render"),
             max_age=settings.maybe("max-age"),
             lost=lambda reason: tell(f"warning: {reason}"),

@@ -157,7 +157,7 @@ def lint(
         request = Request(
             paths=tuple(paths),
             cluster=settings.maybe("cluster"),
-            autoscaling=settings.autoscaling,
+            cluster_options=settings.cluster_options,
             changed=changed,
             max_age=settings.maybe("max-age"),
             force_exclude=force_exclude,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import KUBERNETES_VERSIONS, Options
@@ -54,8 +54,8 @@ class Settings:
         return cast("tuple[str, ...]", self.values[name].value)
 
     @property
-    def autoscaling(self) -> Autoscaling:
-        return Autoscaling(
+    def cluster_options(self) -> ClusterOptions:
+        return ClusterOptions(
             cast("bool | None", self.values["elastic"].value),
             self.maybe("node-groups") or "",
             cast("tuple[NodePool, ...]", self.values[DECLARED].value),

@@ -86,7 +86,7 @@ def simulate(
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        nodes = read_stated(cluster_of(context, settings), settings.autoscaling)
+        nodes = read_stated(cluster_of(context, settings), settings.cluster_options)
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
         simulation = simulated(
             manifests,

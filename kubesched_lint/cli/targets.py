@@ -110,7 +110,7 @@ def request_of(request: Request, settings: Settings, target: Target) -> Request:
         request,
         paths=target.paths,
         cluster=own.maybe("cluster"),
-        autoscaling=own.autoscaling,
+        cluster_options=own.cluster_options,
         progress=None,
         jobs=1,
         is_one_of_many=True,

@@ -80,7 +80,7 @@ def why(
         settings, paths = one_target(context, settings, paths or (), target)
     tell_configuration(settings)
     try:
-        live = read_stated(cluster_of(context, settings), settings.autoscaling)
+        live = read_stated(cluster_of(context, settings), settings.cluster_options)
         manifests = read_manifests(
             paths or (), settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
         )

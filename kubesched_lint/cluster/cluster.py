@@ -17,7 +17,7 @@ from kubesched_lint.text import first_few, joined, many, plural
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubesched_lint.cluster.elastic import Autoscaling
+    from kubesched_lint.cluster.elastic import ClusterOptions
     from kubesched_lint.cluster.running import Running
     from kubesched_lint.findings import Source
     from kubesched_lint.model.node import NodePool
@@ -121,13 +121,13 @@ class Cluster:
 
     # -- node groups -------------------------------------------------------------------------------------------------
 
-    def as_stated(self, autoscaling: Autoscaling) -> Cluster:
+    def as_stated(self, cluster_options: ClusterOptions) -> Cluster:
         """Return the cluster with the node groups that the user declares, and his word on whether they are all."""
-        stated = autoscaling.node_groups or self.node_groups
-        if stated == self.node_groups and not autoscaling.declared:
+        stated = cluster_options.node_groups or self.node_groups
+        if stated == self.node_groups and not cluster_options.declared:
             return self
         zones = tuple(sorted({node.labels[ZONE] for node in self.inventory.nodes if ZONE in node.labels})) or None
-        declared = () if autoscaling.elastic is False else autoscaling.declared
+        declared = () if cluster_options.elastic is False else cluster_options.declared
         taken = {pool.name for pool in self.inventory.node_pools if pool.maker != CLUSTER_AUTOSCALER}
         declared = tuple(
             replace(

@@ -25,11 +25,12 @@ COMPLETE, OPEN = "complete", "open"
 
 
 @frozen_record
-class Autoscaling:
-    """It overrides what the cluster's files say. ``elastic`` None: the labels of the nodes decide.
+class ClusterOptions:
+    """What the user says about the cluster; it overrides the cluster's files.
 
-    ``node_groups``: ``complete`` if there is no node group besides those that the nodes show and ``declared`` names,
-    ``open`` if there may be others, ``""`` if the user does not say.
+    ``elastic``: whether an autoscaler adds and removes nodes; None: the labels of the nodes decide. ``node_groups``:
+    ``complete`` if there is no node group besides those that the nodes show and ``declared`` names, ``open`` if there
+    may be others, ``""`` if the user does not say.
     """
 
     elastic: bool | None = None

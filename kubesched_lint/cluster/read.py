@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import explained, read_plain
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.files import opened, whole
 from kubesched_lint.findings import InputError
@@ -51,19 +51,19 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
     return _finished(collector, path, origins)
 
 
-def read_stated(path: str, autoscaling: Autoscaling) -> Cluster:
+def read_stated(path: str, cluster_options: ClusterOptions) -> Cluster:
     """Return ``read_cluster`` with what the user says about it. Raises ClusterError."""
-    return stated(read_cluster(path, elastic=autoscaling.elastic), autoscaling)
+    return stated(read_cluster(path, elastic=cluster_options.elastic), cluster_options)
 
 
-def stated(cluster: Cluster, autoscaling: Autoscaling) -> Cluster:
+def stated(cluster: Cluster, cluster_options: ClusterOptions) -> Cluster:
     """Return the cluster with the nodes that may come and the scheduler as the user says. Raises ClusterError."""
-    cluster = cluster.as_stated(autoscaling)
-    if not autoscaling.scheduler_config:
+    cluster = cluster.as_stated(cluster_options)
+    if not cluster_options.scheduler_config:
         return cluster
     from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 
-    schedulers = read_scheduler_config(autoscaling.scheduler_config)
+    schedulers = read_scheduler_config(cluster_options.scheduler_config)
     return replace(cluster, inventory=replace(cluster.inventory, schedulers=schedulers))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint import cache
 from kubesched_lint.commands.lint.cache import CacheFolder, Kept, cache_folder
 from kubesched_lint.commands.lint.run import Request, checked
@@ -105,8 +105,8 @@ def test_whatever_changes_the_set_is_judged_anew(place: Path, monkeypatch: pytes
     lint()
     lint(Options(profile="strict"))
     lint(Options(params={"deploy-leaves-pending": {"most_pods": 1}}))
-    lint(autoscaling=Autoscaling(elastic=True))
-    lint(autoscaling=Autoscaling(node_groups="complete"))
+    lint(cluster_options=ClusterOptions(elastic=True))
+    lint(cluster_options=ClusterOptions(node_groups="complete"))
     lint(cluster=None)
     monkeypatch.setattr(cache, "__version__", "99")
     lint()

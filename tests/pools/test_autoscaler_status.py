@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.status import group_sizes, has_unshown, unseen_groups
 from kubesched_lint.cluster.read import cluster_from
@@ -38,15 +38,15 @@ def test_a_group_at_zero_keeps_the_list_open_until_it_is_declared(status: Path) 
     assert "declared-groups" in KnownGroups(known).decision
     assert empty[0] in KnownGroups(known).decision
     name = "gpu"
-    declared = known.as_stated(Autoscaling(declared=(NodePool(name, CLUSTER_AUTOSCALER, labels={"pool": name}),)))
+    declared = known.as_stated(ClusterOptions(declared=(NodePool(name, CLUSTER_AUTOSCALER, labels={"pool": name}),)))
     assert KnownGroups(declared).are_all
     assert not KnownGroups(declared).decision
 
 
 @pytest.mark.parametrize("status", STATUSES, ids=lambda path: path.stem)
 def test_what_the_user_says_weighs_more_than_the_status(status: Path) -> None:
-    assert KnownGroups(cluster(status).as_stated(Autoscaling(node_groups="complete"))).are_all
-    assert not KnownGroups(cluster(status).as_stated(Autoscaling(node_groups="open"))).are_all
+    assert KnownGroups(cluster(status).as_stated(ClusterOptions(node_groups="complete"))).are_all
+    assert not KnownGroups(cluster(status).as_stated(ClusterOptions(node_groups="open"))).are_all
 
 
 def test_both_formats_say_the_same() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.nodepools import groups
 from kubesched_lint.cluster.nodepools.groups import inferred_groups
 from kubesched_lint.cluster.nodepools.known import KnownGroups
@@ -51,7 +51,7 @@ def cluster_of(
     import json
 
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *others]})
-    return cluster_from([("c.json", text.encode())], "c.json").as_stated(Autoscaling(None, said, declared))
+    return cluster_from([("c.json", text.encode())], "c.json").as_stated(ClusterOptions(None, said, declared))
 
 
 def eks(group: str = "general", count: int = 3, **labels: str) -> list[dict[str, object]]:
@@ -259,7 +259,7 @@ def test_under_elastic_nothing_is_complete() -> None:
     import json
 
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": eks()}).encode()
-    cluster = cluster_from([("c.json", text)], "c.json", elastic=True).as_stated(Autoscaling(True, "complete"))
+    cluster = cluster_from([("c.json", text)], "c.json", elastic=True).as_stated(ClusterOptions(True, "complete"))
     assert severity_of("nodeselector-matches-nothing", TYPO, cluster) is Severity.WARNING
 
 

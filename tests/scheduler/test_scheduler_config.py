@@ -8,7 +8,7 @@ import pytest
 
 from kubesched_lint import load_cluster
 from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
@@ -202,8 +202,9 @@ def lint_of(tmp_path: Path, text: str, configuration: str | None, select: tuple[
     web.write_text(text)
     cluster.write_text(CLUSTER)
     scheduler.write_text(HEAD + (configuration or ""))
-    stated = Autoscaling(scheduler_config=str(scheduler) if configuration is not None else "")
-    report = check(Request((str(web),), str(cluster), autoscaling=stated), Options(select=select), Rulebook.shipped())
+    stated = ClusterOptions(scheduler_config=str(scheduler) if configuration is not None else "")
+    request = Request((str(web),), str(cluster), cluster_options=stated)
+    report = check(request, Options(select=select), Rulebook.shipped())
     assert report.errors == ()
     return list(report.findings)
 
@@ -386,7 +387,7 @@ def test_a_wrong_configuration_ends_with_its_place(tmp_path: Path) -> None:
     scheduler.write_text(f"{HEAD}profiles: [{{percentageOfNodesToScore: 200}}]\n")
     (tmp_path / "cluster.yaml").write_text(CLUSTER)
     (tmp_path / "web.yaml").write_text(WEB.replace("SPEC", ""))
-    stated = Autoscaling(scheduler_config=str(scheduler))
-    request = Request((str(tmp_path / "web.yaml"),), str(tmp_path / "cluster.yaml"), autoscaling=stated)
+    stated = ClusterOptions(scheduler_config=str(scheduler))
+    request = Request((str(tmp_path / "web.yaml"),), str(tmp_path / "cluster.yaml"), cluster_options=stated)
     (error,) = check(request, Options(), Rulebook.shipped()).errors
     assert (error.path, error.line) == (str(scheduler), 3)

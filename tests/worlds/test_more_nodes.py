@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.elastic import COMPLETE, Autoscaling
+from kubesched_lint.cluster.elastic import COMPLETE, ClusterOptions
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool, Shape
 from tests.worlds.agreement import Contradiction, Reading, of_error, of_runs_nowhere
 from tests.worlds.clusters import HOST, ZONE, Value
@@ -27,7 +27,7 @@ class _Complete(Reading):
 
     @cached_property
     def cluster(self) -> Cluster:
-        return Reading(self.world).cluster.as_stated(Autoscaling(node_groups=COMPLETE))
+        return Reading(self.world).cluster.as_stated(ClusterOptions(node_groups=COMPLETE))
 
 
 class _WithPool(Reading):
@@ -37,7 +37,7 @@ class _WithPool(Reading):
     def cluster(self) -> Cluster:
         shape = Shape("one", allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 10})
         pool = NodePool("more", CLUSTER_AUTOSCALER, labels={"pool": "more"}, zones=("a",), shapes=(shape,))
-        return Reading(self.world).cluster.as_stated(Autoscaling(node_groups=COMPLETE, declared=(pool,)))
+        return Reading(self.world).cluster.as_stated(ClusterOptions(node_groups=COMPLETE, declared=(pool,)))
 
 
 def grouped(world: World, random: Random) -> World:

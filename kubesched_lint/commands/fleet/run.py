@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
@@ -49,7 +49,7 @@ class Work:
     clusters: tuple[ClusterFiles, ...]
     options: Options
     rulebook: Rulebook
-    autoscaling: Autoscaling = field(default_factory=Autoscaling)
+    cluster_options: ClusterOptions = field(default_factory=ClusterOptions)
     paths: tuple[str, ...] = ()
     """The paths of the manifests as the user gave them."""
     max_age: str | None = None
@@ -120,7 +120,7 @@ def lint_fleet(
     rulebook: Rulebook,
     *,
     executor: FleetExecutor | None = None,
-    autoscaling: Autoscaling | None = None,
+    cluster_options: ClusterOptions | None = None,
     render: bool = True,
     max_age: str | None = None,
     lost: Callable[[str], None] = lambda reason: None,
@@ -139,7 +139,7 @@ def lint_fleet(
     scope = scope_of(options, (cluster.path for cluster in clusters))
     manifests = tuple(files_of(paths, options, render=render, scope=scope))
     tasks = (
-        Work(manifests, part, options, rulebook, autoscaling or Autoscaling(), tuple(paths), max_age)
+        Work(manifests, part, options, rulebook, cluster_options or ClusterOptions(), tuple(paths), max_age)
         for part in _parts(clusters, executor)
     )
     if executor.pool is None:
@@ -191,7 +191,7 @@ def _report(cluster: ClusterFiles, manifests: ManifestSet, work: Work) -> Report
     from kubesched_lint.commands.lint.freshness import judged_now
     from kubesched_lint.commands.lint.run import report_on
 
-    opened, problem = _opened(cluster, work.autoscaling)
+    opened, problem = _opened(cluster, work.cluster_options)
     report = report_on(manifests, opened, problem, work.options, work.rulebook, work.paths)
     return judged_now(report, opened, work.max_age, work.options.kubernetes_version)
 
@@ -220,16 +220,16 @@ def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
     return outcomes
 
 
-def _opened(cluster: ClusterFiles, autoscaling: Autoscaling) -> tuple[Cluster | None, tuple[InputError, ...]]:
+def _opened(cluster: ClusterFiles, cluster_options: ClusterOptions) -> tuple[Cluster | None, tuple[InputError, ...]]:
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import cluster_from, stated
     from kubesched_lint.commands.lint.run import open_cluster
 
     if cluster.files is None:
-        return open_cluster(cluster.path, autoscaling)
+        return open_cluster(cluster.path, cluster_options)
     try:
-        found = cluster_from(cluster.files, cluster.path, elastic=autoscaling.elastic)
-        return stated(found, autoscaling), ()
+        found = cluster_from(cluster.files, cluster.path, elastic=cluster_options.elastic)
+        return stated(found, cluster_options), ()
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
-from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import (
     set_notes,
     skipped_documents,
@@ -51,7 +51,7 @@ class Request:
 
     paths: tuple[str, ...]
     cluster: str | None = None
-    autoscaling: Autoscaling = field(default_factory=Autoscaling)
+    cluster_options: ClusterOptions = field(default_factory=ClusterOptions)
     changed: str | None = None
     force_exclude: bool = False
     """Whether ``Options.exclude`` holds also for paths that are named, as pre-commit names each file."""
@@ -105,7 +105,7 @@ class Inputs:
 
     @cached_property
     def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
-        return open_cluster(self.request.cluster, self.request.autoscaling)
+        return open_cluster(self.request.cluster, self.request.cluster_options)
 
 
 @record
@@ -224,7 +224,7 @@ def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputE
     nodes = files_of_cluster(material.request.cluster) if place else None
     if place is None or nodes is None:
         return _made(material, rulebook)
-    asked = (material.request.cluster, material.request.autoscaling, material.request.paths)
+    asked = (material.request.cluster, material.request.cluster_options, material.request.paths)
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
@@ -351,14 +351,14 @@ def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Do
             yield found
 
 
-def open_cluster(path: str | None, autoscaling: Autoscaling) -> tuple[Cluster | None, tuple[InputError, ...]]:
+def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Cluster | None, tuple[InputError, ...]]:
     """Return (cluster of ``--cluster`` or None, errors of reading it)."""
     if path is None:
         return None, ()
     from kubesched_lint.cluster.read import read_stated
 
     try:
-        return read_stated(path, autoscaling), ()
+        return read_stated(path, cluster_options), ()
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
 

@@ -24,6 +24,10 @@ kind: ClusterSketch
 nodes:
 - {name: worker, count: 1, zones: [a, b, c], allocatable: {cpu: "4", memory: 16Gi}}
 """
+SCHEDULER = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+"""
 WORKLOAD = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -108,9 +112,13 @@ def test_whatever_changes_the_set_is_judged_anew(place: Path, monkeypatch: pytes
     lint(cluster_options=ClusterOptions(elastic=True))
     lint(cluster_options=ClusterOptions(node_groups="complete"))
     lint(cluster=None)
+    Path("scheduler.yaml").write_text(SCHEDULER)
+    lint(cluster_options=ClusterOptions(scheduler_config="scheduler.yaml"))
+    Path("scheduler.yaml").write_text(f"{SCHEDULER}percentageOfNodesToScore: 50\n")
+    lint(cluster_options=ClusterOptions(scheduler_config="scheduler.yaml"))
     monkeypatch.setattr(cache, "__version__", "99")
     lint()
-    assert len(times) == len(entries()) == 11
+    assert len(times) == len(entries()) == 13
 
 
 def test_without_cache_nothing_is_kept_or_looked_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,10 +23,15 @@ def is_configuration(api_version: object, kind: object) -> bool:
     return kind == KIND and str(api_version).startswith("kubescheduler.config.k8s.io/")
 
 
+def content_of(path: str) -> bytes:
+    """Return the bytes of a configuration. Raises OSError."""
+    return whole(path, _LARGEST)
+
+
 def read_scheduler_config(path: str) -> tuple[SchedulerProfile, ...]:
     """Return the profiles that a file sets up. Raises ClusterError with the place of the first fault."""
     try:
-        data = whole(path, _LARGEST)
+        data = content_of(path)
     except FileNotFoundError:
         raise ClusterError(path, 0, 0, "there is no such file") from None
     except OSError as error:

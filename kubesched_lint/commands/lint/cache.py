@@ -137,15 +137,22 @@ def cache_folder(environ: Mapping[str, str]) -> CacheFolder | None:
     return CacheFolder(os.path.join(caches, "kubesched-lint")) if os.path.isabs(caches) else None
 
 
-def files_of_cluster(path: str | None) -> tuple[tuple[str, bytes], ...] | None:
-    """Return (path, content) of a cluster's files; None for a live cluster, or if one cannot be read."""
-    if path is None:
+def files_of_cluster(path: str | None, scheduler_config: str = "") -> tuple[tuple[str, bytes], ...] | None:
+    """Return (path, content) of the files of a cluster and its kube-scheduler.
+
+    None for a live cluster, or if a file cannot be read.
+    """
+    if path is None and not scheduler_config:
         return ()
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import contents
+    from kubesched_lint.cluster.scheduler_config.file import content_of
 
     try:
-        return contents(path)
+        nodes = () if path is None else contents(path)
+        if nodes is None or not scheduler_config:
+            return nodes
+        return (*nodes, (scheduler_config, content_of(scheduler_config)))
     except (ClusterError, OSError, ValueError):
         return None
 

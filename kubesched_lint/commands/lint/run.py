@@ -221,10 +221,11 @@ def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputE
     from kubesched_lint.commands.lint.cache import Kept, cache_folder, files_of_cluster, is_worthwhile, key_of
 
     place = cache_folder(os.environ) if is_worthwhile(files) else None
-    nodes = files_of_cluster(material.request.cluster) if place else None
+    request = material.request
+    nodes = files_of_cluster(request.cluster, request.cluster_options.scheduler_config) if place else None
     if place is None or nodes is None:
         return _made(material, rulebook)
-    asked = (material.request.cluster, material.request.cluster_options, material.request.paths)
+    asked = (request.cluster, request.cluster_options, request.paths)
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)

@@ -223,10 +223,13 @@ def git(folder: Path, *args: str) -> None:
     subprocess.run(["git", *who, *args], cwd=folder, capture_output=True, check=True)
 
 
-@pytest.mark.parametrize("edited", ["kubesched.toml", "cluster.yaml", ""])
+@pytest.mark.parametrize("edited", ["kubesched.toml", "cluster.yaml", "scheduler.yaml", ""])
 def test_a_change_that_edits_what_judges_it_is_told(repository: Path, edited: str) -> None:
     (repository / ".git").rmdir()
-    (repository / "kubesched.toml").write_text('cluster = "cluster.yaml"\n')
+    (repository / "kubesched.toml").write_text('cluster = "cluster.yaml"\nscheduler-config = "scheduler.yaml"\n')
+    (repository / "scheduler.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    )
     git(repository, "init", "-q", "-b", "main")
     git(repository, "add", ".")
     git(repository, "commit", "-q", "-m", "all")

@@ -205,7 +205,8 @@ def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | No
         return report
     from kubesched_lint.project.weakening import edited_by, line
 
-    judges = (request.config_file, request.cluster, request.baseline)
+    scheduler_config = request.cluster_options.scheduler_config
+    judges = (request.config_file, request.cluster, scheduler_config, request.baseline)
     edited = () if changes is None else edited_by(changes, judges)
     configuration = line(request.configuration, judged, request.baseline, edited)
     return replace(report, summary=replace(report.summary, configuration=configuration))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import BASELINE, with_fixable
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, Suppression, pattern
@@ -52,6 +53,15 @@ def test_a_cluster_that_does_not_exist_ends_the_run_before_it_reads(folder: Path
     assert done.report.summary.files == 0
     assert "missing.json could not be read" in text(done)
     assert done.cluster is None
+
+
+@pytest.mark.parametrize("cluster", [None, "cluster.yaml"])
+def test_a_scheduler_configuration_that_does_not_exist_is_an_error(folder: Path, cluster: str | None) -> None:
+    (folder / "cluster.yaml").write_text(
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: [{name: worker, count: 1}]\n"
+    )
+    done = run(cluster=cluster, cluster_options=ClusterOptions(scheduler_config="missing.yaml"))
+    assert [(error.path, error.message) for error in done.report.errors] == [("missing.yaml", "there is no such file")]
 
 
 def test_a_cluster_that_exists_and_cannot_be_read_is_one_error_among_others(folder: Path) -> None:

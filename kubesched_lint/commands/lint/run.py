@@ -354,15 +354,20 @@ def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Do
 
 
 def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Cluster | None, tuple[InputError, ...]]:
-    """Return (cluster of ``--cluster`` or None, errors of reading it)."""
-    if path is None:
-        return None, ()
-    from kubesched_lint.cluster.read import read_stated
-
+    """Return (cluster of ``--cluster`` or None, errors of reading it and the configuration of its kube-scheduler)."""
+    scheduler_config = cluster_options.scheduler_config
     try:
-        return read_stated(path, cluster_options), ()
+        if path is not None:
+            from kubesched_lint.cluster.read import read_stated
+
+            return read_stated(path, cluster_options), ()
+        if scheduler_config:  # without a cluster it decides nothing, but a fault in it must not stay unseen
+            from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
+
+            read_scheduler_config(scheduler_config)
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
+    return None, ()
 
 
 def _sentence(cluster: Cluster | None) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.scheduler_config.read import fault_of, places_of, profiles_of
+from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.pod import SchedulerProfile
-from kubesched_lint.record import replace
 from kubesched_lint.validation.scheduler import API_VERSION, KIND, scheduler_refusals
 
 _LARGEST = 1 << 20
@@ -60,18 +57,9 @@ def schedulers_of(document: Document) -> tuple[SchedulerProfile, ...]:
         message = str(refused) if refused.reason else refused.message
         raise _at(document, refused.path, message, key="unknown field" in refused.message)
     try:
-        return tuple(_checked(document))
-    except DecodeError as error:  # such as a null in a list of values
+        return tuple(profiles_of(document.value, lambda path: f"{document.path}:{document.span(path).line}").values())
+    except DecodeError as error:  # plugins with which it does not start, or a null in a list of values
         raise _at(document, error.path, error.message) from None
-
-
-def _checked(document: Document) -> Iterator[SchedulerProfile]:
-    wrong = fault_of(document.value)
-    if wrong is not None:
-        raise _at(document, *wrong)
-    lines = {name: f"{document.path}:{document.span(at).line}" for name, at in places_of(document.value)}
-    for profile in profiles_of(document.value).values():
-        yield replace(profile, origin=lines[profile.name])
 
 
 def _at(document: Document, path: Path, message: str, *, key: bool = False) -> ClusterError:

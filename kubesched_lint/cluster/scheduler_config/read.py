@@ -5,7 +5,7 @@ Mirrors ``pkg/scheduler/apis/config/v1/defaults.go`` and ``conversion.go`` (v1.3
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.cluster.scheduler_config.plugins import (
@@ -19,7 +19,7 @@ from kubesched_lint.cluster.scheduler_config.plugins import (
     weights,
 )
 from kubesched_lint.findings import Path
-from kubesched_lint.model.decode.fields import Value, boolean, each, integer, items, mapping, text, texts
+from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, each, integer, items, mapping, text, texts
 from kubesched_lint.model.decode.pods import node_terms, preferred_node_term, spread_constraint
 from kubesched_lint.model.pod import (
     DEFAULT_SCHEDULER,
@@ -32,36 +32,27 @@ from kubesched_lint.model.pod import (
     ScoringStrategy,
     SpreadConstraint,
 )
+from kubesched_lint.record import replace
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def profiles_of(configuration: Value) -> Mapping[str, SchedulerProfile]:
-    """Return scheduler name → profile. Raises DecodeError for a wrong type."""
+def profiles_of(
+    configuration: Value, origin_of: Callable[[Path], str] = lambda path: ""
+) -> Mapping[str, SchedulerProfile]:
+    """Return scheduler name → profile, with the origin that ``origin_of`` gives for its path.
+
+    Raises DecodeError for a wrong type, and for plugins with which kube-scheduler does not start.
+    """
     percentage = integer(configuration, "percentageOfNodesToScore", ()) or 0
-    written = list(items(configuration, "profiles", ())) or [({}, ("profiles", 0))]
-    ignored, unmodelled = _extenders(configuration)
-    found = (_profile(profile, path, percentage, ignored, unmodelled) for profile, path in written)
-    return {profile.name: profile for profile in found}
-
-
-def fault_of(configuration: Value) -> tuple[Path, str] | None:
-    """Return the place and the message of what kube-scheduler finds wrong when it sets up its profiles, if anything."""
-    for profile, path in items(configuration, "profiles", ()):
-        point, wrong = fault(
-            text(profile, "schedulerName", path) or DEFAULT_SCHEDULER, custom := _plugin_sets(profile, path)
-        )
-        if wrong:
-            return (*path, "plugins", *([point] if point in custom else ())), wrong
-    return None
-
-
-def places_of(configuration: Value) -> Iterator[tuple[str, Path]]:
-    """Yield the name of each profile and its path."""
     written = list(items(configuration, "profiles", ())) or [({}, ())]
-    for profile, path in written:
-        yield text(profile, "schedulerName", path) or DEFAULT_SCHEDULER, path
+    ignored, unmodelled = _extenders(configuration)
+    found = (
+        replace(_profile(profile, path, percentage, ignored, unmodelled), origin=origin_of(path))
+        for profile, path in written
+    )
+    return {profile.name: profile for profile in found}
 
 
 def _extenders(configuration: Value) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -79,12 +70,15 @@ def _extenders(configuration: Value) -> tuple[frozenset[str], tuple[str, ...]]:
 def _profile(
     profile: Value, path: Path, percentage: int, ignored: frozenset[str], unmodelled: tuple[str, ...]
 ) -> SchedulerProfile:
-    custom = _plugin_sets(profile, path)
+    name, custom = text(profile, "schedulerName", path) or DEFAULT_SCHEDULER, _plugin_sets(profile, path)
+    point, wrong = fault(name, custom)
+    if wrong:
+        raise DecodeError((*path, "plugins", *([point] if point in custom else ())), wrong)
     filters, prefilters, after = (_names(custom, point) for point in ("filter", "preFilter", "postFilter"))
     scored = {name: weight for name, weight in weights(custom) if name in WEIGHTS}
     own = integer(profile, "percentageOfNodesToScore", path)
     return SchedulerProfile(
-        name=text(profile, "schedulerName", path) or DEFAULT_SCHEDULER,
+        name=name,
         filters=tuple(name for name in filters if name in FILTERS),
         prefilters=tuple(name for name in prefilters if name in PREFILTERS),
         weights=scored,

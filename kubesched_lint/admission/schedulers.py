@@ -6,13 +6,12 @@ follows it. Mirrors buildDefaultConstraints of ``pkg/scheduler/framework/plugins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod, SchedulerProfile, SpreadConstraint
-from kubesched_lint.model.policy import Service
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import replace
 
@@ -46,7 +45,7 @@ class Schedulers:
         if not profile.default_spread:
             return
         owner = None if workload is None else owner_selector(workload, pod.labels)
-        selector = default_selector(pod, self._objects.services, owner)
+        selector = default_selector(pod, self._objects, owner)
         if not selector.is_empty:  # upstream drops the matchLabelKeys of a default constraint when it sets the selector
             for constraint in profile.default_spread:
                 yield replace(constraint, selector=selector, match_label_keys=(), path=pod.path)
@@ -56,12 +55,11 @@ class Schedulers:
         return {id(workload.pod): workload for workload in self._objects.workloads}
 
 
-def default_selector(pod: Pod, services: Iterable[Service], owner: Selector | None) -> Selector:
+def default_selector(pod: Pod, objects: Inventory, owner: Selector | None) -> Selector:
     """Return the combined selector of the Services that select the pod and of its owner (helper.DefaultSelector)."""
     pairs: dict[str, str] = {}
-    for service in services:
-        if service.namespace == pod.namespace and all(pod.labels.get(k) == v for k, v in service.selector.items()):
-            pairs.update(service.selector)
+    for service in objects.services_of(pod.namespace, pod.labels):
+        pairs.update(service.selector)
     found = Selector(tuple(Requirement(key, "In", (value,)) for key, value in pairs.items()))
     return found if owner is None else found.and_also(*owner.requirements)
 

@@ -10,6 +10,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
+    from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.node import Node, NodeOverlay, NodePool
     from kubesched_lint.model.pod import BoundPod, SchedulerProfile
     from kubesched_lint.model.policy import (
@@ -90,6 +91,23 @@ class Inventory:
     def volumes_by_name(self) -> Mapping[str, PersistentVolume]:
         """Name → volume."""
         return {v.name: v for v in self.volumes}
+
+    def services_of(self, namespace: str, labels: Labels) -> Iterator[Service]:
+        """Yield the Services of a namespace that select these labels; one without a selector selects none."""
+        for key, value in labels.items():
+            for service in self._services_by_pair.get((namespace, key, value), ()):
+                if all(labels.get(k) == v for k, v in service.selector.items()):
+                    yield service
+
+    @cached_property
+    def _services_by_pair(self) -> Mapping[tuple[str, str, str], Sequence[Service]]:
+        """(namespace, key, value) → the Services whose selector begins with the pair."""
+        found: dict[tuple[str, str, str], list[Service]] = {}
+        for service in self.services:
+            for key, value in service.selector.items():
+                found.setdefault((service.namespace, key, value), []).append(service)
+                break
+        return found
 
     @cached_property
     def has_duplicates(self) -> bool:

@@ -289,6 +289,7 @@ def test_pods_that_neither_service_nor_owner_selects_are_not_spread():
         Service("lab", "web", {"app": "web"}),
         Service("shop", "db", {"app": "db"}),
         Service("shop", "headless", {}),  # without a selector
+        Service("shop", "canary", {"app": "web", "track": "canary"}),  # selects more than the pod has
     )
     assert scores("PodTopologySpread", pod(), nodes, services=others) is None
 

@@ -128,8 +128,8 @@ def soft_constraints(pod: Pod, state: ClusterState, owner: Selector | None) -> t
     if pod.spread:
         return tuple(c for c in pod.spread if not c.is_hard)
     if profile_of(pod).default_spread is not None:
-        return ()  # the configured list is among the pod's own constraints (with_profiles)
-    selector = default_selector(pod, state.objects.services, owner)
+        return ()  # Schedulers.given has put the configured list among the pod's own constraints
+    selector = default_selector(pod, state.objects, owner)
     if selector.is_empty:
         return ()
     return (

@@ -10,11 +10,11 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Taint
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
 from kubesched_lint.model.quantity import show
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading
-from kubesched_lint.scheduler.plugins.single_node import NodeAffinity, NodeResourcesFit, TaintToleration
+from kubesched_lint.scheduler.plugins.single_node import ENFORCED, NodeAffinity, NodeResourcesFit, TaintToleration
 from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.tolerance import first_untolerated
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
@@ -85,12 +85,16 @@ class Details:
     def _labels(self, reason: str, position: int) -> str:
         """Return what the node lacks; with several alternative terms, none of them is singled out."""
         node = self._state.index.nodes[position]
-        missing = [_unlike(Requirement(k, "In", (v,)), node.labels) for k, v in self._pod.node_selector.items()]
-        terms = self._pod.required_node_terms or ()
+        added = reason == ENFORCED
+        selector = {} if added else self._pod.node_selector
+        terms = (profile_of(self._pod).added_node_terms if added else self._pod.required_node_terms) or ()
+        missing = [_unlike(Requirement(k, "In", (v,)), node.labels) for k, v in selector.items()]
         if len(terms) == 1:
             missing += [_unlike(r, node.labels) for r in terms[0].expressions]
             missing += [_unlike(r, {"metadata.name": node.name}) for r in terms[0].fields]
         elif not any(missing):
+            if added:
+                return f"matches none of the {len(terms)} terms of addedAffinity"
             return f"matches none of its {len(terms)} node selector terms" if terms else "its affinity has no terms"
         return "; ".join(dict.fromkeys(filter(None, missing)))
 

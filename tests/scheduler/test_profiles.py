@@ -18,6 +18,7 @@ from kubesched_lint.commands.verify.recordings import kind_of, read_cases
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile
 from kubesched_lint.record import replace
+from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import diagnose, message, static_reach
 from kubesched_lint.scheduler.placement import is_sampled
 from kubesched_lint.scheduler.preemption import preempt
@@ -165,11 +166,29 @@ def test_a_disabled_filter_keeps_no_node_away(point: str) -> None:
         assert static_reach(pod, state.index).usable == fits
 
 
+HOST_B = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["b"]}]}
+
+
+def added(*terms: Mapping[str, object]) -> dict[str, Any]:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+    return {"pluginConfig": [{"name": "NodeAffinity", "args": {"addedAffinity": required}}]}
+
+
+@pytest.mark.parametrize(
+    ("terms", "detail"),
+    [
+        ((HOST_B,), "asks for kubernetes.io/hostname=b, the node has kubernetes.io/hostname=a"),
+        ((HOST_B, HOST_B), "matches none of the 2 terms of addedAffinity"),
+    ],
+)
+def test_the_detail_names_what_added_affinity_asks_for(terms: tuple[Mapping[str, object]], detail: str) -> None:
+    pod, state = pod_of(added(*terms), node_selector={"kubernetes.io/os": "linux"}), state_of(node("a"))
+    (rejection,) = diagnose(pod, state).rejections
+    assert Details(pod, state).of(rejection, 0) == detail
+
+
 def test_added_affinity_keeps_nodes_away_in_the_words_of_kube_scheduler() -> None:
-    terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["b"]}]}]
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    pod = pod_of({"pluginConfig": [{"name": "NodeAffinity", "args": {"addedAffinity": required}}]})
-    state = state_of(node("a"))
+    pod, state = pod_of(added(HOST_B)), state_of(node("a"))
     assert message(diagnose(pod, state)) == (
         "0/1 nodes are available: 1 node(s) didn't match scheduler-enforced node affinity."
     )

@@ -1,7 +1,9 @@
 """The profile of each pod's scheduler, and what the profile adds to the pod.
 
 A pod without spread constraints gets the configured list, as if its manifest had it: bounds and trials follow it. Rules
-about constraints look at the written pod. Mirrors buildDefaultConstraints of ``pkg/scheduler/framework/plugins/podtopologyspread/common.go`` (v1.36).
+about constraints look at the written pod.
+
+Mirrors buildDefaultConstraints of ``pkg/scheduler/framework/plugins/podtopologyspread/common.go`` (v1.36).
 """
 
 from __future__ import annotations

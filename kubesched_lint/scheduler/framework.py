@@ -100,7 +100,7 @@ class Diagnosis:
 
 
 def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
-    """Return the result of all default filter plugins over all nodes of ``state``, which is not changed."""
+    """Return the result of the pod's filter plugins over all nodes of ``state``, which is not changed."""
     index = state.index
     total = len(index)
     if pod.scheduling_gates:
@@ -116,7 +116,9 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
     else:
         feasible, rejections = _filter_beside_nominated(pod, state, looked_at)
     percentage = profile_of(pod).percentage_of_nodes_to_score
-    return Diagnosis(total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by, None, percentage)
+    return Diagnosis(
+        total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by, percentage_of_nodes_to_score=percentage
+    )
 
 
 def _admitted(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,7 @@ from kubesched_lint.report.footer import exit_code, summary_of
 from kubesched_lint.report.html import page as as_html
 from kubesched_lint.rulebook.library import Rulebook
 
-REPO = Path(__file__).parents[2] / "examples" / "targets-repo"
 TYPO, LARGE = "nodeselector-matches-nothing", "resource-exceeds-any-node"
-
-
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(REPO, tmp_path, dirs_exist_ok=True)
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run(*args: str) -> Result:

@@ -19,14 +19,6 @@ TYPO, LARGE = "nodeselector-matches-nothing", "resource-exceeds-any-node"
 QUESTION = "kubesched.toml has 3 targets (prod-eu, prod-us, edge)"
 
 
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(REPO, tmp_path, dirs_exist_ok=True)
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def run(*args: str) -> Result:
     return CliRunner().invoke(app, list(args))
 

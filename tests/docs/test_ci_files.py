@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -266,46 +267,40 @@ def test_the_container_runs_as_nobody_and_holds_no_build_tools() -> None:
     assert 'ENTRYPOINT ["kubesched-lint"]' in last
 
 
-def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path) -> None:
+def gitlab_codes(
+    base: Path, change: Callable[[Path], None], branches: Sequence[str], variables: Mapping[str, str]
+) -> list[int]:
+    """The exit codes of the GitLab job on a changed clone of ``base``, for each branch that is pinned."""
     config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
     _, pin, lint = config["kubesched-lint"]["script"]
-    base, work = tmp_path / "base", tmp_path / "work"
-    shutil.copytree(SHOP, base / "shop")
-    shutil.copy(SKETCH, base / "cluster.yaml")
+    work = base.parent / "work"
     committed(base)
     subprocess.run(["git", "clone", "-q", base, work], check=True, capture_output=True)
-    weaken(work)
+    change(work)
     tool = work / ".kubesched" / "bin" / "kubesched-lint"
     tool.parent.mkdir(parents=True)
     tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
     tool.chmod(0o755)
-    variables = config["variables"] | {"KUBESCHED_PATHS": "shop", "KUBESCHED_CLUSTER": "cluster.yaml"}
     codes = []
-    for branch in ("", "main", "nowhere"):
-        environ = {**os.environ, **variables, "KUBESCHED_PIN": branch}
+    for branch in branches:
+        environ = {**os.environ, **config["variables"], **variables, "KUBESCHED_PIN": branch}
         done = subprocess.run(["sh", "-c", f"{pin}\n{lint}"], cwd=work, env=environ, capture_output=True, check=False)
         codes.append(done.returncode)
-    assert codes == [0, 1, 2]
+    return codes
+
+
+def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    shutil.copytree(SHOP, base / "shop")
+    shutil.copy(SKETCH, base / "cluster.yaml")
+    variables = {"KUBESCHED_PATHS": "shop", "KUBESCHED_CLUSTER": "cluster.yaml"}
+    assert gitlab_codes(base, weaken, ("", "main", "nowhere"), variables) == [0, 1, 2]
 
 
 def test_the_gitlab_job_pins_the_clusters_of_targets(tmp_path: Path) -> None:
-    config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
-    _, pin, lint = config["kubesched-lint"]["script"]
-    base, work = tmp_path / "base", tmp_path / "work"
+    base = tmp_path / "base"
     shutil.copytree(ROOT / "examples" / "targets-repo", base)
-    committed(base)
-    subprocess.run(["git", "clone", "-q", base, work], check=True, capture_output=True)
-    enlarge(work)
-    tool = work / ".kubesched" / "bin" / "kubesched-lint"
-    tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
-    tool.chmod(0o755)
-    codes = []
-    for branch in ("", "main"):
-        environ = {**os.environ, **config["variables"], "KUBESCHED_PIN": branch}
-        done = subprocess.run(["sh", "-c", f"{pin}\n{lint}"], cwd=work, env=environ, capture_output=True, check=False)
-        codes.append(done.returncode)
-    assert codes == [0, 1], done.stdout + done.stderr
+    assert gitlab_codes(base, enlarge, ("", "main"), {}) == [0, 1]
 
 
 def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path) -> None:

@@ -89,6 +89,10 @@ class PodGroup:
     namespace: str
     name: str
     min_count: int | None = None
+    topology_key: str = ""
+    """All its pods go to nodes with one value of this label; empty: no such constraint."""
+    is_constrained: bool = False
+    """It has ``schedulingConstraints``, even empty ones: its pods then preempt nobody."""
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
 

@@ -32,7 +32,7 @@ def _account(account: Agreement, show: int) -> Iterator[str]:
         score = account.questions[question]
         line = f"  {question:<{width}}  {score.agreed:>7,} of {score.asked:,}"
         if score.explained:
-            line += f"  ({score.explained:,} more differ only by a random choice among equals)"
+            line += f"  ({score.explained:,} more differ {account.excuse})"
         yield line
     for figure, score in account.figures.items():
         yield f"  {figure:<{width}}  {score.agreed:>7,} of {score.asked:,}  (a figure, not a question)"

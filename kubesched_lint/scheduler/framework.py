@@ -71,7 +71,7 @@ class Diagnosis:
     """
 
     total: int
-    """Number of nodes in the cluster."""
+    """Number of nodes that it is about: those of the cluster, or of the pod group's placement."""
     feasible: NodeSet
     rejections: tuple[Rejection, ...] = ()
     outside: NodeSet = EMPTY
@@ -99,16 +99,20 @@ class Diagnosis:
         return (r for r in self.rejections if r.nodes >> position & 1)
 
 
-def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
-    """Return the result of the pod's filter plugins over all nodes of ``state``, which is not changed."""
+def diagnose(pod: Pod, state: ClusterState, placement: NodeSet | None = None) -> Diagnosis:
+    """Return the result of the pod's filter plugins over all nodes of ``state``, which is not changed.
+
+    ``placement``: the nodes among which its pod group is tried. Plugins count the pods of the whole cluster even then.
+    """
     index = state.index
-    total = len(index)
+    among = index.all if placement is None else placement
+    total = among.bit_count()
     if pod.scheduling_gates:
         return Diagnosis(total, EMPTY, gated=True)
     if pod.node_name:
-        feasible, rejections = _admitted(pod, state, index.all)
+        feasible, rejections = _admitted(pod, state, among)
         return Diagnosis(total, feasible, tuple(rejections))
-    looked_at, pinned_by, refusal = _prefilter(pod, state)
+    looked_at, pinned_by, refusal = _prefilter(pod, state, among)
     if refusal is not None:
         return Diagnosis(total, EMPTY, refusal=refusal)
     if not state.nominated:
@@ -117,7 +121,7 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
         feasible, rejections = _filter_beside_nominated(pod, state, looked_at)
     percentage = profile_of(pod).percentage_of_nodes_to_score
     return Diagnosis(
-        total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by, percentage_of_nodes_to_score=percentage
+        total, feasible, tuple(rejections), among & ~looked_at, pinned_by, percentage_of_nodes_to_score=percentage
     )
 
 
@@ -164,12 +168,13 @@ def as_checked(pod: Pod) -> Pod:
     return replace(pod, **unchecked) if unchecked else pod
 
 
-def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], PreFilterRefusal | None]:
-    """Return the nodes to check and the plugins that narrowed them; or the refusal that ends the attempt.
+def _prefilter(
+    pod: Pod, state: ClusterState, looked_at: NodeSet
+) -> tuple[NodeSet, tuple[str, ...], PreFilterRefusal | None]:
+    """Return those of ``looked_at`` to check, and the plugins that narrowed them; or the refusal that ends the attempt.
 
     Mirrors RunPreFilterPlugins: an unresolvable refusal ends at once, a resolvable one waits for the other plugins.
     """
-    looked_at = state.index.all
     pinned_by: list[str] = []
     waiting: PreFilterRefusal | None = None
     for plugin in _prefilters(profile_of(pod).prefilters):

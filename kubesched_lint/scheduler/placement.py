@@ -31,9 +31,9 @@ class Placer:
         self._scoring = Scoring(pod, state, owner)
         self._random = Random(seed)
 
-    def diagnosis(self) -> Diagnosis:
-        """Return the result of every filter for the next copy."""
-        return diagnose(self.pod, self.state)
+    def diagnosis(self, placement: NodeSet | None = None) -> Diagnosis:
+        """Return the result of every filter for the next copy; ``placement`` as in ``diagnose``."""
+        return diagnose(self.pod, self.state, placement)
 
     def options(self, diagnosis: Diagnosis | None = None) -> NodeSet:
         """Return every node that the scheduler may choose for the next copy: those of the highest total.

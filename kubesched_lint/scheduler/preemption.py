@@ -70,13 +70,19 @@ _NO_VICTIMS = _Failure((NO_VICTIMS,), lasts=True)
 
 
 def preempt(
-    pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int = 0, hopeless: NodeSet = EMPTY
+    pod: Pod,
+    diagnosis: Diagnosis,
+    state: ClusterState,
+    *,
+    offset: int = 0,
+    hopeless: NodeSet = EMPTY,
+    barred: str = "",
 ) -> Preemption:
     """Return the result of a preemption dry run for a pod that fits on no node. ``state`` is restored at the end.
 
     ``offset`` is the start of the search among the potential nodes; upstream draws it at random. It matters only if not
     all of them are tried (``sampled``). ``hopeless``: nodes that are not tried, because the last attempt found them so
-    and no pod came or went there; the message then lacks them.
+    and no pod came or went there; the message then lacks them. ``barred``: why the pod's group may not preempt.
     """
     profile = profile_of(pod)
     deallocates = profile.allocates_devices and has(state.kubernetes_version, DYNAMIC_RESOURCES)
@@ -89,8 +95,8 @@ def preempt(
         return Preemption("not found")
     if not profile.preempts:
         return Preemption(prefix.removesuffix(", "))
-    if pod.preemption_policy == "Never":
-        return Preemption(f"{prefix}preemption: {NEVER}")
+    if barred or pod.preemption_policy == "Never":
+        return Preemption(f"{prefix}preemption: {barred or NEVER}")
     potential = list(positions(diagnosis.resolvable))
     # Few potential nodes are all tried; of many only some, from a random start (DefaultPreemptionArgs).
     share = len(potential) * profile.min_candidate_nodes_percentage // 100

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.record import record
 
 
 @dataclass(slots=True)
 class Score:
-    """How many of the ``asked`` answers agree. ``explained``: differ only because the scheduler chooses at random."""
+    """How many of the ``asked`` answers agree.
+
+    ``explained``: they differ for a reason that is not the model's, which ``Agreement.excuse`` names.
+    """
 
     agreed: int = 0
     asked: int = 0
@@ -56,6 +60,10 @@ class Agreement:
     figures: dict[str, Score] = field(default_factory=dict)
     """Shares that measure how much we predicted, not whether it was right."""
     disagreements: list[Disagreement] = field(default_factory=list)
+    leftovers: dict[tuple[str, str], BoundPod] = field(default_factory=dict)
+    """(namespace, pod group) → a deleted pod that the recording's scheduler still counted."""
+    excuse: str = "only by a random choice among equals"
+    """How an explained difference differs."""
 
     @property
     def open(self) -> int:

@@ -14,6 +14,7 @@ PREEMPTION = "preemption"
 LIFECYCLES = "lifecycles"
 ADMISSION = "admission"
 DEPLOYMENTS = "deployments"
+GANGS = "gangs"
 
 _FEW = 8
 """Maximum number of fields that the message about an unknown record names."""
@@ -68,6 +69,8 @@ def kind_of(case: Mapping[str, Any], place: str = "") -> str:
     """Return the kind of a recorded case. Raises CaseError for an unknown kind."""
     if "decisions" in case and "nodes" in case:
         return DECISIONS if "namespaces" in case else PREEMPTION
+    if "group" in case and "queue" in case:
+        return GANGS
     if "steps" in case:
         return LIFECYCLES
     if "deploy" in case and "files" in case:

@@ -31,6 +31,10 @@ def judge_of(kind: str) -> Judge:
             from kubesched_lint.commands.verify.admission import verify_admission
 
             return verify_admission
+        case "gangs":
+            from kubesched_lint.commands.verify.gangs import verify_gang
+
+            return verify_gang
     from kubesched_lint.commands.verify.decisions import verify_decisions
 
     return verify_decisions

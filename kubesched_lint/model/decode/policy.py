@@ -119,10 +119,22 @@ def decode_device_class(value: Value, namespace: str, source: Source | None) -> 
 
 
 def decode_pod_group(value: Value, namespace: str, source: Source | None) -> PodGroup:
-    policy = mapping(mapping(value, "spec", ()), "schedulingPolicy", _SPEC)
+    spec = mapping(value, "spec", ())
     at = ("spec", "schedulingPolicy", "gang")
-    least = integer(mapping(policy, "gang", at[:2]), "minCount", at)
-    return PodGroup(_namespace(value, namespace), _name(value), least, (*at, "minCount"), source)
+    least = integer(mapping(mapping(spec, "schedulingPolicy", _SPEC), "gang", at[:2]), "minCount", at)
+    constraints = optional_mapping(spec, "schedulingConstraints", _SPEC)
+    where = ("spec", "schedulingConstraints")
+    # The API takes one key at most, and the scheduler reads the first.
+    keys = [text(term, "key", at) for term, at in items(constraints or {}, "topology", where)]
+    return PodGroup(
+        namespace=_namespace(value, namespace),
+        name=_name(value),
+        min_count=least,
+        topology_key=keys[0] if keys else "",
+        is_constrained=constraints is not None,
+        path=(*at, "minCount"),
+        source=source,
+    )
 
 
 def decode_limit_range(value: Value, namespace: str, source: Source | None) -> LimitRange:

@@ -1,0 +1,126 @@
+"""Compare our predictions with recorded pod groups: how many pods are bound, and what the others are told."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kubesched_lint.admission.admission import Admission
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.commands.verify.agreement import Agreement, Answer
+from kubesched_lint.lifecycle.gangs import Outcomes, outcomes
+from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node
+from kubesched_lint.model.decode.policy import decode_pod_group
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.quirks import DEFAULT_VERSION, parse
+
+Case = Mapping[str, Any]
+
+
+def verify_gang(case: Case, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
+    """Yield the prediction for a recorded group, made without its ``runs``, and add the answers of each run."""
+    found = predict(case, version)
+    yield {"case": case["id"], "bound": {"min": found.least, "max": found.most}}
+    account.pods += len(case["queue"])
+    account.excuse = "because the scheduler still counted a deleted pod"
+    account.count("searched to the end", holds=not found.is_cut)
+    account.count("one value", holds=found.least == found.most)
+    for run in case.get("runs", ()):
+        account.leftovers.update(_leftovers(case, run))
+        answers = list(_answers(case, run, found))
+        if not all(a.agrees for a in answers):
+            answers = [_explained(case, run, answer, account, version) for answer in answers]
+        for answer in answers:
+            account.note(answer, str(case["id"]), str(case["group"]["metadata"]["name"]))
+
+
+def predict(case: Case, version: str | None = None, leftovers: Sequence[BoundPod] = ()) -> Outcomes:
+    """Return what may become of a recorded group. Raises DecodeError, and ValueError for an invalid version.
+
+    ``leftovers``: deleted pods that the scheduler still counts for the group.
+    """
+    version = version or str(case.get("kubernetes") or DEFAULT_VERSION)
+    parse(version)
+    nodes = tuple(decode_node(value) for value in case["nodes"])
+    group = decode_pod_group(case["group"], "default", None)
+    everyone = tuple(decode_bound_pod(value) for value in case.get("pods", ()))
+    objects = Inventory(nodes=nodes, pods=everyone)
+    admission = Admission(objects)
+    queue = [replace(bound, pod=admission.stored(bound.pod)) for bound in map(decode_bound_pod, case["queue"])]
+    ours = [b for b in everyone if (b.namespace, b.pod.group) == (group.namespace, group.name)]
+    return outcomes(
+        group,
+        [*(b for b in ours if not b.node), *queue],
+        ClusterState(NodeIndex(nodes), objects, kubernetes_version=version),
+        case.get("gates", ()),
+        members=[*(b for b in ours if b.node), *leftovers],
+    )
+
+
+def _answers(case: Case, run: Mapping[str, Any], found: Outcomes) -> Iterator[Answer]:
+    bound = len(run["bound"])
+    span = f"{found.least} to {found.most}"
+    yield Answer("pods bound, inside the range", found.least <= bound <= found.most, bound, span)
+    if found.is_cut:
+        return
+    kinds = {pod["metadata"]["name"]: _kind(pod) for pod in (*case.get("pods", ()), *case["queue"])}
+    ends = [rest.messages for rest in found.rests if len(rest.on) == bound]
+    told = {(kinds[pod], text) for messages in ends for pod, text in messages}
+    # Pods are told one by one, after every attempt: their messages may come from different ones.
+    for pod, text in run["pending"].items():
+        ours = sorted(other for kind, other in told if kind == kinds[pod])
+        yield Answer("message", (kinds[pod], text or "") in told, text, " or ".join(ours))
+
+
+def _kind(pod: Mapping[str, Any]) -> str:
+    """Return what equal pods have in common: the scheduler may treat each of them as any other."""
+    return json.dumps([pod["metadata"].get("labels"), pod["spec"]], sort_keys=True)
+
+
+# --- deleted pods that the recording's scheduler still counted --------------------------------------------------------
+
+_LEFTOVER = re.compile(
+    r"(?:getting node|no topology domain found) for pod (?P<namespace>[^/ ]+)/(?P<name>[^: ]+)"
+    r'(?:: nodeinfo not found for node name "(?P<node>[^"]+)")?'
+)
+
+
+def _leftovers(case: Case, run: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], BoundPod]]:
+    """Yield (group, pod) for each pod that a message calls scheduled although the record does not have it.
+
+    The cache of kube-scheduler (``backend/cache/podgroupstate.go``, v1.36) can keep a pod whose deletion it missed, and
+    then counts it for every later group of that name.
+    """
+    group = case["group"]["metadata"]["name"]
+    running = {p["metadata"]["name"] for p in case.get("pods", ()) if p["spec"].get("nodeName")}
+    for text in {text for text in run["pending"].values() if text}:
+        found = _LEFTOVER.search(text)
+        if found is not None and found["name"] not in running:
+            pod = Pod(namespace=found["namespace"], labels={}, group=group)
+            yield (found["namespace"], group), BoundPod(found["name"], found["node"] or _unlabelled(case), pod)
+
+
+def _unlabelled(case: Case) -> str:
+    """Return a node without the group's topology label: where a pod is that has no topology domain."""
+    key = decode_pod_group(case["group"], "default", None).topology_key
+    return next(str(n["metadata"]["name"]) for n in case["nodes"] if key not in n["metadata"].get("labels", {}))
+
+
+def _explained(case: Case, run: Mapping[str, Any], answer: Answer, account: Agreement, version: str | None) -> Answer:
+    """Return the answer, explained if a pod that the scheduler still counted leads to what was recorded."""
+    meta = case["group"]["metadata"]
+    leftover = account.leftovers.get((meta.get("namespace") or "default", meta["name"]))
+    if answer.agrees or leftover is None:
+        return answer
+    found = predict(case, version, [leftover])
+    agrees = any(
+        (other.question, other.recorded) == (answer.question, answer.recorded) and other.agrees
+        for other in _answers(case, run, found)
+    )
+    because = f"the scheduler still counted {leftover.namespace}/{leftover.name} on {leftover.node}, a deleted pod"
+    return replace(answer, because=because, explained=True) if agrees else answer

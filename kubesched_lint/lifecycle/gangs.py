@@ -1,0 +1,187 @@
+"""The outcomes of a pod group over time: the scheduler tries its waiting pods again and again.
+
+Mirrors the queue of ``pkg/scheduler/backend/queue/scheduling_queue.go`` for pods with a ``schedulingGroup`` (v1.36):
+PreEnqueue holds them until minCount of them exist, a failed group returns after a back-off without any event, and the
+order within the group is by priority, then by entry into the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from kubesched_lint import work
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.policy import PodGroup
+from kubesched_lint.record import record
+from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
+
+Order = tuple[BoundPod, ...]
+
+
+@record
+class Rest:
+    """A state in which a whole attempt may change nothing."""
+
+    on: tuple[tuple[str, str], ...]
+    """(pod, node) of the pods that were bound meanwhile."""
+    messages: tuple[tuple[str, str], ...]
+    """(pod, message) of the others; the message is empty while fewer pods exist than the group needs."""
+
+
+@record
+class Outcomes:
+    """What becomes of a group's waiting pods."""
+
+    least: int
+    most: int
+    """Number of waiting pods that are bound in the end, at least and at most."""
+    rests: tuple[Rest, ...] = ()
+    is_cut: bool = False
+    """The search reached its limit: ``least`` and ``most`` are then what no search can exceed."""
+
+
+def outcomes(
+    group: PodGroup,
+    waiting: Sequence[BoundPod],
+    state: ClusterState,
+    gates: Collection[str],
+    *,
+    members: Sequence[BoundPod] = (),
+    steps: float = 3_000_000,
+) -> Outcomes:
+    """Return every outcome for pods that are created one after another; ``state`` is restored.
+
+    ``members``: pods of the group that are bound already, also those on nodes that are not in ``state``. ``steps``
+    limits the work.
+    """
+    mark = state.mark()
+    search = _Search(GroupCycle(group, state, gates), tuple(members))
+    try:
+        with work.within(steps):
+            for order in orders(waiting, search.cycle.quorum - len(members), search.number):
+                search.visit(_Course(order, waiting=(), coming=tuple(waiting)))
+    except work.OutOfWorkError:
+        return Outcomes(0, len(waiting), tuple(search.rests), is_cut=True)
+    finally:
+        state.undo(mark)
+    counts = [len(rest.on) for rest in search.rests]
+    return Outcomes(min(counts), max(counts), tuple(search.rests))
+
+
+def orders(waiting: Sequence[BoundPod], quorum: int, kind: Callable[[BoundPod], int]) -> Iterator[Order]:
+    """Yield every order in which pods may enter the queue; one of those that differ in pods of equal ``kind`` alone.
+
+    The pod that completes the quorum enters at its creation and then lets in those before it, in any order. Later pods
+    enter as they are created. Within the group, higher priority goes first.
+    """
+    before, last = max(0, quorum - 1), max(1, quorum)
+    seen = set()
+    for first in _arrangements(waiting[:before], kind):
+        order = tuple(sorted((*waiting[before:last], *first, *waiting[last:]), key=lambda b: -(b.pod.priority or 0)))
+        key = tuple(map(kind, order))
+        if key not in seen:
+            seen.add(key)
+            yield order
+
+
+def _arrangements(pods: Sequence[BoundPod], kind: Callable[[BoundPod], int]) -> Iterator[Order]:
+    """Yield the distinct arrangements of pods, those of equal kind in their order."""
+    if not pods:
+        yield ()
+    for first in {kind(pod): pod for pod in reversed(pods)}.values():
+        work.spend()
+        yield from ((first, *rest) for rest in _arrangements([pod for pod in pods if pod is not first], kind))
+
+
+@record
+class _Course:
+    order: Order
+    waiting: Order
+    """Pods that exist and have no node, in the order of the attempt."""
+    coming: Order
+    """Pods that are created later."""
+    on: tuple[tuple[BoundPod, int], ...] = ()
+    gone: tuple[int, ...] = ()
+    """Evicted pods, by id()."""
+
+
+class _Search:
+    def __init__(self, cycle: GroupCycle, members: tuple[BoundPod, ...]) -> None:
+        self.cycle = cycle
+        self.rests: list[Rest] = []
+        self._members = members
+        self._state = cycle.state
+        self._seen: set[object] = set()
+
+    def visit(self, course: _Course) -> None:
+        """Follow every course from here; the state has the pods that are ``on`` nodes."""
+        if self._is_known(course):
+            return
+        if course.coming:
+            self.visit(_arrived(course))
+        if not course.waiting:
+            if not course.coming:
+                self._rest(course, ())
+            return
+        known = len(self._members) + len(course.on) + len(course.waiting)
+        if known < self.cycle.quorum:
+            if not course.coming:
+                self._rest(course, [""] * len(course.waiting))
+            return
+        members = (*self._members, *self._bound(course))
+        for attempt in self.cycle.attempts([bound.pod for bound in course.waiting], members):
+            self._after(course, attempt)
+
+    def _after(self, course: _Course, attempt: Attempt) -> None:
+        if not attempt.scheduled and not attempt.victims:
+            if not course.coming:
+                self._rest(course, attempt.messages)
+            return
+        mark = self._state.mark()
+        on, left = list(course.on), []
+        for bound, at in zip(course.waiting, attempt.nodes, strict=True):
+            if at is None or not attempt.scheduled:
+                left.append(bound)
+            else:
+                self.cycle.put(bound.pod, at)
+                on.append((bound, at))
+        victims = dict.fromkeys(attempt.victims)
+        for victim in victims:
+            self._state.remove(victim)
+        gone = tuple(sorted((*course.gone, *map(id, victims))))
+        self.visit(_Course(course.order, tuple(left), course.coming, tuple(on), gone))
+        self._state.undo(mark)
+
+    def _bound(self, course: _Course) -> Iterator[BoundPod]:
+        names = self._state.index.names
+        return (BoundPod(bound.name, names[at], bound.pod) for bound, at in course.on)
+
+    def _rest(self, course: _Course, messages: Sequence[str]) -> None:
+        on = tuple((bound.name, self._state.index.names[at]) for bound, at in course.on)
+        told = tuple((bound.name, text) for bound, text in zip(course.waiting, messages, strict=True))
+        rest = Rest(on, told)
+        if rest not in self.rests:
+            self.rests.append(rest)
+
+    def _is_known(self, course: _Course) -> bool:
+        """Return whether an equal course was followed: equal pods wait, in the same order, and are on nodes."""
+        held = tuple(sorted((self.number(bound), at) for bound, at in course.on))
+        placed = {id(bound) for bound, _ in course.on}
+        left = tuple(self.number(bound) for bound in course.order if id(bound) not in placed)
+        key = left, len(course.coming), held, course.gone
+        known = key in self._seen
+        self._seen.add(key)
+        return known
+
+    def number(self, bound: BoundPod) -> int:
+        """Return the number of the pod's class."""
+        return self.cycle.number(bound.pod)
+
+
+def _arrived(course: _Course) -> _Course:
+    """Return the course after the creation of one more pod, which takes its place in the order."""
+    new = course.coming[0]
+    present = {id(bound) for bound in (*course.waiting, new)}
+    waiting = tuple(bound for bound in course.order if id(bound) in present)
+    return _Course(course.order, waiting, course.coming[1:], course.on, course.gone)

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.model.pod import Pod, SchedulerProfile, SpreadConstraint
+from kubesched_lint.model.pod import Pod, SchedulerProfile, SpreadConstraint, profile_of
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import replace
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from kubesched_lint.model.inventory import Inventory
 
 POD_TEMPLATE_HASH = "pod-template-hash"
+_CONSTRAINTS, _AFFINITY = "defaultConstraints", "addedAffinity"
+"""No fields of a pod spec: a path with one of them names what the profile adds to a pod."""
 
 
 class Schedulers:
@@ -49,12 +52,47 @@ class Schedulers:
         owner = None if workload is None else owner_selector(workload, pod.labels)
         selector = default_selector(pod, self._objects, owner)
         if not selector.is_empty:  # upstream drops the matchLabelKeys of a default constraint when it sets the selector
-            for constraint in profile.default_spread:
-                yield replace(constraint, selector=selector, match_label_keys=(), path=pod.path)
+            for number, constraint in enumerate(profile.default_spread):
+                at = (*pod.path, _CONSTRAINTS, number)
+                yield replace(constraint, selector=selector, match_label_keys=(), path=at)
 
     @cached_property
     def _owners(self) -> dict[int, Workload]:
         return {id(workload.pod): workload for workload in self._objects.workloads}
+
+
+# --- What a profile adds ---------------------------------------------------------------------------------------------
+
+
+def with_added_terms(written: Pod, stored: Pod) -> Pod:
+    """Return the pod as written, with the constraints and the node affinity that the profile of ``stored`` adds."""
+    terms = written.required_node_terms
+    if terms is None:
+        terms = profile_of(stored).added_node_terms
+    return replace(written, spread=stored.spread, required_node_terms=terms)
+
+
+def added_affinity(at: Path) -> Path:
+    """Return the path of the node affinity that a profile adds to what is written at a path."""
+    return (*at, _AFFINITY)
+
+
+def is_added(at: Path) -> bool:
+    """Return whether a path names something that a profile adds to a pod."""
+    return _CONSTRAINTS in at or _AFFINITY in at
+
+
+def added_at(pod: Pod, at: Path) -> tuple[str, Path]:
+    """Return what a profile adds at a path with ``is_added``: in words, and its path in the configuration."""
+    profile = profile_of(pod)
+    if _AFFINITY in at:
+        terms = profile.added_node_terms
+        return "node affinity", terms[0].path if terms else ()
+    number = at[at.index(_CONSTRAINTS) + 1]
+    constraints = profile.default_spread
+    assert constraints is not None
+    assert isinstance(number, int)
+    return "spread constraint", constraints[number].path
 
 
 def default_selector(pod: Pod, objects: Inventory, owner: Selector | None) -> Selector:

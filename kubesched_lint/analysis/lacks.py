@@ -12,6 +12,7 @@ from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
+from kubesched_lint.world.premises import service_premises
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     if not knows_scheduler(it.pod):
         yield Lack(f"how {pod.scheduler_name} decides, the scheduler that its pods name", True, narrows=False)
     yield from (Lack(premise, False, narrows=False) for premise in own_plugins(it.pod))
+    # A selector that asks for more leaves out none of its own pods, and an unknown constraint only keeps pods away.
+    yield from (Lack(premise, False) for premise in service_premises(it))
     if pod.resource_claims:
         named = ", ".join(pod.resource_claims)
         yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)

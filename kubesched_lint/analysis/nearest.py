@@ -8,11 +8,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
+from kubesched_lint.admission.schedulers import added_affinity
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.text import closest, misspelt, plural
 
 if TYPE_CHECKING:
@@ -236,16 +237,15 @@ def _words(r: Requirement) -> str:
 
 def miss_of(it: Member) -> Miss:
     """Return why no node has the labels that a workload requires, and the nearest match."""
-    pod = it.pod
-    if profile_of(pod).added_node_terms is None or not it.world.index.matching(
-        pod.node_selector, pod.required_node_terms
-    ):
+    pod, index, added = it.pod, it.world.index, profile_of(it.pod).added_node_terms
+    if added is None or not index.matching(pod.node_selector, pod.required_node_terms):
         return node_miss(pod, it.world.nodes, it.world.today.bit_count())
-    added = f"the node affinity that the scheduler {pod.scheduler_name} adds"
-    if not pod.node_selector and pod.required_node_terms is None:
-        return Miss(pod.path, added)
+    adds = f"the scheduler {pod.scheduler_name} adds"
+    if not index.matching({}, added):
+        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), it.world.nodes)
+        return Miss(added_affinity(pod.path), f"{alone.wanted}, which {adds}", alone.nearest)
     own = node_miss(pod, it.world.nodes)
-    return Miss(own.at, f"{own.wanted} and {added}")
+    return Miss(added_affinity(own.at), f"{own.wanted} and the node affinity that {adds}")
 
 
 def nearest_key_of(world: World, key: str) -> str:

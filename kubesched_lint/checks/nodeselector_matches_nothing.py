@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.analysis.well_known import check_known, is_set_by_system
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, proof
@@ -17,20 +19,22 @@ from kubesched_lint.world.world import Member
 
 def check(it: Member) -> Iterator[Hazard]:
     pod = it.pod
-    if it.workload.kind == "DaemonSet" or pod.node_name or it.reach.matching:
-        return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
+    if pod.node_name or it.reach.matching:
+        return
     if any(map(_lacks_values, pod.required_node_terms or ())):
         return  # the API server rejects it: api-would-reject
     nodes = it.world.today.bit_count()
     check_known(pod, it.world)
     miss = miss_of(it)
+    if it.workload.kind == "DaemonSet" and not is_added(miss.at):
+        return  # its controller makes no pods: daemonset-matches-no-node
     yield Hazard(
         at=miss.at,
         evidence=proof(
             f"0 of {many(nodes, 'node')} match {miss.wanted}", demand=1, supply=0, assumes=node_premises(it)
         ),
         values={
-            "replicas": it.replicas,
+            "replicas": pods_wanted(it),
             "nodes": nodes,
             "wanted": miss.wanted,
             "nearest": hint(miss.nearest),

@@ -22,7 +22,8 @@ def check(it: Member) -> Iterator[Hazard]:
     surge, unavailable = fenceposts(it.workload, replicas)
     if unavailable or not replicas:
         return
-    for written, constraint in zip(it.workload.pod.spread, it.pod.spread, strict=True):
+    # Default constraints of a scheduler's configuration are not written: they count each revision by itself.
+    for written, constraint in zip(it.workload.pod.spread, it.pod.spread, strict=False):
         if not constraint.is_hard or not _counts_old_pods(it.workload, written.selector, written.match_label_keys):
             continue
         room = spread_room(it, constraint)

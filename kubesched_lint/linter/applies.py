@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubesched_lint.admission.schedulers import with_added_terms
 from kubesched_lint.findings import Hazard
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.rulebook.rule import FEATURES
 from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.world import Member, World
 
@@ -19,25 +21,51 @@ _OF_OBJECTS = ("api", "waivers")
 """Families of rules about the objects themselves, with or without pods."""
 
 
+_ADDED = ("spread", "required_node_affinity")
+"""Features that the profile of a scheduler may add to pods."""
+
+
 class Carriers:
     """The workloads that rules report on; rules with equal kinds and features share the search."""
 
     def __init__(self, workloads: Sequence[Workload]) -> None:
         self._workloads = workloads
-        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
-        self._having: dict[str, Sequence[Workload]] = {}
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...], bool], Sequence[Workload]] = {}
+        self._having: dict[bool, dict[str, Sequence[Workload]]] = {False: {}}
 
-    def of(self, rule: Rule) -> Sequence[Workload]:
-        """Return the workloads with the kinds and features of a rule."""
-        key = (rule.kinds, rule.features)
+    def of(self, rule: Rule, world: World) -> Sequence[Workload]:
+        """Return the workloads with the kinds and features of a rule; an own rule reads what is written."""
+        configured = bool(world.objects.schedulers) and rule.code is None
+        key = (rule.kinds, rule.features, configured)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = rule.among(self._workloads, self._having)
+            if configured not in self._having:
+                self._having[configured] = self._having_added(world)
+            found = self._found[key] = rule.among(self._workloads, self._having[configured])
         return found
+
+    def _having_added(self, world: World) -> dict[str, Sequence[Workload]]:
+        """Return the workloads with the features that a profile may add to their pods."""
+        seen = [(w, replace(w, pod=with_added_terms(w.pod, world.member(w).pod))) for w in self._workloads]
+        return {name: tuple(w for w, as_seen in seen if FEATURES[name](as_seen)) for name in _ADDED}
 
 
 def rests_on_nodes(rule: Rule) -> bool:
     return "nodes" in rule.needs or "nodes" in rule.uses
+
+
+def is_left_out(rule: Rule, it: Member, hazard: Hazard, disabled: dict[str, set[object]]) -> bool:
+    """Whether nobody needs to hear of a hazard; one that rests on a disabled filter is put into ``disabled``."""
+    if is_past_scheduler(rule, it.workload, hazard) or concerns_nobody(rule, it, hazard):
+        return True
+    if not it.world.objects.schedulers:
+        return False
+    from kubesched_lint.linter.configured import disabled_filter, is_about_text
+
+    filters = disabled_filter(rule, it, hazard)
+    if filters:
+        disabled.setdefault(filters, set()).add((rule.slug, id(it.workload), hazard.at))
+    return bool(filters) or is_about_text(rule, hazard)
 
 
 def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
@@ -49,51 +77,6 @@ def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
     if not workload.pod.node_name or not argues or "node_name" in rule.features:
         return False
     return rests_on_nodes(rule) or rule.family in _OF_FILTERS
-
-
-_FILTERS_OF = {
-    "affinity": ("InterPodAffinity",),
-    "anti-affinity": ("InterPodAffinity",),
-    "node-affinity": ("NodeAffinity",),
-    "ports": ("NodePorts",),
-    "resources": ("NodeResourcesFit",),
-    "spread": ("PodTopologySpread",),
-    "storage": ("VolumeBinding", "VolumeRestrictions", "VolumeZone"),
-    "taints": ("TaintToleration", "NodeUnschedulable"),
-    "topology": ("InterPodAffinity", "PodTopologySpread"),
-}
-"""Family → the filters of kube-scheduler that its proofs rest on."""
-
-
-_FILTER_OF = {
-    "required_affinity": "InterPodAffinity",
-    "required_anti_affinity": "InterPodAffinity",
-    "spread": "PodTopologySpread",
-    "host_ports": "NodePorts",
-    "node_selector": "NodeAffinity",
-    "required_node_affinity": "NodeAffinity",
-}
-"""Feature of pods that a rule may look at → the filter that makes it count."""
-
-
-def is_of_disabled_filter(rule: Rule, it: Member, hazard: Hazard) -> bool:
-    """Whether a hazard is about filters that the profile disables whose pods stay Pending."""
-    if not it.world.objects.schedulers or hazard.evidence.kind not in ("proof", "witness"):
-        return False
-    enabled = profile_of(_victim(it, hazard).pod).filters
-    is_argued = hazard.evidence.kind == "proof" or rule.family != "resources"  # deploy-leaves-pending runs the filters
-    if is_argued and not set(enabled).issuperset(_FILTERS_OF.get(rule.family, ())):
-        return True
-    looked_at = {_FILTER_OF.get(feature, "") for feature in rule.features}
-    return bool(looked_at) and "" not in looked_at and looked_at.isdisjoint(enabled)
-
-
-def _victim(it: Member, hazard: Hazard) -> Member:
-    """Return the workload whose pods a hazard is about."""
-    if hazard.victim in (None, it.workload.ref):
-        return it
-    others = (w for w in it.world.manifests.workloads if w.ref == hazard.victim)
-    return it.world.member(next(others, it.workload))
 
 
 def is_cut_short(hazard: Hazard, world: World) -> bool:

@@ -13,10 +13,8 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
 from kubesched_lint.linter.applies import (
     Carriers,
-    concerns_nobody,
     is_cut_short,
-    is_of_disabled_filter,
-    is_past_scheduler,
+    is_left_out,
     lacking,
     rests_on_nodes,
 )
@@ -36,6 +34,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import Check
+from kubesched_lint.text import many
 from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
@@ -138,6 +137,7 @@ class _Run:
         self._carriers = Carriers(manifests.inventory.workloads)
         self._homes: dict[tuple[object, ...], tuple[OfSet | None, int]] = {}
         self._transient: tuple[WhatIf[Judged], ...] = ()
+        self._disabled: dict[str, set[object]] = {}
         self._judged_before: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], world: World) -> None:
@@ -202,7 +202,7 @@ class _Run:
 
     def _of_each_definition(self, rule: Rule, world: World, of_set: OfSet) -> Iterator[Judged]:
         """The findings of one rule on the set, then on each duplicate definition as the only one of its object."""
-        carriers = of_set.carriers.of(rule) if rule.each == "workload" else (None,)
+        carriers = of_set.carriers.of(rule, world) if rule.each == "workload" else (None,)
         if rule.every_definition or not of_set.has_duplicates:
             yield from self._judgements(rule, world, carriers)
             return
@@ -276,6 +276,8 @@ class _Run:
             yield from self.variants.notes()
             differing = {key: items for of_set in self.sets if of_set for key, items in of_set.differing.items()}
             yield from note_on(list(differing.values()))
+        for what, hazards in self._disabled.items():
+            yield f"not reported: {many(len(hazards), 'finding')} about {what}"
 
     def _again(self, judged: Judged, world: World) -> Judged | None:
         """The same finding in another world; None if its rule does not report it there."""
@@ -311,11 +313,7 @@ class _Run:
             try:
                 for hazard in self._asked(check, subject, world, params):
                     work.spend(_HAZARD_STEPS)
-                    if workload is not None and (
-                        is_past_scheduler(rule, workload, hazard)
-                        or is_of_disabled_filter(rule, world.member(workload), hazard)
-                        or concerns_nobody(rule, world.member(workload), hazard)
-                    ):
+                    if workload is not None and is_left_out(rule, world.member(workload), hazard, self._disabled):
                         continue
                     if is_cut_short(hazard, world):
                         raise UncheckedError(_TOO_MANY_NODES)
@@ -348,7 +346,7 @@ class _Run:
         if rule.each == "set":
             return (None,)
         if rule.each != "document":
-            return self._carriers.of(rule)
+            return self._carriers.of(rule, world)
         if world.refused is None or not rule.refuses:
             return self.manifests.documents
         return tuple(document for document in self.manifests.documents if id(document) in world.refused)
@@ -370,6 +368,10 @@ class _Run:
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
+        if world.objects.schedulers:
+            from kubesched_lint.linter.configured import with_configuration
+
+            judged = with_configuration(judged, world)
         if severity is not Severity.ERROR:
             return judged
         from kubesched_lint.linter.what_if import OF_ERRORS

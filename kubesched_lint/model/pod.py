@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 
-from kubesched_lint.findings import Path
+from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.record import record
 
@@ -232,6 +232,8 @@ class SchedulerProfile:
     """False for a scheduler that the configuration does not name: the fields say nothing."""
     origin: str = ""
     """Its place in the configuration, like ``scheduler.yaml:4``."""
+    source: Source | None = field(default=None, repr=False, compare=False)
+    """The configuration: the paths of ``default_spread`` and ``added_node_terms`` lead into it."""
 
 
 DEFAULT_PROFILE = SchedulerProfile()

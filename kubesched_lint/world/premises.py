@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import profile_of
 from kubesched_lint.text import first_few, plural
+from kubesched_lint.world.neighbours import others_selected
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -71,6 +74,26 @@ def running_premises(it: Member) -> tuple[str, ...]:
     if len(stay) == len(it.world.other_pods):
         return (*premises, "the running pods of others stay where they are")
     return (*premises, "the running pods of others stay that it cannot preempt and that do not terminate")
+
+
+def service_premises(it: Member) -> tuple[str, ...]:
+    """Return the assumption about Services of a pod that the scheduler's default constraints may spread.
+
+    A further Service makes its selector stricter. All pods of the workload match that too, so it matters only if the
+    selector selects other pods as well, or if no selector is known.
+    """
+    world = it.world
+    if world.cluster_has("Service") or it.workload.pod.spread or not profile_of(it.pod).default_spread:
+        return ()
+    selector = next((c.selector for c in it.pod.spread if c.selector is not None), None)
+    return (
+        () if selector is not None and _selects_only_its_own(it, selector) else ("no further Service selects its pods",)
+    )
+
+
+def _selects_only_its_own(it: Member, selector: Selector) -> bool:
+    others = (b.pod for b in it.world.other_pods if b.namespace == it.workload.namespace)
+    return not any(others_selected(it, selector)) and not any(selector.matches(pod.labels) for pod in others)
 
 
 # --- nodes in words ---------------------------------------------------------------------------------------------------

@@ -230,15 +230,15 @@ def test_default_constraints_leave_pods_pending(tmp_path: Path) -> None:
     """Every node has the label of a zone but none the label `rack`, and the list demands it."""
     constraint = CONSTRAINT.replace("zone", "example.com/rack")
     assert rules(lint(tmp_path, None)) == set()
-    assert rules(lint(tmp_path, SPREAD.replace("ONE", constraint))) == {("warning", "deploy-leaves-pending")}
+    assert rules(lint(tmp_path, SPREAD.replace("ONE", constraint))) == {("error", "topology-key-missing-on-nodes")}
     soft = constraint.replace("DoNotSchedule", "ScheduleAnyway")
     assert rules(lint(tmp_path, SPREAD.replace("ONE", soft))) == set()
 
 
 def test_added_affinity_may_leave_no_node(tmp_path: Path) -> None:
     found = lint(tmp_path, ADDED.replace("ONE", "{key: pool, operator: In, values: [nowhere]}"))
-    assert rules(found) == {("warning", "deploy-leaves-pending")}
-    assert "node(s) didn't match scheduler-enforced node affinity" in found[0].message
+    assert rules(found) == {("error", "nodeselector-matches-nothing")}
+    assert found[0].message.endswith("matches pool=nowhere, which the scheduler default-scheduler adds")
 
 
 def test_a_selector_and_the_added_affinity_that_share_no_node_are_one_error(tmp_path: Path) -> None:
@@ -259,7 +259,8 @@ def test_a_daemonset_makes_pods_although_the_added_affinity_keeps_them_waiting(t
     none = daemons.replace("SPEC", "nodeSelector: {pool: nowhere}")
     found = [lint_of(tmp_path, text, added) for text in (daemons.replace("SPEC", ""), none)]
     slugs = [{finding.rule for finding in each} for each in found]
-    assert slugs == [{"deploy-leaves-pending"}, {"daemonset-matches-no-node"}]
+    assert slugs == [{"nodeselector-matches-nothing"}, {"daemonset-matches-no-node"}]
+    assert found[0][0].message.startswith("2 pods of DaemonSet shop/web stay Pending")
 
 
 def test_nodes_that_the_added_affinity_tells_apart_are_not_alike() -> None:

@@ -57,7 +57,7 @@ def schedulers_of(document: Document) -> tuple[SchedulerProfile, ...]:
         message = str(refused) if refused.reason else refused.message
         raise _at(document, refused.path, message, key="unknown field" in refused.message)
     try:
-        return tuple(profiles_of(document.value, lambda path: f"{document.path}:{document.span(path).line}").values())
+        return tuple(profiles_of(document.value, document).values())
     except DecodeError as error:  # plugins with which it does not start, or a null in a list of values
         raise _at(document, error.path, error.message) from None
 

@@ -5,7 +5,7 @@ Mirrors ``pkg/scheduler/apis/config/v1/defaults.go`` and ``conversion.go`` (v1.3
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.cluster.scheduler_config.plugins import (
@@ -18,7 +18,7 @@ from kubesched_lint.cluster.scheduler_config.plugins import (
     foreign,
     weights,
 )
-from kubesched_lint.findings import Path
+from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, each, integer, items, mapping, text, texts
 from kubesched_lint.model.decode.pods import node_terms, preferred_node_term, spread_constraint
 from kubesched_lint.model.pod import (
@@ -38,10 +38,8 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def profiles_of(
-    configuration: Value, origin_of: Callable[[Path], str] = lambda path: ""
-) -> Mapping[str, SchedulerProfile]:
-    """Return scheduler name → profile, with the origin that ``origin_of`` gives for its path.
+def profiles_of(configuration: Value, source: Source | None = None) -> Mapping[str, SchedulerProfile]:
+    """Return scheduler name → profile, with its place in ``source``.
 
     Raises DecodeError for a wrong type, and for plugins with which kube-scheduler does not start.
     """
@@ -49,10 +47,15 @@ def profiles_of(
     written = list(items(configuration, "profiles", ())) or [({}, ())]
     ignored, unmodelled = _extenders(configuration)
     found = (
-        replace(_profile(profile, path, percentage, ignored, unmodelled), origin=origin_of(path))
+        replace(_profile(profile, path, percentage, ignored, unmodelled), origin=place_of(source, path), source=source)
         for profile, path in written
     )
     return {profile.name: profile for profile in found}
+
+
+def place_of(source: Source | None, path: Path) -> str:
+    """Return a place like ``scheduler.yaml:4``; empty without a source."""
+    return "" if source is None else f"{source.path}:{source.span(path).line}"
 
 
 def _extenders(configuration: Value) -> tuple[frozenset[str], tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.remedy import Remedy, is_fixed
 from kubesched_lint.commands.fix.workspace import Workspace
 from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Path, Source, Span
@@ -84,6 +85,8 @@ def remedies(judged: Judged, world: World) -> Iterator[Remedy]:
 
 
 def _proposed(judged: Judged, world: World) -> Iterator[Remedy]:
+    if is_added(judged.hazard.at):
+        return  # the scheduler's configuration has it, the manifest does not
     subjects = (judged.hazard.source, world) if judged.workload is None else (world.member(judged.workload),)
     for remedy in judged.rule.mend()(judged.hazard, *subjects):
         yield remedy if remedy.title else replace(remedy, title=judged.finding.help)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -25,7 +26,9 @@ def with_fixable(report: Report, rulebook: Rulebook, written: Container[str]) ->
 
     Other files are rendered. The numbers are upper bounds: only linting again shows what a fix does.
     """
-    open_there = (f for f in report.findings if f.suppressed is None and f.location.path in written)
+    open_there = (
+        f for f in report.findings if f.suppressed is None and f.location.path in written and not is_added(f.at)
+    )
     fixes = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
     safe, unsafe = fixes.count("safe"), fixes.count("unsafe")
     if not safe + unsafe:

@@ -1,0 +1,164 @@
+"""Findings about what the scheduler's configuration adds to a pod: they name its line, and its file as the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.admission.schedulers import added_affinity, added_at, is_added
+from kubesched_lint.findings import Hazard, Location, Path, Related
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.manifests.document import location_of
+from kubesched_lint.model.pod import Pod, SchedulerProfile, profile_of
+from kubesched_lint.record import replace
+from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.scheduler.plugins.pod_topology_spread import SKEWED
+from kubesched_lint.scheduler.plugins.single_node import ENFORCED
+from kubesched_lint.text import joined
+from kubesched_lint.world.premises import service_premises
+from kubesched_lint.world.world import Member, World
+
+_INSTEAD = {
+    "node affinity": "every pod of the profile gets it",
+    "spread constraint": "a pod with topologySpreadConstraints of its own does not get it",
+}
+
+
+def is_about_text(rule: Rule, hazard: Hazard) -> bool:
+    """Return whether a hazard only criticizes the text of something that the manifest does not have."""
+    return hazard.evidence.kind == "pattern" and "nodes" not in rule.needs and is_added(hazard.at)
+
+
+def with_configuration(judged: Judged, world: World) -> Judged:
+    """Return a finding with the places in the configuration that cause it; unchanged if the manifest causes it."""
+    if judged.workload is None:
+        related = tuple(_related_of_set(judged, world))
+        return replace(judged, finding=replace(judged.finding, related=(*judged.finding.related, *related)))
+    if not is_added(judged.hazard.at):
+        return judged
+    it = world.member(judged.workload)
+    what, path = added_at(it.pod, judged.hazard.at)
+    finding, evidence = judged.finding, judged.finding.evidence
+    related = tuple(_related(profile_of(it.pod), what, path))
+    where = f"{related[0].location.path}:{related[0].location.span.line}" if related else profile_of(it.pod).origin
+    changed = replace(
+        finding,
+        location=_location(judged, it) or finding.location,
+        help=f"{finding.help} ({where} adds the {what}; {_INSTEAD[what]})",
+        related=(*related, *finding.related),
+        cause=where,
+        evidence=replace(evidence, assumes=(*evidence.assumes, *service_premises(it))),
+    )
+    return replace(judged, finding=changed)
+
+
+def _location(judged: Judged, it: Member) -> Location | None:
+    """Return the place of the pod spec if nothing that is written in it takes part."""
+    path = it.pod.path
+    is_bare = is_added(judged.hazard.at[len(path) : len(path) + 1])
+    return location_of(judged.source, path, key=True) if is_bare else None
+
+
+def _related(profile: SchedulerProfile, what: str, path: Path) -> Iterator[Related]:
+    """Yield the place of what a profile adds; a configuration inside a snapshot has no lines."""
+    if profile.source is not None:
+        yield Related(location_of(profile.source, path), f"the {what} that the profile {profile.name} adds")
+
+
+def _related_of_set(judged: Judged, world: World) -> Iterator[Related]:
+    """Yield the places of what profiles add to the pods of a finding about several workloads, if its text names it."""
+    finding, hazard = judged.finding, judged.hazard
+    text, refs = f"{finding.message} {finding.evidence.text}", {finding.object, *hazard.together}
+    found = {}
+    for workload in world.manifests.workloads:
+        if workload.ref in refs:
+            pod = world.member(workload).pod
+            found.update({(id(profile_of(pod)), path): (pod, what) for what, path in _added_and_named(pod, text)})
+    for (_, path), (pod, what) in found.items():
+        yield from _related(profile_of(pod), what, path)
+
+
+def _added_and_named(pod: Pod, text: str) -> Iterator[tuple[str, Path]]:
+    if ENFORCED in text:
+        yield added_at(pod, added_affinity(pod.path))
+    for constraint in pod.spread:
+        if is_added(constraint.path) and constraint.is_hard and (SKEWED in text or constraint.topology_key in text):
+            yield added_at(pod, constraint.path)
+
+
+# --- what a profile disables -----------------------------------------------------------------------------------------
+
+_FILTERS_OF = {
+    "affinity": ("InterPodAffinity",),
+    "anti-affinity": ("InterPodAffinity",),
+    "node-affinity": ("NodeAffinity",),
+    "ports": ("NodePorts",),
+    "resources": ("NodeResourcesFit",),
+    "spread": ("PodTopologySpread",),
+    "storage": ("VolumeBinding", "VolumeRestrictions", "VolumeZone"),
+    "taints": ("TaintToleration", "NodeUnschedulable"),
+    "topology": ("InterPodAffinity", "PodTopologySpread"),
+}
+"""Family → the filters of kube-scheduler that its proofs rest on."""
+_FILTER_OF = {
+    "required_affinity": "InterPodAffinity",
+    "required_anti_affinity": "InterPodAffinity",
+    "spread": "PodTopologySpread",
+    "host_ports": "NodePorts",
+    "node_selector": "NodeAffinity",
+    "required_node_affinity": "NodeAffinity",
+}
+"""Feature of pods that a rule may look at → the filter that makes it count."""
+_FILTER_AT = {
+    "podAffinity": "InterPodAffinity",
+    "podAntiAffinity": "InterPodAffinity",
+    "topologySpreadConstraints": "PodTopologySpread",
+    "nodeAffinity": "NodeAffinity",
+    "nodeSelector": "NodeAffinity",
+    "ports": "NodePorts",
+    "defaultConstraints": "PodTopologySpread",
+    "addedAffinity": "NodeAffinity",
+}
+"""Field of a pod spec → the filter that reads what it requires."""
+
+
+def disabled_filter(rule: Rule, it: Member, hazard: Hazard) -> str:
+    """Return which disabled filter a hazard rests on, with the place of its profile; empty if it rests on none."""
+    it = _victim(it, hazard)
+    profile = profile_of(it.pod)
+    missing = [name for name in dict.fromkeys(_filters_behind(rule, it, hazard)) if name not in profile.filters]
+    if not missing:
+        return ""
+    return f"{joined(missing)}, which the profile {profile.name} disables ({profile.origin})"
+
+
+def _filters_behind(rule: Rule, it: Member, hazard: Hazard) -> Iterator[str]:
+    """Yield the filters without any of which a hazard is none."""
+    kind, at = hazard.evidence.kind, [_FILTER_AT[step] for step in hazard.at if step in _FILTER_AT][:1]
+    if kind == "pattern":
+        yield from at if "nodes" in rule.needs and not _is_soft(hazard, it) else ()
+    if kind not in ("proof", "witness"):
+        return
+    yield from at
+    if rule.family == "topology" and at:
+        return  # it judges one term
+    if kind == "proof" or rule.family != "resources":  # deploy-leaves-pending runs the filters
+        yield from _FILTERS_OF.get(rule.family, ())
+    looked_at = {_FILTER_OF.get(feature, "") for feature in rule.features}
+    if "" not in looked_at and looked_at.isdisjoint(profile_of(it.pod).filters):
+        yield from sorted(looked_at)
+
+
+def _is_soft(hazard: Hazard, it: Member) -> bool:
+    """Return whether a hazard is about a term that only scores."""
+    soft = (constraint.path for constraint in it.pod.spread if not constraint.is_hard)
+    return any(hazard.at[: len(path)] == path for path in soft) or any(
+        str(step).startswith("preferred") for step in hazard.at
+    )
+
+
+def _victim(it: Member, hazard: Hazard) -> Member:
+    """Return the workload whose pods a hazard is about."""
+    if hazard.victim in (None, it.workload.ref):
+        return it
+    others = (w for w in it.world.manifests.workloads if w.ref == hazard.victim)
+    return it.world.member(next(others, it.workload))

@@ -94,13 +94,13 @@ def _left_out(cluster: Cluster) -> str:
     return ", ".join(
         f"{name.replace('_', ' ')} ({len(objects):,})"
         for name, objects in cluster.inventory.lists()
-        if objects and name not in ("nodes", "node_pools", "node_overlays")
+        if objects and name not in ("nodes", "node_pools", "node_overlays", "schedulers")
     )
 
 
 def _entries(sketch: str) -> int:
-    """Return the number of node entries in a sketch; entries of pools follow after ``pools:``."""
-    return sketch.partition("\npools:")[0].count("\n- name: ")
+    """Return the number of node entries in a sketch; pools, and the scheduler's configuration, follow them."""
+    return sketch.partition("\n---")[0].partition("\npools:")[0].count("\n- name: ")
 
 
 def _asked(cluster: Cluster) -> str:

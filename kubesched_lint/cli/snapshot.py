@@ -10,6 +10,8 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import safe_json, tell, write_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kubesched_lint.cluster.capture import Snapshot
     from kubesched_lint.cluster.redact import Redactor
 
@@ -39,6 +41,10 @@ def snapshot(
             envvar="KUBESCHED_LINT_REDACT_KEY",
             help="Key that makes pseudonyms equal in several snapshots.  [default: random]",
         ),
+    ] = None,
+    scheduler_config: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Save what decides in this KubeSchedulerConfiguration too."),
     ] = None,
     request_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for one answer of the API server.")
@@ -71,6 +77,7 @@ def snapshot(
     from kubesched_lint.cluster.capture import CaptureError, capture, connect
     from kubesched_lint.cluster.capture.snapshot import now
 
+    scheduler = _configuration(scheduler_config) if scheduler_config else None
     progress = Progress()
     try:
         connection = connect(context, read_seconds=request_timeout, list_seconds=list_timeout)
@@ -80,6 +87,7 @@ def snapshot(
             namespaces=tuple(namespaces or ()),
             redactor=_redactor(redact_key) if redact or redact_key else None,
             progress=progress,
+            scheduler=scheduler,
         )
     except CaptureError as error:
         progress.end()
@@ -99,6 +107,17 @@ def snapshot(
         tell(f"missing: {gap}")
     if any("(403)" in gap for gap in found.gaps):
         tell("docs/snapshot.md has the ClusterRole with all permissions that snapshot needs")
+
+
+def _configuration(path: str) -> Mapping[str, object]:
+    """Return a configuration of kube-scheduler that it would accept."""
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
+
+    try:
+        return read_scheduler_config(path)[0].configuration
+    except ClusterError as error:
+        raise _failed(str(error)) from None
 
 
 def _redactor(key: str | None) -> Redactor:

@@ -222,7 +222,7 @@ class Cluster:
         what = f"{joined(parts)} from {self.path or 'a cluster'}"
         if self.origin == "sketch":
             what += " (a sketch)"
-        files = dict.fromkeys(one.origin.rpartition(":")[0] for one in self.inventory.schedulers)
+        files = dict.fromkeys(one.source.path if one.source else self.path for one in self.inventory.schedulers)
         if files:
             what += f", scheduled as {' and '.join(files)} configures"
         lacks = ""

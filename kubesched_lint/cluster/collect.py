@@ -51,7 +51,7 @@ class Collector:
     """
 
     def __init__(self, elastic: bool | None = None, path: str = "") -> None:
-        self._path = path
+        self.path = path
         self._elastic = elastic
         self._nodes: dict[str, Node] = {}
         self._because: dict[str, str] = {}
@@ -80,7 +80,7 @@ class Collector:
         if self._elastic is not None:
             because = "set by --elastic" if self._elastic else ""
         if len(self._nodes) >= _MOST_NODES:
-            raise ClusterError(self._path, 0, 0, f"holds more than {_MOST_NODES:,} nodes")
+            raise ClusterError(self.path, 0, 0, f"holds more than {_MOST_NODES:,} nodes")
         self._nodes[node.name] = replace(node, elastic=bool(because)) if node.elastic != bool(because) else node
         self._because[node.name] = because
         self._kinds.add("Node")
@@ -133,7 +133,7 @@ class Collector:
     def _count(self) -> None:
         self._objects += 1
         if self._objects > _MOST_OBJECTS:
-            raise ClusterError(self._path, 0, 0, f"holds more than {_MOST_OBJECTS:,} objects")
+            raise ClusterError(self.path, 0, 0, f"holds more than {_MOST_OBJECTS:,} objects")
 
     def _other(self, value: Value, source: Source | None) -> None:
         self._count()

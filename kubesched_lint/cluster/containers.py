@@ -9,13 +9,15 @@ from kubesched_lint.cluster.sketch import API_VERSION, KIND, known, node_groups_
 from kubesched_lint.findings import Path, Source, Span
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, items, mapping, text, texts, words, wrong
+from kubesched_lint.record import replace
 
 SKETCH = KIND
 SNAPSHOT = "ClusterSnapshot"
 GROUPS = "NodeGroups"
 _OURS = (SKETCH, SNAPSHOT, GROUPS)
 _SNAPSHOT_FIELDS = frozenset(["apiVersion", "kind", "metadata", "items"])
-_SNAPSHOT_META = frozenset(["capturedAt", "kubernetesVersion", "kinds", "gaps", "context", "redacted"])
+_SCHEDULER = "schedulerConfiguration"
+_SNAPSHOT_META = frozenset(["capturedAt", "kubernetesVersion", "kinds", "gaps", "context", "redacted", _SCHEDULER])
 
 
 def check_version(value: Value) -> None:
@@ -60,24 +62,40 @@ def read_groups(value: Value, collector: Collector, source: Source | None = None
         collector.pool(pool, source)
 
 
-def snapshot_header(meta: Value, source: Source | None = None) -> Header:
-    """Return the header from the ``metadata`` of a ClusterSnapshot. Raises DecodeError."""
+def read_metadata(meta: Value, collector: Collector) -> None:
+    """Read the ``metadata`` of a ClusterSnapshot into the collector. Raises DecodeError."""
     at = ("metadata",)
     known(meta, _SNAPSHOT_META, at)
-    return Header(
-        "snapshot",
-        captured_at=text(meta, "capturedAt", at),
-        version=text(meta, "kubernetesVersion", at),
-        kinds=frozenset(texts(meta, "kinds", at)),
-        gaps=texts(meta, "gaps", at),
-        source=source,
+    collector.describe(
+        Header(
+            "snapshot",
+            captured_at=text(meta, "capturedAt", at),
+            version=text(meta, "kubernetesVersion", at),
+            kinds=frozenset(texts(meta, "kinds", at)),
+            gaps=texts(meta, "gaps", at),
+        )
     )
+    configuration = mapping(meta, _SCHEDULER, at)
+    if configuration:
+        _read_scheduler(configuration, (*at, _SCHEDULER), collector)
+
+
+def _read_scheduler(configuration: Value, at: Path, collector: Collector) -> None:
+    from kubesched_lint.cluster.scheduler_config.file import schedulers_in
+
+    if collector.schedulers:
+        raise DecodeError(at, "a second KubeSchedulerConfiguration: expected one")
+    try:
+        found = schedulers_in(configuration)
+    except DecodeError as error:
+        raise DecodeError((*at, *error.path), error.message) from None
+    collector.schedulers = tuple(replace(profile, origin=collector.path) for profile in found)
 
 
 def read_snapshot(snapshot: Value, collector: Collector) -> None:
     """Read a snapshot into the collector. Raises DecodeError."""
     known(snapshot, _SNAPSHOT_FIELDS, ())
-    collector.describe(snapshot_header(mapping(snapshot, "metadata", ())))
+    read_metadata(mapping(snapshot, "metadata", ()), collector)
     read_items(items(snapshot, "items", ()), collector)
 
 

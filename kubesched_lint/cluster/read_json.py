@@ -18,7 +18,7 @@ from kubesched_lint.cluster.containers import (
     check_version,
     element_kind,
     explained,
-    snapshot_header,
+    read_metadata,
 )
 from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.findings import Path
@@ -167,7 +167,7 @@ def _document(data: memoryview, collector: Collector) -> str:
 def _snapshot(document: _Document, collector: Collector) -> str:
     check_version({"apiVersion": document.apiVersion, "kind": document.kind})
     meta = mapping({"metadata": msgspec.json.decode(document.metadata)}, "metadata", ())
-    collector.describe(snapshot_header(meta))
+    read_metadata(meta, collector)
     for i, item in enumerate(document.items or ()):
         _item(item, ("items", i), "", "", collector)
     return "snapshot"

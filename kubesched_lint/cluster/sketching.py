@@ -106,7 +106,19 @@ def sketch_of(cluster: Cluster, style: Style = Style()) -> str:  # noqa: B008 - 
     for group in groups:
         lines += _entries(group, taken, style)
     lines += pool_lines(pools, nodes, all_written=cluster.pools_written)
+    lines += _scheduler(cluster)
     return "\n".join(lines) + "\n"
+
+
+def _scheduler(cluster: Cluster) -> Iterator[str]:
+    """Yield the configuration of kube-scheduler as a document of its own."""
+    for profile in cluster.inventory.schedulers[:1]:
+        import yaml
+
+        from kubesched_lint.cluster.scheduler_config.kept import kept_of
+
+        yield "---"
+        yield yaml.safe_dump(kept_of(profile.configuration), sort_keys=False).removesuffix("\n")
 
 
 def _shared(labels: Shortening) -> Iterator[str]:

@@ -233,7 +233,9 @@ class SchedulerProfile:
     origin: str = ""
     """Its place in the configuration, like ``scheduler.yaml:4``."""
     source: Source | None = field(default=None, repr=False, compare=False)
-    """The configuration: the paths of ``default_spread`` and ``added_node_terms`` lead into it."""
+    """The text of the configuration: the paths of ``default_spread`` and ``added_node_terms`` lead into it."""
+    configuration: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    """The whole configuration as plain values."""
 
 
 DEFAULT_PROFILE = SchedulerProfile()

@@ -36,13 +36,19 @@ def folder(kubeconfig: Path) -> Path:
 
 
 def test_a_snapshot_is_taken_and_linted_with(api: ApiServer, folder: Path) -> None:
-    done = run("snapshot", cwd=folder)
+    scheduler = folder.parent / "scheduler.yaml"
+    scheduler.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "percentageOfNodesToScore: 70\nclientConnection: {kubeconfig: hunter2}\n"
+    )
+    done = run("snapshot", "--scheduler-config", str(scheduler), cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("cluster.json.gz: 60 Node, 199 Pod, ")
     assert "missing" not in done.stderr
     assert [f.name for f in folder.iterdir()] == ["cluster.json.gz"], "no temporary file is left"
     packed = (folder / "cluster.json.gz").read_bytes()
     assert b"hunter2" not in gzip.decompress(packed)
+    assert b'"percentageOfNodesToScore":70' in gzip.decompress(packed)
     assert len(packed) < 20_000
     assert all("limit=500" in path for path in api.asked("pods"))
 

@@ -101,8 +101,11 @@ def capture(
     redactor: Redactor | None = None,
     progress: Progress | None = None,
     page: int = PAGE,
+    scheduler: Mapping[str, Any] | None = None,
 ) -> Snapshot:
     """Return everything that scheduling reads. ``captured_at`` is RFC 3339; ``namespaces`` empty: all.
+
+    ``scheduler`` is the configuration of kube-scheduler, which no API serves.
 
     What cannot be listed becomes a gap. Raises CaptureError if the server cannot be queried at all.
     """
@@ -139,9 +142,17 @@ def capture(
         "kinds": kinds,
         "gaps": gaps,
         **({"redacted": True} if redactor else {"context": connection.context} if connection.context else {}),
+        **({"schedulerConfiguration": _kept(scheduler, redactor)} if scheduler else {}),
     }
     there = {kind: count for kind, count in counts.items() if count}
     return Snapshot(metadata, tuple(lists), there, tuple(failures))
+
+
+def _kept(configuration: Mapping[str, Any], redactor: Redactor | None) -> dict[str, Any]:
+    from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
+
+    kept = kept_of(configuration)
+    return redacted(kept, redactor) if redactor else kept
 
 
 def _found(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.files import whole
-from kubesched_lint.findings import InputError, Path
+from kubesched_lint.findings import InputError, Source
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.fields import DecodeError
+from kubesched_lint.model.decode.fields import DecodeError, Value
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.validation.scheduler import API_VERSION, KIND, scheduler_refusals
 
@@ -27,6 +27,10 @@ def content_of(path: str) -> bytes:
 
 def read_scheduler_config(path: str) -> tuple[SchedulerProfile, ...]:
     """Return the profiles that a file sets up. Raises ClusterError with the place of the first fault."""
+    return schedulers_of(_document(path))
+
+
+def _document(path: str) -> Document:
     try:
         data = content_of(path)
     except FileNotFoundError:
@@ -45,23 +49,27 @@ def read_scheduler_config(path: str) -> tuple[SchedulerProfile, ...]:
         found = entry
     if found is None:
         raise ClusterError(path, 0, 0, f"is empty: expected a {KIND}")
-    return schedulers_of(found)
+    return found
 
 
 def schedulers_of(document: Document) -> tuple[SchedulerProfile, ...]:
     """Return the profiles of a KubeSchedulerConfiguration. Raises ClusterError with the place of the first fault."""
-    if document.value.get("apiVersion") != API_VERSION:
-        raise _at(document, ("apiVersion",), f"only {API_VERSION} is read")
-    refused = next(scheduler_refusals(document.value), None)
-    if refused is not None:
-        message = str(refused) if refused.reason else refused.message
-        raise _at(document, refused.path, message, key="unknown field" in refused.message)
     try:
-        return tuple(profiles_of(document.value, document).values())
-    except DecodeError as error:  # plugins with which it does not start, or a null in a list of values
-        raise _at(document, error.path, error.message) from None
+        return schedulers_in(document.value, document)
+    except DecodeError as error:
+        span = document.span(error.path, key="unknown field" in error.message)
+        raise ClusterError(document.path, span.line, span.column, error.message) from None
 
 
-def _at(document: Document, path: Path, message: str, *, key: bool = False) -> ClusterError:
-    span = document.span(path, key=key)
-    return ClusterError(document.path, span.line, span.column, message)
+def schedulers_in(configuration: Value, source: Source | None = None) -> tuple[SchedulerProfile, ...]:
+    """Return the profiles of a configuration as plain values.
+
+    Raises DecodeError for what kube-scheduler refuses, for plugins with which it does not start, and for a null in a
+    list of values.
+    """
+    if configuration.get("apiVersion") != API_VERSION:
+        raise DecodeError(("apiVersion",), f"only {API_VERSION} is read")
+    refused = next(scheduler_refusals(configuration), None)
+    if refused is not None:
+        raise DecodeError(refused.path, str(refused) if refused.reason else refused.message)
+    return tuple(profiles_of(configuration, source).values())

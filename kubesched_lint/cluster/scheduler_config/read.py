@@ -47,15 +47,15 @@ def profiles_of(configuration: Value, source: Source | None = None) -> Mapping[s
     written = list(items(configuration, "profiles", ())) or [({}, ())]
     ignored, unmodelled = _extenders(configuration)
     found = (
-        replace(_profile(profile, path, percentage, ignored, unmodelled), origin=place_of(source, path), source=source)
+        replace(
+            _profile(profile, path, percentage, ignored, unmodelled),
+            origin="" if source is None else f"{source.path}:{source.span(path).line}",
+            source=source,
+            configuration=configuration,
+        )
         for profile, path in written
     )
     return {profile.name: profile for profile in found}
-
-
-def place_of(source: Source | None, path: Path) -> str:
-    """Return a place like ``scheduler.yaml:4``; empty without a source."""
-    return "" if source is None else f"{source.path}:{source.span(path).line}"
 
 
 def _extenders(configuration: Value) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -188,3 +188,5 @@ _READERS = {
     "NodeResourcesFit": _fit,
     "PodTopologySpread": _spread,
 }
+READ_ARGUMENTS = frozenset(_READERS)
+"""The plugins whose arguments are read."""

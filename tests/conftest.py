@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="Rewrite fixtures/golden/ from what the code says now."
     )
+
+
+def pytest_collection() -> None:
+    """Nearly all that collection makes stays until the end: looking for garbage among it finds nothing."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Garbage collection visits no collected test again, and waits for more than Python's 700 new objects."""
+    gc.freeze()
+    gc.set_threshold(20_000)
+    gc.enable()
 
 
 @pytest.fixture
@@ -36,6 +49,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test finds what a person's runs have kept, nor leaves anything among it."""
     os.environ["KUBESCHED_LINT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _processes_share_bytecode(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where Python may write none beside the sources, each process of a test would compile every module again."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        own = tmp_path_factory.getbasetemp()
+        shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+        os.environ["PYTHONPYCACHEPREFIX"] = str(shared / "bytecode")
 
 
 @pytest.fixture(autouse=True, scope="session")

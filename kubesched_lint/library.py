@@ -15,9 +15,10 @@ from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
-from kubesched_lint.linter.options import KUBERNETES_VERSIONS, PROFILES, Options
+from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.record import frozen_record
+from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def lint(
     params: Mapping[str, Mapping[str, object]] | None = None,
     namespace: str = "default",
     apply_order: str = "kubectl",
-    kubernetes_version: str = "1.36",
+    kubernetes_version: str = "",
     partial: bool = False,
     include_tests: bool = False,
 ) -> Report:
@@ -151,7 +152,7 @@ def lint(
         ignore=tuple(ignore),
         namespace=namespace,
         apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
-        kubernetes_version=_one_of("kubernetes_version", kubernetes_version, KUBERNETES_VERSIONS),
+        kubernetes_version=_version(kubernetes_version),
         partial=partial,
         include_tests=include_tests,
         params=_params(params or {}, book),
@@ -173,7 +174,7 @@ def simulate(
     seed: int = 1,
     namespace: str = "default",
     apply_order: str = "kubectl",
-    kubernetes_version: str = "1.36",
+    kubernetes_version: str = "",
     include_tests: bool = False,
 ) -> Simulation:
     """Return the possible results of each lifecycle event for each workload.
@@ -188,7 +189,7 @@ def simulate(
     options = Options(
         namespace=namespace,
         apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
-        kubernetes_version=_one_of("kubernetes_version", kubernetes_version, KUBERNETES_VERSIONS),
+        kubernetes_version=_version(kubernetes_version),
         include_tests=include_tests,
     )
     known = _cluster(cluster, elastic)
@@ -271,6 +272,12 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
         raise ValueError(f"{name}: {value!r} is not one of {', '.join(known)}")
     return value
+
+
+def _version(asked: str) -> str:
+    if asked and not is_asked_for(asked):
+        raise ValueError(f"kubernetes_version: {asked!r} is {NO_VERSION}")
+    return asked
 
 
 def _severities(given: Mapping[str, Severity | str], book: Rulebook) -> Mapping[str, Severity]:

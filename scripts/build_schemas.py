@@ -1,10 +1,10 @@
 """Reduces the published Kubernetes schemas to what strict decoding needs: the fields of each type, and their Go types.
 
-    pip download --no-deps kubernetes-validate==1.36.0
-    python scripts/build_schemas.py kubernetes_validate-1.36.0-py3-none-any.whl
+    pip download --no-deps kubernetes-validate==1.37.0
+    python scripts/build_schemas.py kubernetes_validate-1.37.0-py3-none-any.whl
 
-It writes one file for every version of VERSIONS to ``kubesched_lint/validation/data``: JSON, compressed with zlib, that
-maps each type to its fields, as ``name=code`` separated by spaces. ``kubesched_lint/validation/schema.py`` explains the
+It writes one file for every modelled version to ``kubesched_lint/validation/data``: lines, compressed with zlib, that
+map each type to its fields, as ``name=code`` separated by spaces. ``kubesched_lint/validation/schema.py`` explains the
 codes. The schemas call every enumeration a string, but the API server's messages name the Go type. So
 ``scripts/go_named_types.txt`` lists ``Type.field GoType`` for the fields whose Go type has a name.
 """
@@ -18,9 +18,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from kubesched_lint.releases import MODELLED
+
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "kubesched_lint" / "validation" / "data"
-VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 ROOTS = (
     *(f"io.k8s.api.apps.v1.{kind}" for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
     *(f"io.k8s.api.autoscaling.{v}.HorizontalPodAutoscaler" for v in ("v1", "v2")),
@@ -92,7 +93,7 @@ def reachable(definitions: dict[str, Schema]) -> dict[str, Schema]:
         if name in found or name in SPECIAL:
             continue
         found[name] = definitions[name]
-        for schema in definitions[name]["properties"].values():
+        for schema in definitions[name].get("properties", {}).values():
             for inner in (schema, schema.get("items"), schema.get("additionalProperties")):
                 if isinstance(inner, dict) and (target := reference(inner)):
                     waiting.append(target)
@@ -106,7 +107,7 @@ def strip(definitions: dict[str, Schema], go_types: dict[str, str]) -> dict[str,
         name = type_name(definition)
         if name in tables:
             raise ValueError(f"two types are called {name}")
-        fields = schema["properties"].items()
+        fields = schema.get("properties", {}).items()
         tables[name] = " ".join(f"{key}={code(value, go_types.get(f'{name}.{key}', ''))}" for key, value in fields)
     return tables
 
@@ -115,7 +116,7 @@ def main(wheel: str) -> None:
     lines = (HERE / "go_named_types.txt").read_text().splitlines()
     go_types = dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
     with zipfile.ZipFile(wheel) as archive:
-        for version in VERSIONS:
+        for version in MODELLED:
             path = f"kubernetes_validate/kubernetes-json-schema/v{version}.0-local-strict/_definitions.json"
             tables = strip(json.loads(archive.read(path))["$defs"], go_types)
             text = "\n".join(f"{name}\t{fields}" for name, fields in sorted(tables.items()))

@@ -19,6 +19,7 @@ from kubesched_lint.findings import Source
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.validation import class_plugins
 from kubesched_lint.validation.removed import no_matches, removed_in
 
@@ -52,7 +53,7 @@ class Admission:
         self,
         objects: Inventory,
         known: Container[str] = (),
-        kubernetes_version: str = "1.36",
+        kubernetes_version: str = RECORDED,
         *,
         is_snapshot: bool = True,
     ) -> None:

@@ -270,6 +270,7 @@ _SYSCTLS = {
     29: "net.ipv4.tcp_keepalive_time net.ipv4.tcp_fin_timeout net.ipv4.tcp_keepalive_intvl "
     "net.ipv4.tcp_keepalive_probes",
     32: "net.ipv4.tcp_rmem net.ipv4.tcp_wmem",
+    37: "net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_notsent_lowat",
 }
 """Minor version → sysctls allowed since then."""
 

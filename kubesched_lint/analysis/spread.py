@@ -111,4 +111,4 @@ def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None)
 
 def counted_nodes(it: Member, constraint: SpreadConstraint) -> NodeSet:
     """Nodes that count for a hard constraint of a workload's pods (``scheduler/topology``)."""
-    return topology.counted_nodes(it.pod, constraint, it.world.index, it.world.premises.kubernetes_version)
+    return topology.counted_nodes(it.pod, constraint, it.world.index)

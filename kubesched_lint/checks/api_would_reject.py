@@ -11,6 +11,7 @@ from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proo
 from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.classify import placeholder_of, rendered_text, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.releases import RECORDED, minor_of
 from kubesched_lint.text import is_slip
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.refusals import Refusals, refusals
@@ -30,6 +31,7 @@ _POD_SPECS: tuple[Path, ...] = (
 )
 _GONE = 404
 _UNDECODED = 400
+_INVALID = 422
 
 
 def refusals_of(world: World, document: Document) -> Refusals:
@@ -58,7 +60,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
             open_word = open_word or word
             continue
         seen.add(cause.path)
-        yield _hazard(document, cause, verdict)
+        yield _hazard(document, cause, verdict, world.premises.kubernetes_version)
     if left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change ({left}); "
@@ -129,7 +131,7 @@ def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
     return isinstance(containers, list) and not any(isinstance(c, dict) and c.get("image") for c in containers)
 
 
-def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer) -> Hazard:
+def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, version: str) -> Hazard:
     gate = _gate(document, cause)
     unknown = cause.message.startswith("unknown field ")
     variant, text = "default", str(cause)
@@ -142,15 +144,20 @@ def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer) -> Hazar
         variant, text = "unreadable", cause.message if cause.field else f"{field_of(cause.path)}: {cause.message}"
     return Hazard(
         at=cause.path,
-        evidence=proof(
-            f"{verdict.code}: {text}", assumes=(f"the feature gate {gate} is off, as it is by default",) if gate else ()
-        ),
+        evidence=proof(f"{verdict.code}: {text}", assumes=tuple(_assumed(gate, verdict.code, version))),
         severity=Severity.WARNING if gate else Severity.NOTE if _is_completed_elsewhere(document, cause) else None,
         values={"field": cause.field, "words": text, "meant": cause.suggestion},
         cause=_one_edit(document, cause, variant),
         variant=variant,
         key=unknown,
     )
+
+
+def _assumed(gate: str, code: int, version: str) -> Iterator[str]:
+    if gate:
+        yield f"the feature gate {gate} is off, as it is by default"
+    if code == _INVALID and minor_of(version) != RECORDED:
+        yield f"Kubernetes {version} validates it like {RECORDED}, whose answers were recorded"
 
 
 def _one_edit(document: Document, cause: Cause, variant: str) -> str:

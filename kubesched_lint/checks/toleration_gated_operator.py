@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
     version = it.world.premises.kubernetes_version
-    if has(version, TOLERATION_COMPARISON):
-        return
     for toleration in it.workload.pod.tolerations:
         if toleration.operator in ("Gt", "Lt"):
             yield Hazard(

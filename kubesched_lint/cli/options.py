@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from kubesched_lint.cli.parser import CONFIG, INPUT, OUTPUT, RULES
+from kubesched_lint.releases import RECORDED
 
 
 class Profile(StrEnum):
@@ -180,7 +181,12 @@ _SHARED = {
         "--node-groups",
     ),
     "kubernetes_version": _option(
-        str, "1.36", INPUT, "Kubernetes version of the scheduler.", "--kubernetes-version", metavar="VERSION"
+        str | None,
+        None,
+        INPUT,
+        f"Kubernetes version.  [default: that of the cluster, else {RECORDED}]",
+        "--kubernetes-version",
+        metavar="VERSION",
     ),
     "scheduler_config": _option(
         str | None,

@@ -13,11 +13,12 @@ import typer
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.linter.options import KUBERNETES_VERSIONS, Options
+from kubesched_lint.linter.options import Options
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import DECLARED, KEYS, OF_CLUSTER, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.record import record, replace
+from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.text import seconds_of
@@ -78,7 +79,7 @@ class Settings:
             ignore=self.names("ignore"),
             namespace=self.text("namespace"),
             apply_order=self.text("apply-order"),
-            kubernetes_version=self.text("kubernetes-version"),
+            kubernetes_version=self.maybe("kubernetes-version") or "",
             partial=self.flag("partial"),
             params={slug: {name: given.value for name, given in its.items()} for slug, its in self.params.items()},
             severities={slug: cast("Severity", given.value) for slug, given in self.severities.items()},
@@ -173,9 +174,8 @@ def _flag(context: typer.Context, name: str) -> Given | None:
     flag = next(p.opts[0] for p in context.command.params if p.name == parameter)
     if isinstance(value, Enum):
         value = value.value
-    elif name == "kubernetes-version" and value not in KUBERNETES_VERSIONS:
-        known = ", ".join(KUBERNETES_VERSIONS)
-        raise typer.BadParameter(f"{value!r} is not one of {known}.", param_hint=f"'{flag}'")
+    elif name == "kubernetes-version" and not is_asked_for(value):
+        raise typer.BadParameter(f"{value!r} is {NO_VERSION}.", param_hint=f"'{flag}'")
     elif name == "max-age" and seconds_of(value) is None:
         raise typer.BadParameter(f"{value!r} is no duration such as 12h, 7d or 2w.", param_hint=f"'{flag}'")
     elif isinstance(value, list):

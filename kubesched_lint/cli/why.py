@@ -90,7 +90,7 @@ def why(
             keep_running,
             alone,
             settings.text("apply-order"),
-            settings.text("kubernetes-version"),
+            settings.options.kubernetes_version,
             seed,
             settings.together,
         )

@@ -183,6 +183,13 @@ class Cluster:
 
         return newer_kubelets(self.version, self.inventory.nodes)
 
+    @cached_property
+    def server_version(self) -> str:
+        """Version of the API server; if the file names none, the minor of its newest kubelet; empty if unknown."""
+        from kubesched_lint.cluster.skew import newest_kubelet
+
+        return self.version or newest_kubelet(self.inventory.nodes)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Lines for the footer: what is not known, and transient states."""

@@ -20,7 +20,7 @@ _MOST_BEHIND = 3
 _MOST_NAMED = 3
 
 
-def minor_of(version: str) -> tuple[int, int] | None:
+def _minor(version: str) -> tuple[int, int] | None:
     """Return (1, 36) for ``v1.36.2``; None if the text is no version."""
     found = _MINOR.match(version)
     return (int(found[1]), int(found[2])) if found else None
@@ -31,8 +31,8 @@ def newer_kubelets(version: str, nodes: Iterable[Node]) -> str:
 
     A cluster has such nodes only by mistake, so parts of the file are probably from different times.
     """
-    server = minor_of(version)
-    found = [node for node in nodes if server and (minor_of(node.kubelet_version) or server) > server]
+    server = _minor(version)
+    found = [node for node in nodes if server and (_minor(node.kubelet_version) or server) > server]
     if not found:
         return ""
     return f"{_named(found)} newer than the API server, {version}: parts of the file are probably from different times"
@@ -40,11 +40,11 @@ def newer_kubelets(version: str, nodes: Iterable[Node]) -> str:
 
 def old_kubelets(version: str, nodes: Iterable[Node]) -> str:
     """Return one sentence on kubelets that are too old for an API server of ``version``; empty if there are none."""
-    server = minor_of(version)
+    server = _minor(version)
     if server is None:
         return ""
     oldest = _later(server, -_MOST_BEHIND)
-    found = [node for node in nodes if (minor_of(node.kubelet_version) or server) < oldest]
+    found = [node for node in nodes if (_minor(node.kubelet_version) or server) < oldest]
     if not found:
         return ""
     behind = f"more than {_MOST_BEHIND} minor versions older than the API server, {version}"
@@ -53,16 +53,22 @@ def old_kubelets(version: str, nodes: Iterable[Node]) -> str:
 
 def servers(nodes: Iterable[Node]) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Return the oldest and the newest version of an API server that allows these kubelets; None if none does."""
-    kubelets = [kubelet for node in nodes if (kubelet := minor_of(node.kubelet_version))]
+    kubelets = [kubelet for node in nodes if (kubelet := _minor(node.kubelet_version))]
     if not kubelets:
         return None
     oldest, newest = max(kubelets), _later(min(kubelets), _MOST_BEHIND)
     return (oldest, newest) if oldest <= newest else None
 
 
+def newest_kubelet(nodes: Iterable[Node]) -> str:
+    """Return the newest minor version of the kubelets, which the API server has at least; empty if unknown."""
+    newest = max(filter(None, (_minor(node.kubelet_version) for node in nodes)), default=None)
+    return _text(newest) if newest else ""
+
+
 def minor_note(version: str, nodes: Iterable[Node], judged_by: str) -> Iterator[str]:
     """Yield a note if the API server, of ``version`` or as the kubelets show, has another minor than ``judged_by``."""
-    server, judge = minor_of(version), minor_of(judged_by)
+    server, judge = _minor(version), _minor(judged_by)
     by = f"the rules judge by {judged_by} (--kubernetes-version)"
     if server:
         if server != judge:

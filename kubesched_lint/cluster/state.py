@@ -15,6 +15,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.resources import device_class_resources
+from kubesched_lint.releases import RECORDED
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
@@ -65,7 +66,9 @@ class ClusterState:
     ``objects.namespaces`` is empty, namespace labels are unknown except for the label that every namespace has.
     """
 
-    def __init__(self, index: NodeIndex, objects: Inventory | None = None, *, kubernetes_version: str = "1.36") -> None:
+    def __init__(
+        self, index: NodeIndex, objects: Inventory | None = None, *, kubernetes_version: str = RECORDED
+    ) -> None:
         objects = objects or Inventory()
         self.index = index
         self.objects = objects

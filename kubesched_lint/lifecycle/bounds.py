@@ -183,7 +183,7 @@ def domain_room(
     setting: Setting, number: int, constraint: SpreadConstraint, room: dict[int, int], without: NodeSet
 ) -> dict[str, int]:
     """Return domain → pods that its nodes can hold, for domains that count; ``room`` is by node position."""
-    domains = counted_domains(setting.pods[number], constraint, setting.index, setting.kubernetes_version, without)
+    domains = counted_domains(setting.pods[number], constraint, setting.index, without)
     return {value: sum(room.get(p, 0) for p in positions(nodes)) for value, nodes in domains.items()}
 
 
@@ -304,7 +304,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )
-    counted = [counted_nodes(pod, c, index, setting.kubernetes_version) for c in pod.spread if c.is_hard]
+    counted = [counted_nodes(pod, c, index) for c in pod.spread if c.is_hard]
     found: dict[tuple[object, ...], int] = {}
     for position, node in enumerate(setting.nodes):
         labels = [node.labels.get(k) if not index.one_node_each(k) else k in node.labels for k in keys]

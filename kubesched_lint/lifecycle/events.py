@@ -27,6 +27,7 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.tolerance import CORDON
 
 _HASHES = {
@@ -99,7 +100,7 @@ class Story:
         most_states: int = DEFAULT_STATES,
         runs: int = 0,
         seed: int = 0,
-        kubernetes_version: str = "1.36",
+        kubernetes_version: str = RECORDED,
         never_ready: Collection[ObjectRef] = (),
         preempting: bool = False,
         precedence: Mapping[ObjectRef, int] | None = None,
@@ -108,10 +109,9 @@ class Story:
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are later workloads and revisions, ``marks`` the nodes
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
-        this number of seeded courses. ``preempting``: waiting pods preempt pods of lower priority; see
-        lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
-        ``from_now_unready`` is called. ``precedence``: see Transitions, ``against``: see Oracle. ``admission`` is that
-        of ``objects``, if several stories share it."""
+        this number of seeded courses. ``preempting``: waiting pods preempt others, see lifecycle.preempting. Pods of
+        ``never_ready`` workloads become ready until ``from_now_unready`` is called. ``precedence``: see Transitions,
+        ``against``: see Oracle. ``admission`` is that of ``objects``, if several stories share it."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.admission = admission or Admission(objects)

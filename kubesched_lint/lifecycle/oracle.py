@@ -29,6 +29,7 @@ from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.record import replace
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.binding import bind, with_topology_labels
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.placement import is_sampled
@@ -50,7 +51,7 @@ class Oracle:
         marks: Sequence[Hashable] = (),
         *,
         expected: bool = True,
-        kubernetes_version: str = "1.36",
+        kubernetes_version: str = RECORDED,
         foreseen: Sequence[Pod] = (),
         symmetric: bool = True,
         preempting: bool = False,

@@ -25,6 +25,7 @@ from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQu
 from kubesched_lint.model.storage import Claim, StorageClass
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
@@ -56,7 +57,7 @@ class Setting:
     """By place in ``workloads``: the numbers of replicas to which a user plans to scale it."""
     together: bool = True
     """Whether everything is applied at once; else each object settles before the next is created."""
-    kubernetes_version: str = "1.36"
+    kubernetes_version: str = RECORDED
     never_ready: frozenset[int] = frozenset()
     """Places in ``workloads``: pods that an event creates for these workloads never become ready."""
     claim_templates: Mapping[int, tuple[Claim, ...]] = field(default_factory=dict)

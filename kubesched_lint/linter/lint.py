@@ -32,6 +32,7 @@ from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_se
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
+from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.text import many
@@ -63,7 +64,7 @@ def _lint(
     premises = manifests.premises(options)
     run = _Run(manifests, options)
     world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
-    world.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
+    world.refused = manifests.refused if manifests.judged_for == minor_of(world.premises.kubernetes_version) else None
     run.rules(rules, world)
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
@@ -89,7 +90,7 @@ def _lint(
             notes=(
                 *(world.node_groups.notes if cluster is not None else ()),
                 *run.notes(),
-                *no_longer_served(manifests.unread, options.kubernetes_version),
+                *no_longer_served(manifests.unread, world.premises.kubernetes_version),
                 *about_nodes(manifests.unread),
                 *_lack_notes(world),
                 *work.tried(

@@ -10,7 +10,6 @@ from kubesched_lint.linter.globs import Globs
 from kubesched_lint.record import record
 
 PROFILES = ("ci", "strict", "editor")
-KUBERNETES_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 
 
 class ChangedError(Exception):
@@ -41,7 +40,9 @@ class Options:
     ignore: tuple[str, ...] = ()
     namespace: str = "default"
     apply_order: str = "kubectl"
-    kubernetes_version: str = "1.36"
+    kubernetes_version: str = ""
+    """The version asked for; empty: the cluster's, see ``releases.judged_by``."""
+
     partial: bool = False
     """The manifests are part of a larger set, so no rule may report a missing object."""
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -13,10 +13,11 @@ from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import record
+from kubesched_lint.releases import minor_of
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.removed import no_matches, removed_in
-from kubesched_lint.world.world import Premises
+from kubesched_lint.world.user_settings import Premises
 
 
 @record
@@ -34,7 +35,7 @@ class ManifestSet:
     refused: Mapping[int, Refusals] = field(default_factory=dict)
     """``id`` of a document → what the API server of version ``judged_for`` refuses in it."""
     judged_for: str = ""
-    """Kubernetes version of ``refused``; empty if not computed."""
+    """Minor version of Kubernetes of ``refused``; empty if not computed."""
 
     @property
     def is_complete(self) -> bool:
@@ -186,5 +187,5 @@ def manifest_set(
         tuple(left_out),
         tuple(errors),
         refused,
-        version,
+        version and minor_of(version),
     )

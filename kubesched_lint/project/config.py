@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.linter.options import KUBERNETES_VERSIONS, PROFILES, Override
+from kubesched_lint.linter.options import PROFILES, Override
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ OWN_RULES = "rule-folders"
 class ConfigKey:
     """A top-level key of the configuration; the flag of the same name overrides it.
 
-    ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``path``, ``groups`` (a list of tables), ``rules``,
-    ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
+    ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``version``, ``path``, ``groups`` (a list of
+    tables), ``rules``, ``formats``, ``globs``, ``folders`` or ``inputs``; the last five are lists of strings.
     """
 
     name: str
@@ -53,7 +53,7 @@ KEYS = (
         "kubectl",
         ("kubectl", "helm", "kustomize", "argocd"),
     ),
-    ConfigKey("kubernetes-version", "choice", "Kubernetes version of the scheduler.", "1.36", KUBERNETES_VERSIONS),
+    ConfigKey("kubernetes-version", "version", "Kubernetes version; that of the cluster when absent."),
     ConfigKey("scheduler-config", "path", "Configuration file of the cluster's kube-scheduler, relative to this file."),
     ConfigKey("elastic", "boolean", "Whether an autoscaler adds and removes nodes; read from node labels when absent."),
     ConfigKey(

@@ -36,6 +36,7 @@ from kubesched_lint.project.rule_settings import (
 )
 from kubesched_lint.project.toml_places import Spot
 from kubesched_lint.record import record
+from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.text import did_you_mean, seconds_of
@@ -333,6 +334,8 @@ def _misfit(key: ConfigKey, value: object) -> str:
         return f"expected a string, found {shown(value)}" + (f'; write "{value}", in quotes' if is_number else "")
     if key.kind == "duration" and seconds_of(value) is None:
         return f"expected a duration such as 12h, 7d or 2w, found {shown(value)}"
+    if key.kind == "version" and not is_asked_for(value):
+        return f"{shown(value)} is {NO_VERSION}"
     if key.choices and value not in key.choices:
         near = did_you_mean(value, key.choices)
         return f"expected one of {', '.join(key.choices)}, found {shown(value)}{near}"

@@ -36,7 +36,7 @@ class ExampleOptions:
     """How an example is linted. ``elastic`` None: the nodes decide."""
 
     apply_order: str = "kubectl"
-    kubernetes_version: str = "1.36"
+    kubernetes_version: str = ""
     namespace: str = "default"
     elastic: bool | None = None
     profile: str = "ci"

@@ -12,9 +12,9 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import Claim, PersistentVolume
+from kubesched_lint.quirks import POD_TOPOLOGY_LABELS, has
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, NO_PROVISIONER, Choice, choices, pod_claims
-from kubesched_lint.scheduler.quirks import POD_TOPOLOGY_LABELS, has
 
 MADE_AT_ONCE = "kubesched-lint/made-at-once"
 """Our mark on a volume that ``settle`` made: its location is unknown."""

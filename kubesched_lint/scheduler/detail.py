@@ -15,7 +15,6 @@ from kubesched_lint.model.quantity import show
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading
 from kubesched_lint.scheduler.plugins.single_node import ENFORCED, NodeAffinity, NodeResourcesFit, TaintToleration
-from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.tolerance import first_untolerated
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.scheduler.verdict import Rejection
@@ -66,8 +65,7 @@ class Details:
     def _taint(self, reason: str, position: int) -> str:
         taints = self._state.index.nodes[position].taints
         if id(taints) not in self._untolerated:
-            comparison = has(self._state.kubernetes_version, TOLERATION_COMPARISON)
-            self._untolerated[id(taints)] = first_untolerated(self._pod.tolerations, taints, comparison=comparison)
+            self._untolerated[id(taints)] = first_untolerated(self._pod.tolerations, taints)
         taint = self._untolerated[id(taints)]
         return f"taint {taint}" if taint else ""
 
@@ -115,7 +113,7 @@ class Details:
         state, pod = self._state, self._pod
         selector = spreading.effective_selector(pod, constraint)
         tally = spreading.spread_tally(selector, pod.namespace, state)
-        domains = counted_domains(pod, constraint, state.index, state.kubernetes_version)
+        domains = counted_domains(pod, constraint, state.index)
         counts = {value: tally.total(nodes) for value, nodes in domains.items()}
         few = is_short_of_domains(constraint, len(counts))
         emptiest = None if few else min(counts, key=lambda value: counts[value])

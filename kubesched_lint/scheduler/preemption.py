@@ -15,9 +15,9 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
-from kubesched_lint.scheduler.quirks import DYNAMIC_RESOURCES, has
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"

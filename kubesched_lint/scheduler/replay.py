@@ -20,10 +20,10 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
 from kubesched_lint.record import record, replace
+from kubesched_lint.releases import judged_by
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import Candidate, Preemption, preempt
-from kubesched_lint.scheduler.quirks import DEFAULT_VERSION, parse
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.tolerance import first_untolerated
 
@@ -86,8 +86,7 @@ def replay(
     state for the next record. If ``node`` is missing, our own choice is used. Raises DecodeError, and ValueError for an
     invalid version.
     """
-    version = kubernetes_version or str(case.get("kubernetes") or DEFAULT_VERSION)
-    parse(version)
+    version = judged_by(kubernetes_version or str(case.get("kubernetes") or ""), "")
     state, started = _state(case, version)
     admission = Admission(state.objects)
     waiting: BoundPod | None = None

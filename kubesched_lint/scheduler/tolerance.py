@@ -11,7 +11,6 @@ from operator import or_
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Toleration
 
@@ -21,8 +20,11 @@ FILTERING = ("NoSchedule", "NoExecute")
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
-def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool = False) -> bool:
-    """Return whether a toleration covers a taint; ``comparison`` enables Gt and Lt (see scheduler.quirks)."""
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Return whether a toleration covers a taint.
+
+    One with the operator Gt or Lt covers none: the feature gate TaintTolerationComparisonOperators is off by default.
+    """
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -32,46 +34,23 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool = False)
             return toleration.value == taint.value
         case "Exists":
             return True
-        case "Gt" | "Lt" if comparison:
-            return _compares(toleration, taint.value)
     return False
 
 
-def _compares(toleration: Toleration, value: str) -> bool:
-    """Return whether the comparison holds; ``Lt``: the taint's value is below the toleration's.
-
-    Both must be plain decimal integers of 64 bits.
-    """
-    bound, found = _decimal(toleration.value), _decimal(value)
-    if bound is None or found is None:
-        return False
-    return found < bound if toleration.operator == "Lt" else found > bound
+def tolerates_any(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    return any(tolerates(t, taint) for t in tolerations)
 
 
-def _decimal(text: str) -> int | None:
-    """Return the number if content.IsDecimalInteger accepts it: at most a minus sign, no leading zeros."""
-    number = go_int(text)
-    return number if number is not None and str(number) == text else None
-
-
-def tolerates_any(tolerations: Iterable[Toleration], taint: Taint, *, comparison: bool = False) -> bool:
-    return any(tolerates(t, taint, comparison=comparison) for t in tolerations)
-
-
-def first_untolerated(
-    tolerations: Sequence[Toleration], taints: Iterable[Taint], *, comparison: bool = False
-) -> Taint | None:
+def first_untolerated(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> Taint | None:
     """Return the first taint of NoSchedule or NoExecute effect that no toleration covers."""
-    return next(untolerated(tolerations, taints, comparison=comparison), None)
+    return next(untolerated(tolerations, taints), None)
 
 
-def untolerated(
-    tolerations: Sequence[Toleration], taints: Iterable[Taint], *, comparison: bool = False
-) -> Iterator[Taint]:
+def untolerated(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> Iterator[Taint]:
     """Yield each taint of NoSchedule or NoExecute effect that no toleration covers."""
     keyed = _by_key(tolerations)
     for taint in taints:
-        if taint.effect in FILTERING and not tolerates_any(_about(keyed, taint), taint, comparison=comparison):
+        if taint.effect in FILTERING and not tolerates_any(_about(keyed, taint), taint):
             yield taint
 
 
@@ -91,7 +70,6 @@ def repelled(
     index: NodeIndex,
     tolerations: Sequence[Toleration],
     *,
-    comparison: bool = False,
     effects: Collection[str] = FILTERING,
 ) -> NodeSet:
     """Return the nodes with a taint of these effects (NoSchedule or NoExecute) that the tolerations do not cover."""
@@ -101,7 +79,7 @@ def repelled(
         taint
         for t in tolerations
         if not t.key or t.key in keys  # most tolerations concern no node here, and a run asks for each pod
-        for taint in _covered(index, t, comparison=comparison)
+        for taint in _covered(index, t)
         if taint.effect in effects
     }
     for taint in covered:
@@ -115,9 +93,9 @@ def dedicated_to(index: NodeIndex, toleration: Toleration) -> NodeSet:
     return reduce(or_, (index.taints[taint] for taint in found), EMPTY)
 
 
-def _covered(index: NodeIndex, toleration: Toleration, *, comparison: bool = False) -> Iterator[Taint]:
+def _covered(index: NodeIndex, toleration: Toleration) -> Iterator[Taint]:
     """Yield the nodes' taints that a toleration covers; the index skips most others."""
     value = toleration.value if toleration.operator in ("", "Equal") else None
     for taint in index.taints_of(toleration.key, value) if toleration.key else index.taints:
-        if tolerates(toleration, taint, comparison=comparison):
+        if tolerates(toleration, taint):
             yield taint

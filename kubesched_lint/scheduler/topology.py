@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.pod import Pod, SpreadConstraint
-from kubesched_lint.scheduler.quirks import DEFAULT_VERSION, TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.tolerance import repelled
 
 
@@ -23,7 +22,7 @@ def labelled_nodes(constraints: Iterable[SpreadConstraint], index: NodeIndex) ->
     return nodes
 
 
-def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION) -> NodeSet:
+def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> NodeSet:
     """Return the nodes that the constraint's inclusion policies include (matchNodeInclusionPolicies).
 
     Free room does not matter: a node that the pod tolerates counts even if it is too small or cordoned.
@@ -32,21 +31,21 @@ def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, ver
     if constraint.node_affinity_policy == "Honor":
         nodes &= index.matching(pod.node_selector, pod.required_node_terms)
     if constraint.node_taints_policy == "Honor":
-        nodes &= ~repelled(index, pod.tolerations, comparison=has(version, TOLERATION_COMPARISON))
+        nodes &= ~repelled(index, pod.tolerations)
     return nodes
 
 
-def counted_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION) -> NodeSet:
+def counted_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> NodeSet:
     """Return the nodes that count for one hard constraint of a pod: included by its policies, with all hard keys."""
     hard = (c for c in pod.spread if c.is_hard)
-    return labelled_nodes(hard, index) & eligible_nodes(pod, constraint, index, version)
+    return labelled_nodes(hard, index) & eligible_nodes(pod, constraint, index)
 
 
 def counted_domains(
-    pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION, without: NodeSet = 0
+    pod: Pod, constraint: SpreadConstraint, index: NodeIndex, without: NodeSet = 0
 ) -> dict[str, NodeSet]:
     """Return domain value → its counted nodes; a value without such a node is no domain. ``without``: removed nodes."""
-    counted = counted_nodes(pod, constraint, index, version) & ~without
+    counted = counted_nodes(pod, constraint, index) & ~without
     return {v: nodes & counted for v, nodes in index.domains(constraint.topology_key).items() if nodes & counted}
 
 

@@ -1,7 +1,7 @@
 """HorizontalPodAutoscalers of both versions.
 
 Mirrors ``pkg/apis/autoscaling/validation/validation.go`` with the defaults of ``pkg/apis/autoscaling/v2/defaults.go``
-(v1.36), the gate HPAScaleToZero off.
+(v1.36). The gate HPAScaleToZero decides the least ``minReplicas``: 1 while it is off, else 0.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _TARGETS = ("Utilization", "Value", "AverageValue")
 _MAX_WINDOW, _MAX_PERIOD = 3600, 1800
 
 
-def autoscaler(value: Value) -> Iterator[Cause]:
+def autoscaler(value: Value, floor: int = 1) -> Iterator[Cause]:
     spec = value.get("spec", {})
     yield from object_meta(value.get("metadata", {}))
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
-    if least < 1:
-        yield invalid((*_SPEC, "minReplicas"), least, "must be greater than or equal to 1")
+    if least < floor:
+        yield invalid((*_SPEC, "minReplicas"), least, f"must be greater than or equal to {floor}")
     if most == 0:
         yield required((*_SPEC, "maxReplicas"), "must be set and greater than 0")
     elif most < 0:

@@ -1,12 +1,19 @@
 """API versions that Kubernetes no longer serves.
 
-From https://kubernetes.io/docs/reference/using-api/deprecation-guide/ and, for alpha versions, the release notes.
+From https://kubernetes.io/docs/reference/using-api/deprecation-guide/ and, from 1.31 on, the kinds that the published
+schemas of a version lack and those of the version before have.
 """
 
 from __future__ import annotations
 
+from kubesched_lint.releases import release
+
 _RBAC = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 _FLOWS = ("FlowSchema", "PriorityLevelConfiguration")
+_CLAIMS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+_PARAMETERS = ("PodSchedulingContext", "ResourceClaimParameters", "ResourceClass", "ResourceClassParameters")
+_ADDRESSES = ("IPAddress", "ServiceCIDR")
+_POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 _REVIEWS = ("LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview")
 # The first minor version that does not serve it → apiVersion → kinds.
 _GONE: dict[int, dict[str, tuple[str, ...]]] = {
@@ -46,7 +53,31 @@ _GONE: dict[int, dict[str, tuple[str, ...]]] = {
     },
     27: {"storage.k8s.io/v1beta1": ("CSIStorageCapacity",)},
     29: {"flowcontrol.apiserver.k8s.io/v1beta2": _FLOWS},
-    32: {"flowcontrol.apiserver.k8s.io/v1beta3": _FLOWS},
+    31: {"networking.k8s.io/v1alpha1": _ADDRESSES, "resource.k8s.io/v1alpha2": (*_CLAIMS, *_PARAMETERS)},
+    32: {
+        "admissionregistration.k8s.io/v1alpha1": _POLICIES,
+        "authentication.k8s.io/v1alpha1": ("SelfSubjectReview",),
+        "coordination.k8s.io/v1alpha1": ("LeaseCandidate",),
+        "flowcontrol.apiserver.k8s.io/v1beta3": _FLOWS,
+        "resource.k8s.io/v1alpha3": ("PodSchedulingContext",),
+    },
+    33: {"authentication.k8s.io/v1beta1": ("SelfSubjectReview",)},
+    34: {
+        "admissionregistration.k8s.io/v1beta1": _POLICIES,
+        "resource.k8s.io/v1alpha3": ("DeviceClass", *_CLAIMS),
+    },
+    35: {
+        "certificates.k8s.io/v1alpha1": ("PodCertificateRequest",),
+        "storage.k8s.io/v1alpha1": ("VolumeAttributesClass",),
+        "storagemigration.k8s.io/v1alpha1": ("StorageVersionMigration",),
+    },
+    36: {"scheduling.k8s.io/v1alpha1": ("Workload",)},
+    37: {
+        "certificates.k8s.io/v1alpha1": ("ClusterTrustBundle",),
+        "networking.k8s.io/v1beta1": _ADDRESSES,
+        "scheduling.k8s.io/v1alpha2": ("PodGroup", "Workload"),
+        "storage.k8s.io/v1beta1": ("VolumeAttributesClass",),
+    },
 }
 _REMOVED_IN = {
     (version, kind): minor for minor, groups in _GONE.items() for version, kinds in groups.items() for kind in kinds
@@ -59,7 +90,7 @@ def removed_in(api_version: str, kind: str, version: str) -> str:
     Also empty for a kind that no version of Kubernetes ever served.
     """
     minor = _REMOVED_IN.get((api_version, kind))
-    return f"1.{minor}" if minor is not None and minor <= int(version.partition(".")[2]) else ""
+    return f"1.{minor}" if minor is not None and minor <= release(version)[1] else ""
 
 
 def no_matches(api_version: str, kind: str) -> str:

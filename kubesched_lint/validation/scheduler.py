@@ -11,6 +11,7 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.record import replace
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.validation.causes import (
     Cause,
     complaints,
@@ -23,7 +24,6 @@ from kubesched_lint.validation.causes import (
 )
 from kubesched_lint.validation.decoding import decode
 from kubesched_lint.validation.names import label_key, label_value
-from kubesched_lint.validation.schema import LATEST
 
 Value = dict[str, Any]
 API_VERSION, KIND = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
@@ -36,7 +36,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def scheduler_refusals(configuration: Value) -> Iterator[Cause]:
     """Yield what kube-scheduler refuses: what it cannot decode, else all invalid values."""
-    decoded, causes, _ = decode(configuration, LATEST, f"v1.{KIND}")
+    decoded, causes, _ = decode(configuration, RECORDED, f"v1.{KIND}")
     causes = causes or tuple(_decode_arguments(decoded))
     yield from causes or _invalid(decoded)
 
@@ -47,7 +47,7 @@ def _decode_arguments(configuration: Value) -> Iterator[Cause]:
         for j, entry in enumerate(profile.get("pluginConfig", ())):
             name, args = entry.get("name", ""), entry.get("args")
             if name in _ARGUMENTS and args is not None:
-                entry["args"], causes, _ = decode(args, LATEST, f"v1.{name}Args")
+                entry["args"], causes, _ = decode(args, RECORDED, f"v1.{name}Args")
                 where = f"decoding .profiles[{i}].pluginConfig[{j}]: decoding args for plugin {name}"
                 for cause in causes:
                     path = ("profiles", i, "pluginConfig", j, "args", *cause.path)

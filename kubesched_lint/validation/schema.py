@@ -20,11 +20,6 @@ from functools import cache
 
 from kubesched_lint.files import shipped
 
-LATEST = "1.36"
-VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", LATEST)
-RECORDED = LATEST
-"""The version whose refusals were recorded; for the other versions only the schema is checked."""
-
 ROOTS = {
     ("apps/v1", "DaemonSet"): "v1.DaemonSet",
     ("apps/v1", "Deployment"): "v1.Deployment",
@@ -61,7 +56,7 @@ def _tables(version: str) -> dict[str, str]:
 
 @cache
 def fields(version: str, type_name: str) -> dict[str, str]:
-    """Return field name → code for a type such as ``v1.PodSpec``; ``version`` is one of VERSIONS."""
+    """Return field name → code for a type such as ``v1.PodSpec``; ``version`` is one of ``releases.MODELLED``."""
     line = _tables(version).get(type_name)
     if line is None:
         from kubesched_lint.validation.scheduler_types import TYPES

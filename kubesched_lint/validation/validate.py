@@ -1,7 +1,7 @@
 """The API server's answer to an object: accepted, or every cause in its own words.
 
-First strict decoding (a 400), then defaulting and the kind's own rules (a 422). Both are modelled for the version whose
-answers were recorded; for the other versions only the published schema is used, so only decoding refuses.
+First strict decoding (a 400), with the published schema of each version, then defaulting and the kind's own rules
+(a 422). The rules are those of the version whose answers were recorded; ``differences`` has what other versions change.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.record import record
+from kubesched_lint.releases import MODELLED, RECORDED, minor_of
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
 from kubesched_lint.validation.removed import no_matches, removed_in
-from kubesched_lint.validation.schema import LATEST, RECORDED, ROOTS, VERSIONS
+from kubesched_lint.validation.schema import ROOTS
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.class_plugins import Classes
@@ -35,14 +36,15 @@ class ApiServerAnswer:
 _ACCEPTED = ApiServerAnswer(True)
 
 
-def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | None = None) -> ApiServerAnswer:
+def validate(obj: dict[Any, Any], *, version: str = RECORDED, classes: Classes | None = None) -> ApiServerAnswer:
     """Return the answer to one object as loaded from YAML or JSON.
 
-    ``version`` is ``1.30`` to ``1.36``; ValueError otherwise. A kind that is not modelled is accepted. With ``classes``
-    a Pod also passes the admission plugins.
+    ``version`` is a modelled one, such as ``1.36`` or ``1.36.2``; ValueError otherwise. A kind that is not modelled is
+    accepted. With ``classes`` a Pod also passes the admission plugins.
     """
-    if version not in VERSIONS:
-        raise ValueError(f"Kubernetes {version} is not modelled; known are {', '.join(VERSIONS)}")
+    version = minor_of(version)
+    if version not in MODELLED:
+        raise ValueError(f"Kubernetes {version} is not modelled; known are {', '.join(MODELLED)}")
     key = (str(obj.get("apiVersion")), str(obj.get("kind")))
     root = ROOTS.get(key)
     if root is None:
@@ -53,19 +55,21 @@ def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | N
         if causes:
             lead = f"{key[1]} in version {quoted(key[0].rpartition('/')[2])} cannot be handled as a {key[1]}"
             return ApiServerAnswer(False, causes, 400, f"{lead}: {message}")
-    if version != RECORDED:
-        return _ACCEPTED
     if classes is not None and obj["kind"] == "Pod":
-        return _admitted(value, classes)
-    return _judged(value)
+        return _admitted(value, version, classes)
+    return _judged(value, version)
 
 
-def _judged(value: dict[str, Any]) -> ApiServerAnswer:
+def _judged(value: dict[str, Any], version: str) -> ApiServerAnswer:
     meta = value.get("metadata", {})
     if meta.get("generateName") and not meta.get("name"):
         # names.SimpleNameGenerator: at most 58 characters, plus five random ones.
         value = value | {"metadata": meta | {"name": f"{meta['generateName'][:58]}xxxxx"}}
     causes = tuple(_rules(value["apiVersion"], value["kind"])(value))
+    if version != RECORDED:
+        from kubesched_lint.validation.differences import as_in
+
+        causes = as_in(version, value, causes)
     if not causes:
         return _ACCEPTED
     group = value["apiVersion"].rpartition("/")[0]
@@ -80,12 +84,12 @@ def in_brackets(causes: tuple[Cause, ...]) -> str:
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 
 
-def _admitted(pod: dict[str, Any], classes: Classes) -> ApiServerAnswer:
+def _admitted(pod: dict[str, Any], version: str, classes: Classes) -> ApiServerAnswer:
     from kubesched_lint.validation.class_plugins import after_validation, before_validation
 
     refusal = before_validation(pod, classes)
     if refusal is None:
-        verdict = _judged(pod)
+        verdict = _judged(pod, version)
         if not verdict.accepted:
             return verdict
         refusal = after_validation(pod, classes)

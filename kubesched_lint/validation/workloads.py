@@ -269,8 +269,21 @@ def _stateful_set_strategy(strategy: Value) -> Iterator[Cause]:
 def _rolling_stateful_set(rolling: Value, path: Path) -> Iterator[Cause]:
     if rolling.get("partition", 0) < 0:
         yield invalid((*path, "partition"), rolling["partition"], _NEGATIVE)
-    # maxUnavailable is not checked: registry/apps/statefulset/strategy.go drops the field while the gate
-    # MaxUnavailableStatefulSet is off, as it is by default up to 1.36.
+    # maxUnavailable is not checked here: registry/apps/statefulset/strategy.go drops the field while the gate
+    # MaxUnavailableStatefulSet is off, as in the recorded version.
+
+
+def max_unavailable_of_stateful_set(value: Value) -> Iterator[Cause]:
+    """Yield causes in ``maxUnavailable`` of a rolling update (validateRollingUpdateStatefulSet, with the gate on)."""
+    strategy = value.get("spec", {}).get("updateStrategy", {})
+    found = (strategy.get("rollingUpdate") or {}).get("maxUnavailable")
+    if found is None or (strategy.get("type") or "RollingUpdate") != "RollingUpdate":
+        return
+    path = (*_SPEC, "updateStrategy", "rollingUpdate", "maxUnavailable")
+    yield from positive_int_or_percent(found, path)
+    if amount(found) == 0:
+        yield invalid(path, int_or_string(found), "cannot be 0")
+    yield from at_most_all(found, path)
 
 
 def not_negative(spec: Value, *names: str, path: Path = _SPEC) -> Iterator[Cause]:

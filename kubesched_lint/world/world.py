@@ -15,7 +15,7 @@ from kubesched_lint.cluster.nodeset import first, only
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import replace
 from kubesched_lint.world.order import CreationOrder
 from kubesched_lint.world.pod_labels import (
     REVISION_LABELS,
@@ -25,6 +25,7 @@ from kubesched_lint.world.pod_labels import (
     standing_for_all,
 )
 from kubesched_lint.world.selection import Namespaces, Selection
+from kubesched_lint.world.user_settings import Premises
 
 if TYPE_CHECKING:
     from kubesched_lint.admission.admission import Admission
@@ -53,23 +54,13 @@ def once_per_world(build: Callable[[World], T]) -> Callable[[World], T]:
     return remembered
 
 
-@record
-class Premises:
-    """The user's settings besides manifests and snapshot."""
-
-    apply_order: str = "kubectl"
-    kubernetes_version: str = "1.36"
-    set_is_complete: bool = True
-    """False if some documents create pods that we cannot see: Helm sources, patches, custom resources."""
-
-
 class World:
     """``cluster`` None: only the manifests are known. A rule's requirements are checked before its check runs."""
 
     def __init__(self, manifests: Inventory, cluster: Cluster | None = None, premises: Premises | None = None) -> None:
         self.manifests = manifests
         self.cluster = cluster
-        self.premises = premises or Premises()
+        self.premises = (premises or Premises()).settled(cluster)
         self._members: dict[int, Member] = {}
         self._answers: dict[object, object] = {}
         self.refused: Mapping[int, Refusals] | None = None

@@ -254,10 +254,8 @@ def test_tolerations_are_held_against_all_nodes_at_once_as_against_each(seed: in
         )
         for _ in range(draw.randrange(5))
     ]
-    found = tolerance.repelled(NodeIndex(nodes), tolerations, comparison=True)
-    one_by_one = [
-        p for p, node in enumerate(nodes) if tolerance.first_untolerated(tolerations, node.taints, comparison=True)
-    ]
+    found = tolerance.repelled(NodeIndex(nodes), tolerations)
+    one_by_one = [p for p, node in enumerate(nodes) if tolerance.first_untolerated(tolerations, node.taints)]
     assert list(positions(found)) == one_by_one
 
 

@@ -127,10 +127,12 @@ def test_an_object_that_a_cluster_has_stored_was_accepted():
     assert report_on(text).findings == ()
 
 
-def test_older_versions_follow_the_schema_only():
-    text = POD + "  dnsPolicy: Cluster\n"
-    assert report_on(text, kubernetes_version="1.34").findings == ()
-    assert len(report_on(text + "  nope: 1\n", kubernetes_version="1.34").findings) == 1
+@pytest.mark.parametrize(("version", "assumed"), [("1.34", 1), ("1.36", 0), ("1.36.2", 0), ("1.37", 1)])
+def test_other_versions_are_assumed_to_validate_like_the_recorded_one(version, assumed):
+    (finding,) = report_on(POD + "  dnsPolicy: Cluster\n", kubernetes_version=version).findings
+    assert len(finding.evidence.assumes) == assumed
+    (finding,) = report_on(POD + "  nope: 1\n", kubernetes_version=version).findings
+    assert not finding.evidence.assumes
 
 
 def test_a_comment_waives_it():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint.releases import MODELLED
 from kubesched_lint.validation.decoding import conforms, decode
-from kubesched_lint.validation.schema import VERSIONS, fields, go_type
+from kubesched_lint.validation.schema import fields, go_type
 from kubesched_lint.validation.validate import validate
 
 
@@ -162,9 +163,11 @@ def test_managed_fields_may_hold_anything():
 
 
 def test_every_version_has_tables_and_newer_ones_know_more():
-    assert all("containers" in fields(version, "v1.PodSpec") for version in VERSIONS)
+    assert all("containers" in fields(version, "v1.PodSpec") for version in MODELLED)
     assert "schedulingGroup" not in fields("1.30", "v1.PodSpec")
     assert "schedulingGroup" in fields("1.36", "v1.PodSpec")
+    assert "evictionResponders" not in fields("1.36", "v1.PodSpec")
+    assert "evictionResponders" in fields("1.37", "v1.PodSpec")
 
 
 @pytest.mark.parametrize(

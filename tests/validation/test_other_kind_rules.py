@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint.releases import MODELLED
 from kubesched_lint.validation.validate import validate
 
 NODE_AFFINITY = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "h", "operator": "Exists"}]}]}}
@@ -275,13 +276,13 @@ def test_an_api_that_is_gone_matches_nothing():
     assert verdict.causes[0].path == ("apiVersion",)
 
 
-def test_older_versions_follow_the_schema_only():
+def test_each_version_has_its_own_schema_and_the_recorded_rules():
     wrong_rule = budget(minAvailable=1, maxUnavailable=1)
-    assert validate(wrong_rule, version="1.33").accepted
-    assert not validate(wrong_rule, version="1.36").accepted
+    assert {validate(wrong_rule, version=version).message for version in MODELLED} == {validate(wrong_rule).message}
+    assert not validate(wrong_rule).accepted
     unknown = budget(minAvailables=1)
     assert validate(unknown, version="1.30").causes[0].suggestion == "minAvailable"
-    newer = thing("v1", "Pod", spec={"containers": [], "resources": {}})
+    newer = thing("v1", "Pod", spec={"containers": [{"name": "a", "image": "a"}], "resources": {}})
     assert validate(newer, version="1.31").causes[0].field == "spec.resources"
     assert validate(newer, version="1.32").accepted
     with pytest.raises(ValueError, match=r"Kubernetes 1\.29 is not modelled"):

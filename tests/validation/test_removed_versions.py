@@ -6,6 +6,7 @@ import pytest
 
 from kubesched_lint import lint
 from kubesched_lint.model.decode.objects import READ_KINDS, is_read
+from kubesched_lint.releases import MODELLED
 from kubesched_lint.validation.removed import _GONE, removed_in
 from kubesched_lint.validation.validate import validate
 
@@ -64,11 +65,34 @@ def test_the_version_of_the_cluster_decides() -> None:
         assert any("Kubernetes 1.32 removed" in note for note in notes) == noted
 
 
+@pytest.mark.parametrize("served", ["v1alpha2", "v1alpha3", "v1beta1"])
+def test_a_pod_group_is_read_in_each_version_of_its_api(served: str) -> None:
+    """scheduling.k8s.io: v1alpha2 in 1.36 only; v1alpha3 and v1beta1 from 1.37 on."""
+    group = OBJECT.format(version=f"scheduling.k8s.io/{served}", kind="PodGroup") + "spec: {schedulingPolicy: {}}\n"
+    for version in ("1.36", "1.37"):
+        report = lint(text=group, kubernetes_version=version)
+        assert not report.errors
+        assert [f.rule for f in report.findings] == ["api-would-reject"] * ((served, version) == ("v1alpha2", "1.37"))
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "since"),
+    [
+        ("scheduling.k8s.io/v1alpha1", "Workload", "1.36"),
+        ("networking.k8s.io/v1beta1", "ServiceCIDR", "1.37"),
+        ("storage.k8s.io/v1beta1", "VolumeAttributesClass", "1.37"),
+    ],
+)
+def test_versions_that_are_gone_since_1_36_or_1_37(version: str, kind: str, since: str) -> None:
+    before = f"1.{int(since[2:]) - 1}"
+    assert (removed_in(version, kind, before), removed_in(version, kind, f"{since}.1")) == ("", since)
+
+
 def test_the_table_has_each_kind_once_and_no_version_that_a_modelled_server_serves() -> None:
     pairs = [(version, kind) for groups in _GONE.values() for version, kinds in groups.items() for kind in kinds]
     assert len(pairs) == len(set(pairs))
     for version, kind in pairs:
-        since = removed_in(version, kind, "1.36")
+        since = removed_in(version, kind, MODELLED[-1])
         assert since
         assert not removed_in(version, kind, "1.15")
         if is_read(version, kind) and int(since[2:]) <= 30:

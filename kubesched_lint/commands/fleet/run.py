@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.elastic import ClusterOptions
@@ -13,6 +14,7 @@ from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
 from kubesched_lint.record import record, replace
+from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
 
@@ -183,17 +185,23 @@ def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
 
     if work.version != __version__:
         raise FleetError(f"the worker has kubesched-lint {__version__}, not {work.version}")
-    manifests = manifest_set(entries_of(work.manifests), work.options.namespace, work.options.kubernetes_version)
-    return tuple(FleetOutcome(c.name, c.path, _report(c, manifests, work)) for c in work.clusters)
+
+    @cache
+    def read_for(version: str) -> ManifestSet:
+        return manifest_set(entries_of(work.manifests), work.options.namespace, version)
+
+    return tuple(FleetOutcome(c.name, c.path, _report(c, read_for, work)) for c in work.clusters)
 
 
-def _report(cluster: ClusterFiles, manifests: ManifestSet, work: Work) -> Report:
+def _report(cluster: ClusterFiles, read_for: Callable[[str], ManifestSet], work: Work) -> Report:
     from kubesched_lint.commands.lint.freshness import judged_now
     from kubesched_lint.commands.lint.run import report_on
 
     opened, problem = _opened(cluster, work.cluster_options)
+    version = judged_by(work.options.kubernetes_version, opened.server_version if opened else "")
+    manifests = read_for(minor_of(version))
     report = report_on(manifests, opened, problem, work.options, work.rulebook, work.paths)
-    return judged_now(report, opened, work.max_age, work.options.kubernetes_version)
+    return judged_now(report, opened, work.max_age, version)
 
 
 def lint_as_data(work: Work) -> bytes:

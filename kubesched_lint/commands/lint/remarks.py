@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.findings import Report, Skip
@@ -12,9 +13,12 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.record import replace
+from kubesched_lint.releases import MODELLED, RECORDED, is_newer, judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
-from kubesched_lint.validation.schema import RECORDED
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
 
 _MOST_NAMED = 3
 BASELINE = "kubesched-baseline.json"
@@ -65,12 +69,18 @@ def with_notes(report: Report, *notes: str) -> Report:
     return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, *notes)))
 
 
-def version_notes(options: Options) -> Iterator[str]:
-    if options.kubernetes_version != RECORDED:
-        yield (
-            f"for Kubernetes {options.kubernetes_version}, objects are checked against the published schema only: "
-            "unknown fields and wrong types, but not the API server's other validation"
-        )
+def version_notes(options: Options, cluster: Cluster | None) -> Iterator[str]:
+    """Yield what must be said of the version that the run judges by."""
+    server = cluster.server_version if cluster else ""
+    version = judged_by(options.kubernetes_version, server)
+    if minor_of(version) == RECORDED:
+        return
+    given = minor_of(options.kubernetes_version or server)
+    what = f"judged as Kubernetes {version}"
+    if given != minor_of(version):
+        end = f"newer than {MODELLED[-1]}, the newest" if is_newer(given) else f"older than {MODELLED[0]}, the oldest"
+        what = f"Kubernetes {given} is {end} version that is modelled: {what}"
+    yield f"{what}; its differences from {RECORDED}, which was recorded, follow the source"
 
 
 def set_notes(manifests: ManifestSet) -> Iterator[str]:

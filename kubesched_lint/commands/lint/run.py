@@ -25,6 +25,7 @@ from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record, replace
+from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Inputs:
 
     @cached_property
     def manifests(self) -> ManifestSet:
-        namespace, version = self.options.namespace, self.options.kubernetes_version
+        namespace, version = self.options.namespace, self.version
         files: Iterable[InputFile | Skipped | InputError] = self._drained()
         if self.request.jobs > 1:
             from kubesched_lint.commands.lint.read_parallel import is_worthwhile, read_together
@@ -102,6 +103,13 @@ class Inputs:
         self.found.reverse()
         while self.found:
             yield self.found.pop()
+
+    @property
+    def version(self) -> str:
+        """The Kubernetes version that the run judges by; if nobody asks for one, the cluster is read for it."""
+        asked = self.options.kubernetes_version
+        cluster = None if asked else self.opened[0]
+        return judged_by(asked, cluster.server_version if cluster else "")
 
     @cached_property
     def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
@@ -184,7 +192,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     if request.max_age:
         from kubesched_lint.commands.lint.freshness import judged_now
 
-        report = judged_now(report, material.opened[0], request.max_age, options.kubernetes_version)
+        report = judged_now(report, material.opened[0], request.max_age, material.version)
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, held)
 
@@ -255,7 +263,7 @@ def report_on(
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = cluster.notes if cluster else ()
-    notes = (*set_notes(manifests), *version_notes(options), *of_cluster, *report.summary.notes)
+    notes = (*set_notes(manifests), *version_notes(options, cluster), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
     left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)

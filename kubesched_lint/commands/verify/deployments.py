@@ -17,6 +17,7 @@ from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, S
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.record import record
+from kubesched_lint.releases import judged_by, minor_of
 
 _GONE = 0
 _REPORT = "Please report this"
@@ -98,7 +99,7 @@ def predict(deployment: Deployment, version: str) -> Forecast:
     from kubesched_lint.model.decode.objects import is_read
     from kubesched_lint.rulebook.library import Rulebook
 
-    minor = ".".join(version.lstrip("v").split(".")[:2]) or Options().kubernetes_version
+    minor = minor_of(judged_by("", version))
     name, content = deployment.cluster()
     cluster = cluster_from([(name, content)], name)
     entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), is_read)]

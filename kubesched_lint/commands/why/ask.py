@@ -23,7 +23,8 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
-from kubesched_lint.world.world import Member, Premises, World
+from kubesched_lint.world.user_settings import Premises
+from kubesched_lint.world.world import Member, World
 
 
 @record
@@ -37,7 +38,7 @@ class Question:
     alone: bool = False
     """Do not place the pods of the other workloads of the set."""
     apply_order: str = "kubectl"
-    kubernetes_version: str = "1.36"
+    kubernetes_version: str = ""
     seed: int = 0
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together."""

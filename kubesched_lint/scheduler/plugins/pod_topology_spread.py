@@ -60,7 +60,7 @@ def spread_tally(selector: Selector | None, namespace: str, state: ClusterState)
 def _skewed(pod: Pod, constraint: SpreadConstraint, counted: NodeSet, state: ClusterState, among: NodeSet) -> NodeSet:
     """Return the nodes of ``among`` where one more pod would exceed maxSkew: count + self - least > maxSkew."""
     selector = effective_selector(pod, constraint)
-    counted &= eligible_nodes(pod, constraint, state.index, state.kubernetes_version)
+    counted &= eligible_nodes(pod, constraint, state.index)
     tally = spread_tally(selector, pod.namespace, state)
     itself = 1 if selector is not None and selector.matches(pod.labels) else 0
     index, key = state.index, constraint.topology_key

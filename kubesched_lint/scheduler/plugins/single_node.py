@@ -9,7 +9,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, SchedulerProfile, profile_of
 from kubesched_lint.model.resources import is_extended
-from kubesched_lint.scheduler.quirks import NODE_DECLARED_FEATURES, TOLERATION_COMPARISON, has
+from kubesched_lint.quirks import NODE_DECLARED_FEATURES, has
 from kubesched_lint.scheduler.tolerance import CORDON, repelled, tolerates_any
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
@@ -27,8 +27,7 @@ class NodeUnschedulable:
     @staticmethod
     def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
         cordoned = among & state.index.cordoned
-        comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
-        if cordoned and not tolerates_any(pod.tolerations, CORDON, comparison=comparison):
+        if cordoned and not tolerates_any(pod.tolerations, CORDON):
             yield Rejection(NodeUnschedulable.NAME, "node(s) were unschedulable", cordoned, resolvable=False)
 
 
@@ -58,8 +57,7 @@ class TaintToleration:
 
     @staticmethod
     def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-        comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
-        repelling = among & repelled(state.index, pod.tolerations, comparison=comparison)
+        repelling = among & repelled(state.index, pod.tolerations)
         yield Rejection(TaintToleration.NAME, "node(s) had untolerated taint(s)", repelling, resolvable=False)
 
 

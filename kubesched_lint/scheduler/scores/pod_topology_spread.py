@@ -45,7 +45,7 @@ class PodTopologySpread:
                 c.topology_key,
                 c.max_skew,
                 effective_selector(pod, c),
-                self._labelled & eligible_nodes(pod, c, state.index, state.kubernetes_version),
+                self._labelled & eligible_nodes(pod, c, state.index),
             )
             for c in constraints
         ]

@@ -8,7 +8,6 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among, level, of_tally, raised, scaled
 from kubesched_lint.scheduler.tolerance import tolerates_any
 
@@ -42,10 +41,9 @@ class TaintToleration:
     name = "TaintToleration"
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
-        comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
         disliked = NodeCounter()
         for taint, nodes in state.index.taints.items():
-            if taint.effect == "PreferNoSchedule" and not tolerates_any(pod.tolerations, taint, comparison=comparison):
+            if taint.effect == "PreferNoSchedule" and not tolerates_any(pod.tolerations, taint):
                 disliked.add(nodes)
         self._raw = of_tally(disliked, state.index.all)
 

@@ -1,0 +1,30 @@
+"""What the user says of a world besides manifests and cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubesched_lint.record import record, replace
+from kubesched_lint.releases import judged_by
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+
+
+@record
+class Premises:
+    """The user's settings besides manifests and snapshot."""
+
+    apply_order: str = "kubectl"
+    """The tool that applies the manifests: it decides the order in which they are created."""
+
+    kubernetes_version: str = ""
+    """Empty: that of the cluster. A World's is never empty."""
+
+    set_is_complete: bool = True
+    """False if some documents create pods that we cannot see: Helm sources, patches, custom resources."""
+
+    def settled(self, cluster: Cluster | None) -> Premises:
+        """Return the premises with the version that a world of this cluster is judged by."""
+        version = judged_by(self.kubernetes_version, cluster.server_version if cluster else "")
+        return self if version == self.kubernetes_version else replace(self, kubernetes_version=version)

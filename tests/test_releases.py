@@ -1,0 +1,137 @@
+"""Which version of Kubernetes a run judges by, and the rows of what differs between versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint import load_cluster
+from kubesched_lint import quirks as rows
+from kubesched_lint.library import lint
+from kubesched_lint.quirks import QUIRKS, has
+from kubesched_lint.releases import MODELLED, RECORDED, is_asked_for, is_newer, judged_by, minor_of, release
+
+OLDEST, NEWEST = MODELLED[0], MODELLED[-1]
+NODES = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Node
+  metadata: {{name: n0, labels: {{kubernetes.io/hostname: n0}}}}
+  status: {{allocatable: {{cpu: "4", memory: 8Gi, pods: "110"}}, nodeInfo: {{kubeletVersion: {0}}}}}
+- apiVersion: v1
+  kind: Node
+  metadata: {{name: n1, labels: {{kubernetes.io/hostname: n1}}}}
+  status: {{allocatable: {{cpu: "4", memory: 8Gi, pods: "110"}}, nodeInfo: {{kubeletVersion: {1}}}}}
+"""
+FROM_ZERO = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 0
+  maxReplicas: 3
+  metrics:
+  - type: External
+    external: {metric: {name: queue}, target: {type: AverageValue, averageValue: "1"}}
+"""
+
+
+@pytest.mark.parametrize("text", ["1.36", "v1.36", "v1.36.2", "1.36+", "v1.36.2-gke.1000", "v1.36.2+k3s1"])
+def test_versions_are_read_as_people_write_them(text: str) -> None:
+    assert release(text)[:2] == (1, 36)
+    assert minor_of(text) == "1.36"
+
+
+def test_without_a_patch_version_the_newest_patch_is_meant() -> None:
+    assert release("1.36.2") == (1, 36, 2) < release("1.36")
+
+
+@pytest.mark.parametrize("text", ["", "latest", "1", "one.two"])
+def test_other_text_is_no_version(text: str) -> None:
+    with pytest.raises(ValueError, match="not a Kubernetes version"):
+        release(text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "server", "version"),
+    [
+        ("", "", RECORDED),
+        ("", "unknown", RECORDED),
+        ("", "v1.35.2-eks-1", "1.35.2"),
+        ("1.34", "v1.35.2", "1.34"),
+        ("v1.35.3", "", "1.35.3"),
+        ("", "v1.38.0", NEWEST),
+        ("1.99", "", NEWEST),
+        ("", "v1.24.9", OLDEST),
+        ("2.0", "", NEWEST),
+    ],
+)
+def test_the_version_asked_for_decides_then_the_cluster_then_the_recordings(asked, server, version) -> None:
+    assert judged_by(asked, server) == version
+
+
+def test_newer_versions_may_be_asked_for_but_not_older_ones() -> None:
+    assert is_asked_for("1.38")
+    assert is_newer("1.38")
+    assert not is_newer(f"{NEWEST}.9")
+    assert is_asked_for("v1.35.3")
+    assert not any(map(is_asked_for, ("1.29", "latest", "", "1.36-gke")))
+
+
+@pytest.mark.parametrize(
+    ("versions", "judged"),
+    [
+        (("v1.37.1", "v1.37.1"), "1.37"),
+        (("v1.37.1", "v1.35.0"), "1.37"),  # kubelets are never newer than the API server
+        (("v1.36.0", "v1.36.2"), ""),
+        (("v1.38.0", "v1.38.0"), "1.37"),
+        (('""', '""'), ""),
+    ],
+)
+def test_the_version_is_read_from_the_nodes(versions: tuple[str, str], judged: str) -> None:
+    cluster = load_cluster(text=NODES.format(*versions))
+    report = lint(text=FROM_ZERO, cluster=cluster)
+    refused = [f for f in report.findings if f.rule == "api-would-reject"]
+    assert bool(refused) == (not judged)
+    notes = [note for note in report.summary.notes if "judged as" in note]
+    assert [f"judged as Kubernetes {judged};" in note for note in notes] == [True] * bool(judged)
+    assert any("1.38 is newer than 1.37" in note for note in notes) == (versions[0] == "v1.38.0")
+
+
+def test_what_users_ask_for_overrides_the_nodes() -> None:
+    cluster = load_cluster(text=NODES.format("v1.37.1", "v1.37.1"))
+    (refused,) = (
+        f for f in lint(text=FROM_ZERO, cluster=cluster, kubernetes_version="1.36").findings if f.rule[0:4] == "api-"
+    )
+    assert "must be greater than or equal to 1" in refused.message
+
+
+def test_every_row_names_its_source_and_has_a_beginning() -> None:
+    assert len({row.name for row in QUIRKS}) == len(QUIRKS)
+    assert set(QUIRKS) == {row for row in vars(rows).values() if isinstance(row, rows.Quirk)}
+    for row in QUIRKS:
+        assert row.issue.startswith("kubernetes/")
+        major, minor, *_ = row.since
+        assert has(f"{major}.{minor}.0", row)
+        assert not has(f"{major}.{minor - 1}", row)
+
+
+@pytest.mark.parametrize(
+    ("version", "late", "early"),
+    [
+        ("1.34", False, False),
+        ("1.35.0", False, True),
+        ("v1.35.3", False, True),
+        ("1.35.4", False, False),
+        ("1.35", False, False),
+        ("1.36.1", False, False),
+        ("1.37.0", True, False),
+        ("1.37", True, False),
+    ],
+)
+def test_max_unavailable_was_on_in_the_first_patches_of_1_35(version: str, late: bool, early: bool) -> None:
+    """kubernetes/website, feature-gates/MaxUnavailableStatefulSet.md: 1.35.0 to 1.35.3, and from 1.37 on."""
+    assert has(version, rows.STATEFUL_SET_MAX_UNAVAILABLE) == late
+    assert has(version, rows.STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST) == early

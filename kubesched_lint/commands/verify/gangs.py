@@ -17,7 +17,7 @@ from kubesched_lint.model.decode.policy import decode_pod_group
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.quirks import DEFAULT_VERSION, parse
+from kubesched_lint.releases import judged_by
 
 Case = Mapping[str, Any]
 
@@ -44,8 +44,7 @@ def predict(case: Case, version: str | None = None, leftovers: Sequence[BoundPod
 
     ``leftovers``: deleted pods that the scheduler still counts for the group.
     """
-    version = version or str(case.get("kubernetes") or DEFAULT_VERSION)
-    parse(version)
+    version = judged_by(version or str(case.get("kubernetes") or ""), "")
     nodes = tuple(decode_node(value) for value in case["nodes"])
     group = decode_pod_group(case["group"], "default", None)
     everyone = tuple(decode_bound_pod(value) for value in case.get("pods", ()))

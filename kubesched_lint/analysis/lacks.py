@@ -51,6 +51,8 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     yield from (Lack(premise, False, narrows=False) for premise in own_plugins(it.pod))
     # A selector that asks for more leaves out none of its own pods, and an unknown constraint only keeps pods away.
     yield from (Lack(premise, False) for premise in service_premises(it))
+    for what in profile_of(it.pod).half_disabled:
+        yield Lack(f"whether {pod.scheduler_name} binds its pods: {what}, and may fail", True)
     if pod.resource_claims:
         named = ", ".join(pod.resource_claims)
         yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
@@ -73,8 +75,11 @@ def own_plugins(pod: Pod) -> Iterator[str]:
 
 
 def in_one_line(world: World) -> Iterator[str]:
-    """Yield assumptions about classes and volumes, and unknown classes, for the whole set."""
+    """Yield assumptions about classes and volumes, unknown classes and failing schedulers, for the whole set."""
     assert world.cluster is not None
+    for profile in world.objects.schedulers:
+        for what in profile.half_disabled:
+            yield f"unknown whether {profile.name} binds pods: {what}, and may fail ({profile.origin})"
     asking = [
         w for w in world.manifests.workloads if w.pod.priority_class or w.pod.runtime_class or _mounts(world.member(w))
     ]

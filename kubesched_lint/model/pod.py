@@ -170,6 +170,15 @@ FILTERS = (
     "NodeDeclaredFeatures",
 )
 """The default filter plugins that we model, in the order of getDefaultPlugins."""
+NEED_PREFILTER = (
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "VolumeBinding",
+    "PodTopologySpread",
+    "InterPodAffinity",
+)
+"""Those of them that fail if their PreFilter does not run."""
 PREFILTERS = ("NodeAffinity", "VolumeRestrictions", "VolumeBinding", "VolumeZone")
 """Those of them whose PreFilter can end the attempt or leave nodes out."""
 WEIGHTS = {
@@ -204,6 +213,8 @@ class SchedulerProfile:
     prefilters: tuple[str, ...] = PREFILTERS
     filters: tuple[str, ...] = FILTERS
     """Plugins in the order in which they judge a node: the first that rejects it gives the reason."""
+    failing: tuple[str, ...] = ()
+    """Those whose PreFilter is disabled although they need it: a pod that reaches them is never scheduled."""
     weights: Mapping[str, int] = field(default_factory=WEIGHTS.copy)
     """Score plugin → weight."""
     preempts: bool = True
@@ -228,6 +239,8 @@ class SchedulerProfile:
     min_candidate_nodes_absolute: int = 100
     unmodelled: tuple[str, ...] = ()
     """What may decide differently: plugins of somebody's own, extenders."""
+    half_disabled: tuple[str, ...] = ()
+    """Plugins that fail in some attempts, because they run at one extension point and not at an earlier one."""
     is_known: bool = True
     """False for a scheduler that the configuration does not name: the fields say nothing."""
     origin: str = ""

@@ -25,6 +25,7 @@ from kubesched_lint.scheduler.plugins import (
     volume_restrictions,
     volume_zone,
 )
+from kubesched_lint.scheduler.plugins.failing import Failing
 from kubesched_lint.scheduler.plugins.single_node import (
     NodeAffinity,
     NodeDeclaredFeatures,
@@ -192,9 +193,14 @@ def _prefilter(
 
 
 @cache
-def _filters(names: tuple[str, ...]) -> tuple[Plugin, ...]:
+def _filters(names: tuple[str, ...], failing: tuple[str, ...]) -> tuple[Plugin, ...]:
     known = {plugin.NAME: plugin for plugin in _MODELLED}
-    return tuple(known[name] for name in names)
+    return tuple(Failing(name) if name in failing else known[name] for name in names)
+
+
+def _filters_of(pod: Pod) -> tuple[Plugin, ...]:
+    profile = profile_of(pod)
+    return _filters(profile.filters, profile.failing)
 
 
 @cache
@@ -212,7 +218,7 @@ def _filter(
     """
     work.spend(_STEPS + len(state.index) // 64)
     rejections: list[Rejection] = []
-    for plugin in _filters(profile_of(pod).filters) if filters is None else filters:
+    for plugin in _filters_of(pod) if filters is None else filters:
         if not among:
             break
         gone = EMPTY
@@ -277,6 +283,9 @@ def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
         return GATED
     if not diagnosis.total:
         return "no nodes available to schedule pods"
+    error = next((r.reason for r in diagnosis.rejections if r.is_error), "")
+    if error:
+        return error
     text = f"0/{diagnosis.total} nodes are available:"
     if diagnosis.refusal is not None:
         text += f" {diagnosis.refusal.message}."
@@ -340,6 +349,8 @@ def static_reach(pod: Pod, index: NodeIndex) -> Reach:
         for resource, amount in pod.requests.items():
             if amount > 0 and not is_ignored(resource, profile):
                 usable &= ~index.short_of(resource, amount)
+    if profile.failing:
+        usable = EMPTY
     return Reach(matching, tolerated, usable)
 
 

@@ -18,6 +18,8 @@ class Rejection(NamedTuple):
     nodes: NodeSet
     resolvable: bool
     """False is upstream's UnschedulableAndUnresolvable: preemption cannot help."""
+    is_error: bool = False
+    """The plugin fails: the attempt ends with ``reason`` alone, whatever other nodes say."""
 
 
 class PreFilterRefusal(NamedTuple):

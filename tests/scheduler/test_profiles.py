@@ -16,7 +16,7 @@ from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.decisions import verify_decisions
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
 from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile
+from kubesched_lint.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, profile_of
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import diagnose, message, static_reach
@@ -193,6 +193,55 @@ def test_added_affinity_keeps_nodes_away_in_the_words_of_kube_scheduler() -> Non
         "0/1 nodes are available: 1 node(s) didn't match scheduler-enforced node affinity."
     )
     assert static_reach(pod, state.index).matching == 0
+
+
+WITHOUT_STATE = {
+    "NodeResourcesFit": 'error reading "PreFilterNodeResourcesFit" from cycleState: not found',
+    "NodePorts": 'reading "PreFilterNodePorts" from cycleState: not found',
+    "PodTopologySpread": 'reading "PreFilterPodTopologySpread" from cycleState: not found',
+    "InterPodAffinity": 'error reading "PreFilterInterPodAffinity" from cycleState: not found',
+    "VolumeBinding": "not found",
+    "VolumeRestrictions": 'cannot read "PreFilterVolumeRestrictions" from cycleState',
+}
+
+
+@pytest.mark.parametrize(("plugin", "error"), WITHOUT_STATE.items())
+def test_a_filter_without_its_prefilter_fails_for_every_pod_that_reaches_it(plugin: str, error: str) -> None:
+    without = {"plugins": {"preFilter": {"disabled": [{"name": plugin}]}}}
+    state = state_of(TAINTED, node("b"))
+    pod = pod_of(without)
+    found = diagnose(pod, state)
+    assert found.feasible == 0
+    assert message(found, "preemption: …") == f'running "{plugin}" filter plugin: {error}'
+    assert static_reach(pod, state.index).usable == 0
+    assert message(diagnose(pod, state_of(TAINTED))) == "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
+    both = {"plugins": {point: {"disabled": [{"name": plugin}]} for point in ("preFilter", "filter", "reserve")}}
+    assert diagnose(pod_of(both), state).feasible == 2
+
+
+@pytest.mark.parametrize("plugin", ["NodeAffinity", "VolumeZone", "NodeVolumeLimits"])
+def test_some_filters_need_no_prefilter(plugin: str) -> None:
+    without = {"plugins": {"preFilter": {"disabled": [{"name": plugin}]}}}
+    assert diagnose(pod_of(without), state_of(node("a"))).feasible == 1
+    assert profile_of(pod_of(without)).half_disabled == ()
+
+
+@pytest.mark.parametrize(
+    ("point", "plugin", "known"),
+    [
+        ("preScore", "TaintToleration", "TaintToleration runs at score and not at preScore"),
+        ("preScore", "PodTopologySpread", "PodTopologySpread runs at score and not at preScore"),
+        ("preScore", "InterPodAffinity", "InterPodAffinity runs at score and not at preScore"),
+        ("preScore", "NodeResourcesFit", ""),
+        ("preScore", "NodeAffinity", ""),
+        ("preFilter", "DynamicResources", "DynamicResources runs at filter and not at preFilter"),
+        ("score", "TaintToleration", ""),
+    ],
+)
+def test_plugins_that_fail_in_some_attempts_are_named(point: str, plugin: str, known: str) -> None:
+    profile = profile_of(pod_of({"plugins": {point: {"disabled": [{"name": plugin}]}}}))
+    assert profile.failing == ()
+    assert next(iter(profile.half_disabled), "") == known
 
 
 def test_only_extended_resources_can_be_ignored() -> None:

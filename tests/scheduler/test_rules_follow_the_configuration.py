@@ -224,6 +224,14 @@ def test_a_disabled_filter_silences_what_nodes_do_about_a_term(tmp_path: Path) -
     assert [one.message for one in other.findings] == [one.message for one in before.findings]
 
 
+def test_a_scheduler_that_may_fail_is_noted(tmp_path: Path) -> None:
+    report = report_of(tmp_path, WEB, "- plugins: {preScore: {disabled: [{name: PodTopologySpread}]}}\n")
+    (note,) = (note for note in report.summary.notes if note.startswith("unknown whether"))
+    assert "default-scheduler binds pods: PodTopologySpread runs at score and not at preScore, and may fail" in note
+    failing = found(tmp_path, WEB, "- plugins: {preFilter: {disabled: [{name: PodTopologySpread}]}}\n")
+    assert slugs(failing) == [("warning", "deploy-leaves-pending")]
+
+
 def test_a_disabled_filter_silences_its_default_constraints(tmp_path: Path) -> None:
     spread = spreading(hard("example.com/rack")).replace(
         "- schedulerName", without("PodTopologySpread") + "  schedulerName"

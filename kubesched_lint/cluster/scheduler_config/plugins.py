@@ -130,3 +130,23 @@ def foreign(custom: Mapping[str, PluginSet]) -> Sequence[str]:
     """Return the enabled plugins that kube-scheduler does not have, sorted."""
     sets = (merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())), *custom.values())
     return sorted({plugin.name for one in sets for plugin in one.enabled} - OWN)
+
+
+_LEANING = (
+    ("preFilter", "filter", (_DEVICES, "NodeDeclaredFeatures")),
+    ("preFilter", "reserve", (_DEVICES, "VolumeBinding")),
+    ("preScore", "score", ("TaintToleration", "PodTopologySpread", "InterPodAffinity")),
+)
+"""An extension point, and a later one at which the plugins fail without the first."""
+
+
+def half_disabled(custom: Mapping[str, PluginSet]) -> Iterator[str]:
+    """Yield the plugins that fail in some attempts, because they run at one point and not at an earlier one.
+
+    Whether they fail depends on the number of feasible nodes, on feature gates and on claims.
+    """
+    found = {point: {plugin.name for plugin in at_point(point, custom)} for one in _LEANING for point in one[:2]}
+    for earlier, later, names in _LEANING:
+        for name in names:
+            if name in found[later] and name not in found[earlier]:
+                yield f"{name} runs at {later} and not at {earlier}"

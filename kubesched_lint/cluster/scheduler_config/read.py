@@ -16,6 +16,7 @@ from kubesched_lint.cluster.scheduler_config.plugins import (
     at_point,
     fault,
     foreign,
+    half_disabled,
     weights,
 )
 from kubesched_lint.findings import Path, Source
@@ -26,6 +27,7 @@ from kubesched_lint.model.pod import (
     EQUAL_WEIGHTS,
     FILTERS,
     LEAST_ALLOCATED,
+    NEED_PREFILTER,
     PREFILTERS,
     WEIGHTS,
     SchedulerProfile,
@@ -78,17 +80,20 @@ def _profile(
     if wrong:
         raise DecodeError((*path, "plugins", *([point] if point in custom else ())), wrong)
     filters, prefilters, after = (_names(custom, point) for point in ("filter", "preFilter", "postFilter"))
+    failing = tuple(name for name in filters if name in NEED_PREFILTER and name not in prefilters)
     scored = {name: weight for name, weight in weights(custom) if name in WEIGHTS}
     own = integer(profile, "percentageOfNodesToScore", path)
     return SchedulerProfile(
         name=name,
         filters=tuple(name for name in filters if name in FILTERS),
         prefilters=tuple(name for name in prefilters if name in PREFILTERS),
+        failing=failing,
         weights=scored,
         preempts="DefaultPreemption" in after,
         allocates_devices="DynamicResources" in after,
         percentage_of_nodes_to_score=percentage if own is None else own,
         unmodelled=(*unmodelled, *(f"the plugin {name}" for name in foreign(custom))),
+        half_disabled=() if failing else tuple(half_disabled(custom)),
         **_arguments(profile, path, ignored),
     )
 

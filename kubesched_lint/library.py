@@ -126,6 +126,7 @@ def lint(
     namespace: str = "default",
     apply_order: str = "kubectl",
     kubernetes_version: str = "",
+    feature_gates: str = "",
     partial: bool = False,
     include_tests: bool = False,
 ) -> Report:
@@ -153,6 +154,7 @@ def lint(
         namespace=namespace,
         apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
         kubernetes_version=_version(kubernetes_version),
+        feature_gates=_gates(feature_gates),
         partial=partial,
         include_tests=include_tests,
         params=_params(params or {}, book),
@@ -175,6 +177,7 @@ def simulate(
     namespace: str = "default",
     apply_order: str = "kubectl",
     kubernetes_version: str = "",
+    feature_gates: str = "",
     include_tests: bool = False,
 ) -> Simulation:
     """Return the possible results of each lifecycle event for each workload.
@@ -190,6 +193,7 @@ def simulate(
         namespace=namespace,
         apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
         kubernetes_version=_version(kubernetes_version),
+        feature_gates=_gates(feature_gates),
         include_tests=include_tests,
     )
     known = _cluster(cluster, elastic)
@@ -266,6 +270,14 @@ def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"object {number} cannot be written as YAML or JSON: {error}") from None
         yield _OBJECTS.format(number), written.encode("utf-8", "surrogatepass")
+
+
+def _gates(text: str) -> str:
+    """Return the text. Raises ValueError if it is no list of feature gates."""
+    from kubesched_lint.model.feature_gates import parsed
+
+    parsed(text)
+    return text
 
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> str:

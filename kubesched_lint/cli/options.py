@@ -188,6 +188,14 @@ _SHARED = {
         "--kubernetes-version",
         metavar="VERSION",
     ),
+    "feature_gates": _option(
+        str | None,
+        None,
+        INPUT,
+        "Feature gates of the cluster; gangs need some.  [default: read from the cluster's file]",
+        "--feature-gates",
+        metavar="NAME=true,…",
+    ),
     "scheduler_config": _option(
         str | None,
         None,
@@ -237,7 +245,8 @@ _SHARED = {
 """(type, default) of each shared option, in help order; ``settle`` reads their values."""
 
 READING = (
-    "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "scheduler_config", "exclude",
+    "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "feature_gates", "scheduler_config",
+    "exclude",
     "include_tests", "render", "config_file", "no_config",
 )  # fmt: skip
 """Options that change how manifests and clusters are read."""

@@ -80,6 +80,7 @@ class Settings:
             namespace=self.text("namespace"),
             apply_order=self.text("apply-order"),
             kubernetes_version=self.maybe("kubernetes-version") or "",
+            feature_gates=self.text("feature-gates"),
             partial=self.flag("partial"),
             params={slug: {name: given.value for name, given in its.items()} for slug, its in self.params.items()},
             severities={slug: cast("Severity", given.value) for slug, given in self.severities.items()},
@@ -178,6 +179,13 @@ def _flag(context: typer.Context, name: str) -> Given | None:
         raise typer.BadParameter(f"{value!r} is {NO_VERSION}.", param_hint=f"'{flag}'")
     elif name == "max-age" and seconds_of(value) is None:
         raise typer.BadParameter(f"{value!r} is no duration such as 12h, 7d or 2w.", param_hint=f"'{flag}'")
+    elif name == "feature-gates":
+        from kubesched_lint.model.feature_gates import parsed
+
+        try:
+            parsed(value)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}.", param_hint=f"'{flag}'") from None
     elif isinstance(value, list):
         value = tuple(value)
     elif value is False:

@@ -93,6 +93,7 @@ def why(
             settings.options.kubernetes_version,
             seed,
             settings.together,
+            settings.options.feature_gates,
         )
         found = answer(question, manifests.inventory, live)
     except NamingError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -41,6 +42,7 @@ class Header:
     gaps: tuple[str, ...] = ()
     node_groups: str = ""
     other_labels: frozenset[str] = frozenset()
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
     source: Source | None = None
 
 
@@ -192,6 +194,7 @@ class Collector:
             pools_written=bool(self._pools) and not self._more_pools,
             node_groups=self._node_groups(),
             other_labels=frozenset[str]().union(*(header.other_labels for header in headers)),
+            feature_gates={name: on for header in headers for name, on in header.feature_gates.items()},
             group_sizes=sizes,
             has_unshown=unshown,
             path=path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubesched_lint.cluster.collect import Collector, Header
-from kubesched_lint.cluster.sketch import API_VERSION, KIND, known, node_groups_of, sketched_nodes
+from kubesched_lint.cluster.sketch import API_VERSION, KIND, feature_gates_of, known, node_groups_of, sketched_nodes
 from kubesched_lint.findings import Path, Source, Span
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, items, mapping, text, texts, words, wrong
@@ -40,6 +40,7 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
             version=text(sketch, "kubernetesVersion", ()),
             kinds=frozenset(["Node", *texts(sketch, "kinds", ())]),
             node_groups=node_groups_of(sketch),
+            feature_gates=feature_gates_of(sketch),
             other_labels=frozenset(texts(sketch, "otherLabels", ())),
             source=source,
         )

@@ -22,6 +22,7 @@ from kubesched_lint.model.decode.fields import (
     words,
     wrong,
 )
+from kubesched_lint.model.feature_gates import lacking
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, OS, ZONE, Node, Taint, with_kept_labels
 
@@ -45,6 +46,7 @@ SKETCH_FIELDS = frozenset(
         "kinds",
         "elastic",
         "kubernetesVersion",
+        "featureGates",
         "capturedAt",
     ]
 )
@@ -96,6 +98,16 @@ def node_groups_of(sketch: Value) -> str:
     if sketch.get("nodeGroups") is not None and found not in (COMPLETE, OPEN):
         raise DecodeError(("nodeGroups",), f"nodeGroups: expected {COMPLETE} or {OPEN}, found {found!r}")
     return found
+
+
+def feature_gates_of(sketch: Value) -> dict[str, bool]:
+    """Return the feature gates that a sketch states. Raises DecodeError."""
+    found = mapping(sketch, "featureGates", ())
+    gates = {str(name): boolean(found, name, ("featureGates",)) for name in found}
+    problem = lacking(gates)
+    if problem:
+        raise DecodeError(("featureGates",), f"featureGates: {problem}")
+    return gates
 
 
 def known(value: Value, fields: frozenset[str], path: Path) -> None:

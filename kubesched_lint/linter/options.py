@@ -43,6 +43,9 @@ class Options:
     kubernetes_version: str = ""
     """The version asked for; empty: the cluster's, see ``releases.judged_by``."""
 
+    feature_gates: str = ""
+    """``Name=true,Other=false``: what the user says; it overrides the cluster's file."""
+
     partial: bool = False
     """The manifests are part of a larger set, so no rule may report a missing object."""
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -45,7 +45,7 @@ class ManifestSet:
     def premises(self, options: Options) -> Premises:
         """Apply order, version, and whether the set is complete."""
         is_complete = self.is_complete and not options.partial
-        return Premises(options.apply_order, options.kubernetes_version, is_complete)
+        return Premises(options.apply_order, options.kubernetes_version, is_complete, options.feature_gates)
 
     @property
     def is_empty(self) -> bool:

@@ -54,6 +54,7 @@ KEYS = (
         ("kubectl", "helm", "kustomize", "argocd"),
     ),
     ConfigKey("kubernetes-version", "version", "Kubernetes version; that of the cluster when absent."),
+    ConfigKey("feature-gates", "gates", "Feature gates of the cluster, such as GangScheduling=true.", ""),
     ConfigKey("scheduler-config", "path", "Configuration file of the cluster's kube-scheduler, relative to this file."),
     ConfigKey("elastic", "boolean", "Whether an autoscaler adds and removes nodes; read from node labels when absent."),
     ConfigKey(
@@ -97,7 +98,7 @@ TARGET_KEYS = {
 }
 """The keys of a target besides ``TARGET_SETTINGS``."""
 TARGET_SETTINGS = (
-    "cluster", "namespace", "apply-order", "kubernetes-version", "scheduler-config", "elastic",
+    "cluster", "namespace", "apply-order", "kubernetes-version", "feature-gates", "scheduler-config", "elastic",
     "node-groups", DECLARED, "partial",
 )  # fmt: skip
 """The settings that a target may have, instead of those at the top of the file."""

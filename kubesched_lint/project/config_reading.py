@@ -325,6 +325,16 @@ class _Reading:
         self.problems.append(InputError(self.where.file, message, line, column))
 
 
+def _wrong_gates(value: str) -> str:
+    from kubesched_lint.model.feature_gates import parsed
+
+    try:
+        parsed(value)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def _misfit(key: ConfigKey, value: object) -> str:
     """The problem with the value of a key that is not a list; empty when it is valid."""
     if key.kind == "boolean":
@@ -336,6 +346,8 @@ def _misfit(key: ConfigKey, value: object) -> str:
         return f"expected a duration such as 12h, 7d or 2w, found {shown(value)}"
     if key.kind == "version" and not is_asked_for(value):
         return f"{shown(value)} is {NO_VERSION}"
+    if key.kind == "gates":
+        return _wrong_gates(value)
     if key.choices and value not in key.choices:
         near = did_you_mean(value, key.choices)
         return f"expected one of {', '.join(key.choices)}, found {shown(value)}{near}"

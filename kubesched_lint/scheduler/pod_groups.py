@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.model.feature_gates import GANGS, PREEMPTION, TOPOLOGY
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.record import record
@@ -21,12 +22,6 @@ from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.placement_scores import Standing, may_win, standing
 from kubesched_lint.scheduler.preemption import Candidate, preempt
-
-GROUPS = "GenericWorkload"
-GANGS = "GangScheduling"
-TOPOLOGY = "TopologyAwareWorkloadScheduling"
-PREEMPTION = "WorkloadAwarePreemption"
-FEATURE_GATES = (GROUPS, GANGS, TOPOLOGY, PREEMPTION)
 
 SHORT = (
     "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, "

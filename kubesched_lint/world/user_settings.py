@@ -24,6 +24,9 @@ class Premises:
     set_is_complete: bool = True
     """False if some documents create pods that we cannot see: Helm sources, patches, custom resources."""
 
+    feature_gates: str = ""
+    """``Name=true,Other=false``, over what the cluster's file states."""
+
     def settled(self, cluster: Cluster | None) -> Premises:
         """Return the premises with the version that a world of this cluster is judged by."""
         version = judged_by(self.kubernetes_version, cluster.server_version if cluster else "")

@@ -136,6 +136,16 @@ def test_node_groups_are_complete_or_open_and_undecided_until_someone_says_so() 
     )
 
 
+def test_feature_gates_are_those_of_the_sketch() -> None:
+    gates = "featureGates: {GenericWorkload: true, GangScheduling: true, Other: false}\n"
+    assert sketch(gates + ISSUE).feature_gates == {"GenericWorkload": True, "GangScheduling": True, "Other": False}
+    assert sketch(ISSUE).feature_gates == {}
+    assert refusal("featureGates: {GangScheduling: true}\n" + ISSUE).message == (
+        "featureGates: GangScheduling needs GenericWorkload=true"
+    )
+    assert "expected" in refusal("featureGates: {GenericWorkload: 1}\n" + ISSUE).message
+
+
 def test_one_open_list_among_several_files_leaves_the_groups_open() -> None:
     files = [(f"{n}.yaml", f"{HEAD}nodes: [{{name: {n}}}]\nnodeGroups: {n}\n".encode()) for n in ("open", "complete")]
     assert cluster_from(files, "folder").node_groups == "open"

@@ -73,6 +73,7 @@ DECIDING = {
     "exclude": ('exclude = ["**"]', 'exclude = ["**"]'),
     "declared-groups": ('declared-groups = [{name = "gpu"}]', "declared-groups = [gpu]"),
     "kubernetes-version": ('kubernetes-version = "1.30"', 'kubernetes-version = "1.30"'),
+    "feature-gates": ('feature-gates = "A=true"', 'feature-gates = "A=true"'),
     "cluster": ('cluster = "cluster.yaml"', 'cluster = "cluster.yaml"'),
     "scheduler-config": ('scheduler-config = "s.yaml"', 'scheduler-config = "s.yaml"'),
     "baseline": ('baseline = "known.json"', 'baseline = "known.json"'),

@@ -14,10 +14,11 @@ from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.gangs import verify_gang
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
 from kubesched_lint.lifecycle.gangs import orders, outcomes
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.scheduler.pod_groups import GANGS, GROUPS, NOWHERE, SHORT, TOPOLOGY
+from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
 from tests.lifecycle.plain_gangs import seen_counts
 from tests.scheduler.small import bound, node, pod, selecting, state
 

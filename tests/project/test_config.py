@@ -32,6 +32,7 @@ select = ["spread", "anti-affinity-exceeds-domains"]
 ignore = ["spread-single-domain"]
 apply-order = "helm"
 kubernetes-version = "1.34"
+feature-gates = "GenericWorkload=true"
 scheduler-config = "scheduler.yaml"
 elastic = true
 node-groups = "complete"
@@ -86,6 +87,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "ignore": ("spread-single-domain",),
         "apply-order": "helm",
         "kubernetes-version": "1.34",
+        "feature-gates": "GenericWorkload=true",
         "scheduler-config": "scheduler.yaml",
         "elastic": True,
         "node-groups": "complete",
@@ -100,7 +102,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "include-tests": True,
         "exclude": ("legacy/**", "*.gen.yaml"),
     }
-    assert config.values["fail-on"].origin == "kubesched.toml:16"
+    assert config.values["fail-on"].origin == "kubesched.toml:17"
     (group,) = config.values["declared-groups"].value  # type: ignore[misc]
     assert (group.name, group.labels, [str(taint) for taint in group.taints]) == (
         "gpu",
@@ -109,11 +111,11 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     )
     assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:25")
+    assert (most.value, most.origin) == (500, "kubesched.toml:26")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:31"
+    assert override.origin == "kubesched.toml:32"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 
@@ -130,6 +132,14 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
             "1:45: declared-groups[0].taints[0]: 'gpu' is no taint",
         ),
         ("declared-groups = 3", "1:19: declared-groups: expected a list, found the number 3"),
+        (
+            'feature-gates = "GangScheduling=true"',
+            "1:17: feature-gates: GangScheduling needs GenericWorkload=true",
+        ),
+        (
+            'feature-gates = "GangScheduling"',
+            "1:17: feature-gates: expected Name=true or Name=false, found 'GangScheduling'",
+        ),
         ('node-groups = "all"', '1:15: node-groups: expected one of complete, open, found "all"'),
         ('\nclutser = "x"', "2:1: unknown key `clutser`; did you mean `cluster`?"),
         (

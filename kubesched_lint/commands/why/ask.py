@@ -42,11 +42,12 @@ class Question:
     seed: int = 0
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together."""
+    feature_gates: str = ""
 
     @property
     def premises(self) -> Premises:
         """The facts besides the manifests and the cluster."""
-        return Premises(self.apply_order, self.kubernetes_version)
+        return Premises(self.apply_order, self.kubernetes_version, feature_gates=self.feature_gates)
 
 
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:

@@ -1,0 +1,42 @@
+"""The feature gates that decide how pods of a PodGroup are scheduled, and the text of ``--feature-gates``.
+
+All are alpha and off by default in 1.36 (``pkg/features/kube_features.go``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+GROUPS = "GenericWorkload"
+GANGS = "GangScheduling"
+TOPOLOGY = "TopologyAwareWorkloadScheduling"
+PREEMPTION = "WorkloadAwarePreemption"
+
+NEEDS: Mapping[str, str] = {GANGS: GROUPS, TOPOLOGY: GROUPS, PREEMPTION: GANGS}
+"""Gate → the gate without which no component starts with it."""
+
+
+def parsed(text: str) -> dict[str, bool]:
+    """Return the gates of ``Name=true,Other=false``, also those that decide nothing here. Raises ValueError."""
+    found: dict[str, bool] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, value = part.partition("=")
+        if not name.isidentifier() or value.lower() not in ("true", "false"):
+            raise ValueError(f"expected Name=true or Name=false, found {part!r}")
+        found[name] = value.lower() == "true"
+    missing = lacking(found)
+    if missing:
+        raise ValueError(missing)
+    return found
+
+
+def lacking(gates: Mapping[str, bool]) -> str:
+    """Return why no component would start with these gates; empty if it would."""
+    for name, needed in NEEDS.items():
+        if gates.get(name) and not gates.get(needed):
+            return f"{name} needs {needed}=true"
+    return ""
+
+
+def enabled(gates: Mapping[str, bool]) -> Collection[str]:
+    return frozenset(name for name, on in gates.items() if on)

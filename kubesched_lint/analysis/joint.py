@@ -238,6 +238,11 @@ def _contradicts(world: World, demands: Sequence[Demand], groups: Sequence[str])
     return _placeable(Problem(world, demands), groups) < sum(d.count for d in demands)
 
 
+def most_placeable(world: World, demands: Sequence[Demand], groups: Sequence[str]) -> int:
+    """Return an upper bound of the pods of these demands that can run together, whatever else runs or not."""
+    return _placeable(Problem(world, demands), groups)
+
+
 def _placeable(problem: Problem, groups: Sequence[str]) -> int:
     """Return an upper bound of the pods that can be placed together."""
     bound = _by_counting(problem, groups)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, Place, pattern, proof
-from kubesched_lint.model.policy import PodGroup
+from kubesched_lint.model.feature_gates import GROUPS
+from kubesched_lint.model.policy import KUBERNETES, PodGroup
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.gangs import gates_of
 from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member) -> Iterator[Hazard]:
     name = it.workload.pod.group
-    if not name:
+    if not name or gates_of(it.world).get(GROUPS) is False:
         return
     at = (*it.workload.pod.path, "schedulingGroup", "podGroupName")
     group = _pod_group(it.world, it.workload.namespace, name)
@@ -51,5 +53,5 @@ def _members(world: World, namespace: str, name: str) -> tuple[Workload, ...]:
 def _pod_group(world: World, namespace: str, name: str) -> PodGroup | None:
     """The group of the set, else of the cluster; None without one."""
     live = () if world.cluster is None else world.cluster.inventory.pod_groups
-    groups = (*world.manifests.pod_groups, *live)
+    groups = (g for g in (*world.manifests.pod_groups, *live) if g.system == KUBERNETES)
     return next((g for g in groups if (g.namespace, g.name) == (namespace, name)), None)

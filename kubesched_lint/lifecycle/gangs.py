@@ -48,10 +48,12 @@ def outcomes(
     gates: Collection[str],
     *,
     members: Sequence[BoundPod] = (),
+    any_order: bool = False,
     steps: float = 3_000_000,
 ) -> Outcomes:
     """Return every outcome for pods that are created one after another; ``state`` is restored.
 
+    ``any_order``: several controllers create them, so any pod may come first; else they come in the order given.
     ``members``: pods of the group that are bound already, also those on nodes that are not in ``state``. ``steps``
     limits the work.
     """
@@ -59,8 +61,9 @@ def outcomes(
     search = _Search(GroupCycle(group, state, gates), tuple(members))
     try:
         with work.within(steps):
-            for order in orders(waiting, search.cycle.quorum - len(members), search.number):
-                search.visit(_Course(order, waiting=(), coming=tuple(waiting)))
+            for created in _arrangements(waiting, search.number) if any_order else (tuple(waiting),):
+                for order in orders(created, search.cycle.quorum - len(members), search.number):
+                    search.visit(_Course(order, waiting=(), coming=created))
     except work.OutOfWorkError:
         return Outcomes(0, len(waiting), tuple(search.rests), is_cut=True)
     finally:
@@ -169,7 +172,7 @@ class _Search:
         held = tuple(sorted((self.number(bound), at) for bound, at in course.on))
         placed = {id(bound) for bound, _ in course.on}
         left = tuple(self.number(bound) for bound in course.order if id(bound) not in placed)
-        key = left, len(course.coming), held, course.gone
+        key = left, tuple(map(self.number, course.coming)), held, course.gone
         known = key in self._seen
         self._seen.add(key)
         return known

@@ -82,9 +82,18 @@ class DeviceClass:
     source: Source | None = field(default=None, compare=False)
 
 
+KUBERNETES, VOLCANO, COSCHEDULING = "Kubernetes", "Volcano", "coscheduling"
+POD_GROUP_SYSTEMS = {
+    "scheduling.k8s.io": KUBERNETES,
+    "scheduling.volcano.sh": VOLCANO,
+    "scheduling.x-k8s.io": COSCHEDULING,
+}
+"""API group of a PodGroup → whose word it is."""
+
+
 @record
 class PodGroup:
-    """A PodGroup of scheduling.k8s.io: ``min_count`` pods start together or not at all; None: no gang."""
+    """A PodGroup: ``min_count`` pods start together or not at all; None: no gang."""
 
     namespace: str
     name: str
@@ -93,6 +102,9 @@ class PodGroup:
     """All its pods go to nodes with one value of this label; empty: no such constraint."""
     is_constrained: bool = False
     """It has ``schedulingConstraints``, even empty ones: its pods then preempt nobody."""
+    system: str = KUBERNETES
+    """Who schedules by it, as in ``POD_GROUP_SYSTEMS``."""
+    topology_path: Path = field(default=(), compare=False)
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
 

@@ -46,6 +46,8 @@ _WORKLOAD_GROUPS = {
     "CronJob": "batch",
     "Pod": "",
 }
+_ALSO_OF = {"PodGroup": frozenset(["scheduling.volcano.sh", "scheduling.x-k8s.io"])}
+"""Kind → other API groups with an object of this name, which its decoder reads as well."""
 # Groups that servers stopped serving years ago: such objects are read, so that a finding can report the group.
 _FORMER_GROUPS = {"Deployment": "extensions", "DaemonSet": "extensions", "ReplicaSet": "extensions"}
 _NAMESPACED = frozenset({"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas", "pod_groups"})
@@ -59,7 +61,7 @@ def is_read(api_version: object, kind: object) -> bool:
         return False
     group = api_version.rpartition("/")[0]
     wanted = _WORKLOAD_GROUPS[kind] if kind in _WORKLOAD_GROUPS else _OTHERS[kind][0]
-    return group == wanted or group == _FORMER_GROUPS.get(kind)
+    return group in (wanted, _FORMER_GROUPS.get(kind)) or group in _ALSO_OF.get(kind, ())
 
 
 def decode_object(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> tuple[str, Any]:

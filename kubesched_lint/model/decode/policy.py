@@ -22,6 +22,8 @@ from kubesched_lint.model.decode.fields import (
 from kubesched_lint.model.decode.pods import toleration
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.policy import (
+    KUBERNETES,
+    POD_GROUP_SYSTEMS,
     Autoscaler,
     DeviceClass,
     DisruptionBudget,
@@ -119,7 +121,13 @@ def decode_device_class(value: Value, namespace: str, source: Source | None) -> 
 
 
 def decode_pod_group(value: Value, namespace: str, source: Source | None) -> PodGroup:
+    """Return a PodGroup of Kubernetes, or one of Volcano or coscheduling, which have ``minMember``."""
     spec = mapping(value, "spec", ())
+    system = POD_GROUP_SYSTEMS[str(value.get("apiVersion", "")).rpartition("/")[0]]
+    if system != KUBERNETES:
+        least = integer(spec, "minMember", _SPEC)
+        where = (*_SPEC, "minMember")
+        return PodGroup(_namespace(value, namespace), _name(value), least, system=system, path=where, source=source)
     at = ("spec", "schedulingPolicy", "gang")
     least = integer(mapping(mapping(spec, "schedulingPolicy", _SPEC), "gang", at[:2]), "minCount", at)
     constraints = optional_mapping(spec, "schedulingConstraints", _SPEC)
@@ -131,6 +139,7 @@ def decode_pod_group(value: Value, namespace: str, source: Source | None) -> Pod
         name=_name(value),
         min_count=least,
         topology_key=keys[0] if keys else "",
+        topology_path=(*where, "topology", 0, "key"),
         is_constrained=constraints is not None,
         path=(*at, "minCount"),
         source=source,

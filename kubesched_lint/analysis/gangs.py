@@ -1,0 +1,179 @@
+"""Whether a gang fits: impossible, certain in every order, or possible although the scheduler may miss it.
+
+Each gang is asked about alone, beside the running pods that stay: the other workloads of the set only take room away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubesched_lint import work
+from kubesched_lint.analysis.joint import most_placeable
+from kubesched_lint.analysis.problem import Demand
+from kubesched_lint.analysis.trial import at_rest, scheduled_pod
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.lifecycle.gangs import Rest, outcomes
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
+from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.framework import as_checked, diagnose
+from kubesched_lint.world.gangs import KUEUE, Gang, enabled_gates, gangs_of
+from kubesched_lint.world.world import Member, World, once_per_world
+
+IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "impossible", "certain", "may miss", "unknown"
+_GROUPS = ("resources", "host ports", "anti-affinity")
+"""The conditions of the integer programme that other pods cannot weaken."""
+_STEPS = 400_000
+_MOST_PODS = 200
+"""Most pods of a gang whose courses are followed."""
+
+Places = tuple[tuple[str, str], ...]
+"""(pod, node) of each placed pod."""
+
+
+@record
+class Answer:
+    """What becomes of a gang that is deployed alone."""
+
+    verdict: str
+    gang: Gang
+    most: int = 0
+    """Most pods that can run at the same time; with ``IMPOSSIBLE`` fewer than the gang needs."""
+    placement: Places = ()
+    """Enough pods, with ``MAY_MISS`` and ``CERTAIN``."""
+    missed: Rest | None = None
+    """With ``MAY_MISS``: the end of a course in which too few pods are bound."""
+
+
+@once_per_world
+def answers(world: World) -> tuple[Answer, ...]:
+    """The answer about every gang of the manifests."""
+    return tuple(_answer(gang, world) for gang in gangs_of(world))
+
+
+def _answer(gang: Gang, world: World) -> Answer:
+    pods = [_pod(it, gang) for it in gang.members]
+    if _is_beyond(gang, world) or None in pods or gang.pods < gang.needed:
+        return Answer(UNKNOWN, gang)  # fewer pods than it needs: podgroup-min-count reports that
+    most = _most(gang, [pod for pod in pods if pod is not None], world)
+    if most < gang.needed:
+        return Answer(IMPOSSIBLE, gang, most)
+    waiting = [
+        BoundPod(f"{it.workload.name}-{number}", "", pod)
+        for it, pod in zip(gang.members, pods, strict=True)
+        if pod is not None
+        for number in range(it.replicas)
+    ]
+    if gang.pods > _MOST_PODS or world.pools:
+        return Answer(UNKNOWN, gang, most)
+    return _followed(gang, waiting, world, most)
+
+
+def _is_beyond(gang: Gang, world: World) -> bool:
+    """Whether pods of the group run already, or have volumes or controllers that this module does not follow."""
+    group = gang.group
+    live = () if world.cluster is None else world.cluster.inventory.pods
+    if any((b.namespace, b.pod.group) == (group.namespace, group.name) for b in live if b.pod.group):
+        return True
+    return any(
+        it.workload.kind in ("DaemonSet", "CronJob")
+        or it.workload.claim_templates
+        or it.running_pods
+        or not it.is_created
+        or it.usable & world.index.unknown_resources
+        for it in gang.members
+    )
+
+
+def _pod(it: Member, gang: Gang) -> Pod | None:
+    """The pod as it is scheduled after its admission; None if the scheduler never sees it, or another one does."""
+    pod = scheduled_pod(it)
+    if pod is not None or not gang.is_foreign:
+        return pod
+    gates = () if gang.group.system == KUEUE else it.pod.scheduling_gates
+    pod = replace(it.pod, scheduling_gates=gates)
+    return None if gates or pod.node_name or pod.volumes else pod
+
+
+def domains(gang: Gang, world: World) -> tuple[NodeSet, ...]:
+    """The sets of nodes one of which takes the whole gang; all nodes without a topology constraint."""
+    key = gang.group.topology_key
+    if not key or TOPOLOGY not in enabled_gates(world):
+        return (world.index.all,)
+    return tuple(world.index.domains(key).values())
+
+
+def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:
+    """The most pods that any placement can take, by necessary conditions."""
+    best = 0
+    for among in domains(gang, world):
+        demands = [
+            Demand(it.workload, as_checked(pod), it.replicas, it.usable & among)
+            for it, pod in zip(gang.members, pods, strict=True)
+            if it.usable & among and it.replicas
+        ]
+        best = max(best, most_placeable(world, demands, _GROUPS) if demands else 0)
+    return best
+
+
+def _followed(gang: Gang, waiting: Sequence[BoundPod], world: World, most: int) -> Answer:
+    """The answer by the scheduler's own courses, and by a search for any placement."""
+    state = at_rest(world).state
+    gates = {*enabled_gates(world), GROUPS, GANGS}
+    group = replace(gang.group, min_count=gang.needed)
+    found = outcomes(group, waiting, state, gates, any_order=True, steps=min(work.share(0, 8), _STEPS))
+    enough = next((rest.on for rest in found.rests if len(rest.on) >= gang.needed), ())
+    missed = next((rest for rest in found.rests if len(rest.on) < gang.needed), None)
+    if missed is None:
+        return Answer(UNKNOWN if found.is_cut else CERTAIN, gang, most, enough)
+    placement = enough or work.tried(lambda: any_placement(gang, waiting, state, world), ())
+    return Answer(MAY_MISS if placement else UNKNOWN, gang, most, placement, missed)
+
+
+def any_placement(gang: Gang, waiting: Sequence[BoundPod], state: ClusterState, world: World) -> Places:
+    """Return (pod, node) of enough pods, by the filters alone and in the given order; empty if there is none."""
+    for among in domains(gang, world):
+        mark = state.mark()
+        try:
+            search = _Placement(gang.needed, waiting, among, state)
+            found = search.place(0, ())
+        finally:
+            state.undo(mark)
+        if found:
+            return tuple((bound.name, state.index.names[at]) for bound, at in found)
+    return ()
+
+
+_Held = tuple[tuple[BoundPod, int], ...]
+
+
+class _Placement:
+    """A search over every node that the filters allow."""
+
+    def __init__(self, needed: int, waiting: Sequence[BoundPod], among: NodeSet, state: ClusterState) -> None:
+        self._needed, self._waiting, self._among, self._state = needed, waiting, among, state
+        self._seen: set[object] = set()
+
+    def place(self, number: int, held: _Held) -> _Held:
+        """Return enough placed pods, from the pod of this number on; empty if that is impossible."""
+        if len(held) >= self._needed:
+            return held
+        if len(held) + len(self._waiting) - number < self._needed or self._is_known(number, held):
+            return ()
+        bound = self._waiting[number]
+        for position in positions(diagnose(bound.pod, self._state, self._among).feasible):
+            mark = self._state.mark()
+            self._state.place(bound.pod, position)
+            found = self.place(number + 1, (*held, (bound, position)))
+            self._state.undo(mark)
+            if found:
+                return found
+        return self.place(number + 1, held)
+
+    def _is_known(self, number: int, held: _Held) -> bool:
+        kinds = self._state.classes
+        key = number, tuple(sorted((kinds.of(bound.pod).number, at) for bound, at in held))
+        known = key in self._seen
+        self._seen.add(key)
+        return known

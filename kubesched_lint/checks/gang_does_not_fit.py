@@ -1,0 +1,59 @@
+"""More pods must run at the same time than the nodes can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.gangs import IMPOSSIBLE, Answer, answers, domains
+from kubesched_lint.checks._gangs import place_of
+from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import World
+
+
+def check(world: World) -> Iterator[Hazard]:
+    for answer in answers(world):
+        if answer.verdict == IMPOSSIBLE and domains(answer.gang, world):  # else podgroup-topology-key reports it
+            yield _hazard(answer, world)
+
+
+def _hazard(answer: Answer, world: World) -> Hazard:
+    gang = answer.gang
+    at, source = place_of(gang)
+    assumes = [node_premise(world)]
+    if staying_beside_set(world).pods:
+        assumes.append("the running pods of others stay where they are")
+    if gang.is_foreign:
+        assumes.append(f"{gang.group.system} puts pods only where kube-scheduler would")
+    names = tuple(str(it.workload) for it in gang.members)
+    where = f" in one {gang.group.topology_key}" if gang.group.topology_key else ""
+    return Hazard(
+        at=at,
+        source=source,
+        victim=gang.members[0].workload.ref,
+        together=tuple(it.workload.ref for it in gang.members),
+        severity=Severity.WARNING if len(assumes) > 1 else None,
+        evidence=proof(
+            f"{gang.needed} pods at the same time > {answer.most}, the most that fit{where}",
+            demand=gang.needed,
+            supply=answer.most,
+            assumes=tuple(assumes),
+        ),
+        values={
+            "group": str(gang),
+            "system": gang.group.system,
+            "needed": gang.needed,
+            "most": answer.most,
+            "workloads": names,
+            "where": where,
+        },
+        variant="foreign" if gang.is_foreign else "default",
+        related=tuple(
+            Place(
+                it.workload.replicas_path, f"{it.replicas} pods of {it.workload}", it.workload.source, it.workload.ref
+            )
+            for it in gang.members
+            if it.workload.source is not source
+        ),
+    )

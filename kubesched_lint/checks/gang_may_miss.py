@@ -1,0 +1,53 @@
+"""A gang fits, but kube-scheduler may place its pods so that the last ones find no room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.analysis.gangs import MAY_MISS, Answer, answers
+from kubesched_lint.checks._gangs import place_of
+from kubesched_lint.findings import Hazard, witness
+from kubesched_lint.model.policy import VOLCANO
+from kubesched_lint.world.world import World
+
+
+def check(world: World) -> Iterator[Hazard]:
+    for answer in answers(world):
+        # Volcano chooses nodes by its own rules: a course of kube-scheduler shows nothing about it.
+        if answer.verdict == MAY_MISS and answer.gang.group.system != VOLCANO:
+            yield _hazard(answer)
+
+
+def _hazard(answer: Answer) -> Hazard:
+    gang, missed = answer.gang, answer.missed
+    assert missed is not None, "a course that misses has an end"
+    at, source = place_of(gang)
+    message = next((text for _, text in missed.messages if text.startswith("0/")), "no further pod fits")
+    return Hazard(
+        at=at,
+        source=source,
+        victim=gang.members[0].workload.ref,
+        evidence=witness(
+            f"{gang.needed} pods fit in one placement, and a course of the scheduler ends without it",
+            trace=(
+                f"a placement: {_places(answer.placement)}",
+                "the scheduler places pod after pod on the best node that is left, and never moves one",
+                f"in one course the next pod finds: {message}",
+            ),
+        ),
+        values={
+            "group": str(gang),
+            "system": gang.group.system,
+            "needed": gang.needed,
+            "workloads": tuple(str(it.workload) for it in gang.members),
+        },
+        variant="foreign" if gang.is_foreign else "default",
+    )
+
+
+def _places(placement: Sequence[tuple[str, str]]) -> str:
+    """Return ``a-0 and a-1 on n1; b-0 on n2``."""
+    on: dict[str, list[str]] = {}
+    for pod, node in placement:
+        on.setdefault(node, []).append(pod)
+    return "; ".join(f"{' and '.join(pods)} on {node}" for node, pods in on.items())

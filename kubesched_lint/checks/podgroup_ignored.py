@@ -1,0 +1,42 @@
+"""A PodGroup whose feature gates are off: its pods are scheduled one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Hazard, ObjectRef, pattern
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
+from kubesched_lint.model.policy import KUBERNETES, PodGroup
+from kubesched_lint.world.gangs import gates_of
+from kubesched_lint.world.world import World
+
+
+def check(world: World) -> Iterator[Hazard]:
+    gates = gates_of(world)
+    for group in world.manifests.pod_groups:
+        off = [gate for gate in _wanted(group) if not gates.get(gate)]
+        if not off:
+            continue
+        stated = any(gate in gates for gate in off)
+        yield Hazard(
+            at=group.topology_path if off == [TOPOLOGY] else ("metadata", "name"),
+            source=group.source,
+            victim=ObjectRef("PodGroup", group.namespace, group.name),
+            evidence=pattern("" if stated else "no feature gates are stated, and these are off by default"),
+            values={"group": f"{group.namespace}/{group.name}", "off": tuple(off), "set": ",".join(_all(group))},
+            variant="topology" if off == [TOPOLOGY] else "default",
+        )
+
+
+def _wanted(group: PodGroup) -> Iterator[str]:
+    if group.system != KUBERNETES:
+        return
+    yield GROUPS
+    if group.min_count is not None:
+        yield GANGS
+    if group.topology_key:
+        yield TOPOLOGY
+
+
+def _all(group: PodGroup) -> list[str]:
+    return [f"{gate}=true" for gate in _wanted(group)]

@@ -1,0 +1,32 @@
+"""A PodGroup asks for one value of a label that no node has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Hazard, ObjectRef, proof
+from kubesched_lint.model.feature_gates import TOPOLOGY
+from kubesched_lint.model.policy import KUBERNETES
+from kubesched_lint.world.gangs import enabled_gates
+from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.world import World
+
+
+def check(world: World) -> Iterator[Hazard]:
+    assert world.cluster is not None, "a rule that reads nodes runs only with a cluster"
+    if TOPOLOGY not in enabled_gates(world):
+        return  # podgroup-ignored reports it
+    for group in world.manifests.pod_groups:
+        key = group.topology_key
+        if group.system != KUBERNETES or not key or world.index.with_key(key) or world.cluster.leaves_out(key):
+            continue
+        yield Hazard(
+            at=group.topology_path,
+            source=group.source,
+            victim=ObjectRef("PodGroup", group.namespace, group.name),
+            evidence=proof(
+                f"0 of {len(world.nodes)} nodes have the label {key}",
+                assumes=(node_premise(world),),
+            ),
+            values={"group": f"{group.namespace}/{group.name}", "key": key},
+        )

@@ -1,0 +1,111 @@
+"""Which workloads form a gang: pods that are to start together, and whose word that is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, enabled, parsed
+from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
+from kubesched_lint.model.workload import Workload, written_template
+from kubesched_lint.record import record
+from kubesched_lint.world.world import Member, World, once_per_world
+
+KUEUE = "Kueue"
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_KUEUE_GROUP = "kueue.x-k8s.io/pod-group-name"
+_KUEUE_TOTAL = "kueue.x-k8s.io/pod-group-total-count"
+_COSCHEDULING_GROUP = "scheduling.x-k8s.io/pod-group"
+_VOLCANO_GROUP = "scheduling.k8s.io/group-name"
+
+
+@record
+class Gang:
+    """The workloads of the manifests whose pods are in one group."""
+
+    group: PodGroup
+    members: tuple[Member, ...]
+
+    @property
+    def pods(self) -> int:
+        """The number of pods at the start."""
+        return sum(it.replicas for it in self.members)
+
+    @property
+    def needed(self) -> int:
+        """The number of pods that must fit at the same time."""
+        return self.pods if self.group.min_count is None else self.group.min_count
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another system than kube-scheduler decides when its pods may start."""
+        return self.group.system != KUBERNETES
+
+    def __str__(self) -> str:
+        return f"{self.group.namespace}/{self.group.name}"
+
+
+@once_per_world
+def gangs_of(world: World) -> tuple[Gang, ...]:
+    """The gangs of the manifests, in the order of their first workloads; those without their group object are left out.
+
+    A group of kube-scheduler is one only with its feature gates; see ``gates_of``.
+    """
+    found: dict[tuple[str, str, str], tuple[PodGroup, list[Member]]] = {}
+    known = {(g.system, g.namespace, g.name): g for g in world.objects.pod_groups}
+    for workload in world.as_deployed:
+        for system, name, stated in _groups_of(workload):
+            group = known.get((system, workload.namespace, name), stated)
+            if group is not None:
+                at = (system, workload.namespace, name)
+                found.setdefault(at, (group, []))[1].append(world.member(workload))
+    return tuple(Gang(group, tuple(members)) for group, members in found.values() if _counts(group, world))
+
+
+def _counts(group: PodGroup, world: World) -> bool:
+    if group.system != KUBERNETES:
+        return True
+    return group.min_count is not None and {GROUPS, GANGS} <= set(enabled(gates_of(world)))
+
+
+def _groups_of(workload: Workload) -> Iterator[tuple[str, str, PodGroup | None]]:
+    """Yield (system, name, group that the workload itself describes) of each group that its pods are in."""
+    labels = workload.pod.labels
+    if workload.pod.group:
+        yield KUBERNETES, workload.pod.group, None
+    if _COSCHEDULING_GROUP in labels:
+        yield COSCHEDULING, labels[_COSCHEDULING_GROUP], None
+    if workload.pod.scheduler_name == "volcano":
+        name = _annotations(workload).get(_VOLCANO_GROUP)
+        if isinstance(name, str):
+            yield VOLCANO, name, None
+    if _KUEUE_GROUP in labels:
+        total = str(_annotations(workload).get(_KUEUE_TOTAL, ""))
+        least = int(total) if total.isdecimal() else None
+        yield KUEUE, labels[_KUEUE_GROUP], _kueue(workload, labels[_KUEUE_GROUP], least)
+    elif workload.kind == "Job" and _QUEUE in workload.labels:
+        yield KUEUE, workload.name, _kueue(workload, workload.name, None)
+
+
+def _kueue(workload: Workload, name: str, least: int | None) -> PodGroup:
+    return PodGroup(workload.namespace, name, least, system=KUEUE)
+
+
+def _annotations(workload: Workload) -> Mapping[str, object]:
+    """The annotations of the pods; of a bare Pod its own."""
+    if workload.kind == "Pod":
+        return workload.annotations
+    template = written_template(workload)
+    metadata = template.get("metadata") if isinstance(template, dict) else None
+    found = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+@once_per_world
+def gates_of(world: World) -> Mapping[str, bool]:
+    """The feature gates that somebody stated: the user's word, over the sketch's. All others have their defaults."""
+    stated = {} if world.cluster is None else world.cluster.feature_gates
+    return {**stated, **parsed(world.premises.feature_gates)}
+
+
+def enabled_gates(world: World) -> Collection[str]:
+    return enabled(gates_of(world))

@@ -1,0 +1,227 @@
+"""The three answers about a gang, against every placement and many courses of a plain scheduler."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer, answers
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.framework import filter_node
+from kubesched_lint.world.gangs import gangs_of
+from kubesched_lint.world.world import Premises, World
+from tests.lifecycle.plain_gangs import seen_counts
+
+Value = dict[str, Any]
+GATES = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def node(name: str, cpu: int, zone: str = "a") -> Value:
+    labels = {"kubernetes.io/hostname": name, ZONE: zone}
+    resources = {"cpu": str(cpu), "memory": "8Gi", "pods": "9"}
+    metadata = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": resources}}
+
+
+def group(least: int, key: str = "", api: str = "scheduling.k8s.io/v1alpha2") -> Value:
+    spec: Value = {"schedulingPolicy": {"gang": {"minCount": least}}}
+    if key:
+        spec["schedulingConstraints"] = {"topology": [{"key": key}]}
+    spec = spec if "scheduling.k8s.io" in api else {"minMember": least}
+    return {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": spec}
+
+
+def job(
+    name: str, pods: int, cpu: float, metadata: Value | None = None, own: Value | None = None, **spec: Any
+) -> Value:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": str(cpu)}}}
+    template = {
+        "metadata": {"labels": {"app": name}, **(metadata or {})},
+        "spec": {"restartPolicy": "Never", "containers": [container], **spec},
+    }
+    body = {"parallelism": pods, "template": template}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, **(own or {})}, "spec": body}
+
+
+IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}}
+
+
+def world(nodes: list[Value], *objects: Value, gates: str = GATES) -> World:
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}).encode()
+    text = "\n---\n".join(map(json.dumps, objects))
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    cluster = cluster_from([("cluster.json", listed)], "cluster.json", elastic=False)
+    return World(found.inventory, replace(cluster, node_groups="complete"), Premises(feature_gates=gates))
+
+
+def answer(*args: Any, **options: Any) -> Answer:
+    (found,) = answers(world(*args, **options))
+    return found
+
+
+def test_the_three_answers() -> None:
+    nodes = [node("n0", 4), node("n1", 4)]
+    small, large = job("small", 2, 2, **IN_GROUP), job("large", 1, 4, **IN_GROUP)
+    assert answer(nodes, group(3), small, job("large", 1, 5, **IN_GROUP)).verdict == IMPOSSIBLE
+    assert answer(nodes, group(2), small).verdict == CERTAIN
+    missed = answer(nodes, group(3), small, large)
+    assert missed.verdict == MAY_MISS
+    assert sorted(Counter(at for _, at in missed.placement).values()) == [1, 2]
+    assert missed.missed is not None
+    assert len(missed.missed.on) < 3
+
+
+def test_one_domain_must_take_the_gang() -> None:
+    nodes = [node("n0", 4, "a"), node("n1", 4, "b")]
+    found = answer(nodes, group(2, ZONE), job("j", 2, 3, **IN_GROUP))
+    assert (found.verdict, found.most) == (IMPOSSIBLE, 1)
+    assert answer(nodes, group(2, ZONE), job("j", 2, 2, **IN_GROUP)).verdict == CERTAIN
+    without = "GenericWorkload=true,GangScheduling=true"
+    assert answer(nodes, group(2, ZONE), job("j", 2, 3, **IN_GROUP), gates=without).verdict == CERTAIN
+
+
+def test_a_group_is_no_gang_without_its_gates() -> None:
+    objects = [node("n0", 4)], group(2), job("j", 2, 3, **IN_GROUP)
+    assert answers(world(*objects, gates="")) == ()
+    assert answers(world(*objects, gates="GenericWorkload=true")) == ()
+
+
+def test_what_runs_already_is_unknown() -> None:
+    spec = {"nodeName": "n0", "containers": [{"name": "c", "image": "i"}], **IN_GROUP}
+    running = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "g-0", "namespace": "default"}, "spec": spec}
+    assert answer([node("n0", 4), running], group(2), job("j", 2, 3, **IN_GROUP)).verdict == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("system", "objects"),
+    [
+        ("Kueue", [job("j", 2, 3, own={"labels": {"kueue.x-k8s.io/queue-name": "q"}})]),
+        (
+            "Kueue",
+            [
+                job(
+                    name,
+                    1,
+                    3,
+                    {
+                        "labels": {"app": name, "kueue.x-k8s.io/pod-group-name": "g"},
+                        "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"},
+                    },
+                    schedulingGates=[{"name": "kueue.x-k8s.io/admission"}],
+                )
+                for name in ("j", "k")
+            ],
+        ),
+        (
+            "Volcano",
+            [
+                group(2, api="scheduling.volcano.sh/v1beta1"),
+                job("j", 2, 3, {"annotations": {"scheduling.k8s.io/group-name": "g"}}, schedulerName="volcano"),
+            ],
+        ),
+        (
+            "coscheduling",
+            [
+                group(2, api="scheduling.x-k8s.io/v1alpha1"),
+                job("j", 2, 3, {"labels": {"scheduling.x-k8s.io/pod-group": "g"}}),
+            ],
+        ),
+    ],
+)
+def test_gangs_of_other_systems_are_recognised(system: str, objects: list[Value]) -> None:
+    one = world([node("n0", 4)], *objects, gates="")
+    (found,) = gangs_of(one)
+    assert (found.group.system, found.needed, found.is_foreign) == (system, 2, True)
+    (told,) = answers(one)
+    assert (told.verdict, told.most) == (IMPOSSIBLE, 1)
+    assert answer([node("n0", 8)], *objects, gates="").verdict == CERTAIN
+
+
+# --- against exhaustive search ----------------------------------------------------------------------------------------
+
+
+def made(random: Random) -> World:
+    nodes = [node(f"n{i}", random.choice([2, 3, 4]), random.choice("ab")) for i in range(random.randint(1, 3))]
+    jobs = [job(f"j{i}", random.randint(1, 2), random.choice([1, 2, 3]), **IN_GROUP) for i in range(2)]
+    total = sum(j["spec"]["parallelism"] for j in jobs)
+    least = random.choice([total, total, max(1, total - 1)])
+    return world(nodes, group(least, random.choice(["", "", ZONE])), *jobs)
+
+
+def waiting_pods(found: Answer) -> list[BoundPod]:
+    return [BoundPod(f"{it.workload.name}-{i}", "", it.pod) for it in found.gang.members for i in range(it.replicas)]
+
+
+def placeable(found: Answer, where: ClusterState) -> int:
+    """The most pods of the gang that some assignment of pods to nodes holds, node by node."""
+    pods = waiting_pods(found)
+    return max(map(len, _assignments(pods, found.gang.group.topology_key, where)))
+
+
+def _assignments(pods: list[BoundPod], key: str, where: ClusterState) -> Iterator[dict[str, int]]:
+    choices = [None, *range(len(where.index))]
+    for chosen in product(choices, repeat=len(pods)):
+        used = {at for at in chosen if at is not None}
+        if key and len({where.index.nodes[at].labels[key] for at in used}) > 1:
+            continue
+        mark, held = where.mark(), {}
+        for bound, at in zip(pods, chosen, strict=True):
+            if at is not None and not filter_node(bound.pod, where, at):
+                where.place(bound.pod, at)
+                held[bound.name] = at
+        where.undo(mark)
+        yield held
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_placement_and_no_course_contradicts_an_answer(seed: int) -> None:
+    random = Random(seed)
+    one = made(random)
+    (found,) = answers(one)
+    where = ClusterState(one.index)
+    best = placeable(found, where)
+    pods = waiting_pods(found)
+    seen: set[int] = set()
+    for _ in range(6):
+        random.shuffle(pods)
+        seen |= seen_counts(replace(found.gang.group, min_count=found.gang.needed), pods, where, rounds=6)
+    if found.verdict == IMPOSSIBLE:
+        assert best <= found.most < found.gang.needed
+    elif found.verdict == CERTAIN:
+        assert min(seen) >= found.gang.needed
+    elif found.verdict == MAY_MISS:
+        assert best >= found.gang.needed
+        assert len(found.placement) >= found.gang.needed
+        assert _holds(found, where, {bound.name: bound for bound in pods})
+    else:
+        assert best < found.gang.needed, "an unknown answer: no placement exists, and no count shows it"
+
+
+def _holds(found: Answer, where: ClusterState, pods: dict[str, BoundPod]) -> bool:
+    mark = where.mark()
+    fits = []
+    for name, at in found.placement:
+        position = where.index.position(at)
+        fits.append(not filter_node(pods[name].pod, where, position))
+        where.place(pods[name].pod, position)
+    where.undo(mark)
+    return all(fits)
+
+
+def test_each_answer_occurs() -> None:
+    """Else the comparison above would compare nothing."""
+    found = Counter(answers(made(Random(seed)))[0].verdict for seed in range(40))
+    assert min(found[verdict] for verdict in (IMPOSSIBLE, CERTAIN, MAY_MISS)) >= 2

@@ -120,9 +120,8 @@ def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> s
     return nearest_name(name, names) if world.cluster_has(kind) else misspelt(name, names)
 
 
-def nearest_resource(resource: str, nodes: Iterable[Node]) -> str:
-    """A resource that nodes offer and whose name reads like ``resource``; empty without one."""
-    offered = {name for node in nodes for name, amount in (node.allocatable or {}).items() if amount}
+def nearest_resource(resource: str, offered: Iterable[str]) -> str:
+    """One of the resources that nodes offer whose name reads like ``resource``; empty without one."""
     return _closest(resource, {name for name in offered if "/" in name}) or ""
 
 

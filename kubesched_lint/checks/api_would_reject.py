@@ -46,7 +46,8 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
         return  # a server has stored it, so it was accepted
     seen: set[Path] = set()
     left = open_word = ""
-    for cause, verdict in refusals_of(world, document):
+    found = refusals_of(world, document)
+    for cause, verdict in found:
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
             continue
@@ -60,7 +61,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
             open_word = open_word or word
             continue
         seen.add(cause.path)
-        yield _hazard(document, cause, verdict, world.premises.kubernetes_version)
+        yield _hazard(document, cause, verdict, found, world.premises.kubernetes_version)
     if left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change ({left}); "
@@ -131,7 +132,7 @@ def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
     return isinstance(containers, list) and not any(isinstance(c, dict) and c.get("image") for c in containers)
 
 
-def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, version: str) -> Hazard:
+def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, found: Refusals, version: str) -> Hazard:
     gate = _gate(document, cause)
     unknown = cause.message.startswith("unknown field ")
     variant, text = "default", str(cause)
@@ -147,7 +148,7 @@ def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, version:
         evidence=proof(f"{verdict.code}: {text}", assumes=tuple(_assumed(gate, verdict.code, version))),
         severity=Severity.WARNING if gate else Severity.NOTE if _is_completed_elsewhere(document, cause) else None,
         values={"field": cause.field, "words": text, "meant": cause.suggestion},
-        cause=_one_edit(document, cause, variant),
+        cause=_mistake(document, cause, variant, found),
         variant=variant,
         key=unknown,
     )
@@ -160,14 +161,17 @@ def _assumed(gate: str, code: int, version: str) -> Iterator[str]:
         yield f"Kubernetes {version} validates it like {RECORDED}, whose answers were recorded"
 
 
-def _one_edit(document: Document, cause: Cause, variant: str) -> str:
-    """What one edit mends: a version that is gone, once per file, and unknown fields of one mapping, which moves."""
-    if variant == "gone":
-        return f"{document.location(cause.path).path}: {cause.message}"
+def _mistake(document: Document, cause: Cause, variant: str, found: Refusals) -> str:
+    """What is the same mistake wherever somebody copied it: the same words about the same field of the same kind.
+
+    The unknown fields of one mapping are one mistake, because they move together.
+    """
+    field = tuple(step for step in cause.path if isinstance(step, str))
     if variant == "unknown":
-        parent = document.location(cause.path[:-1])
-        return f"{parent.path}:{parent.span.line}:{parent.span.column}: unknown fields"
-    return ""
+        mapping = cause.path[:-1]
+        fields = sorted({str(c.path[-1]) for c, _ in found if c.path[:-1] == mapping and not c.suggestion})
+        return f"{document.kind} {field[-2:-1]}: unknown fields {fields}"
+    return cause.message if variant == "gone" else f"{document.kind} {field}: {cause.message}"
 
 
 def _as_written(document: Document, hazard: Hazard) -> str:

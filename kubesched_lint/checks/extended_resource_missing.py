@@ -29,14 +29,15 @@ def check(it: Member) -> Iterator[Hazard]:
         offering = it.world.index.all & ~it.world.index.short_of(resource, 1)
         if within & offering:
             continue
-        near = nearest_resource(resource, it.world.index.nodes)
+        near = nearest_resource(resource, it.world.index.offered)
+        lacked = resource if offering else _lacked(it, resource)
         yield Hazard(
             at=request_path(it.workload, resource),
             evidence=proof(
                 f"0 of {nodes_in_words(it.world, within)} it may use offer {resource}: Insufficient {resource}",
                 demand=amount,
                 supply=0,
-                assumes=_premises(it, resource),
+                assumes=_premises(it, lacked),
             ),
             values={
                 "resource": resource,
@@ -46,7 +47,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "correction": correction(near),
                 "replicas": it.replicas,
             },
-            cause="" if offering or near else resource,
+            cause="" if offering or near else lacked,
             variant="elsewhere" if offering else "default",
         )
 
@@ -54,7 +55,7 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Name the resource as nodes do."""
     resource = str(hazard.values["resource"])
-    nearest = nearest_resource(resource, it.world.index.nodes) if hazard.variant == "default" else ""
+    nearest = nearest_resource(resource, it.world.index.offered) if hazard.variant == "default" else ""
     if not nearest:
         return
     holders = [
@@ -71,6 +72,17 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield Remedy(f"ask for {nearest}, which nodes offer", is_slip(resource, nearest), changes)
 
 
+def _lacked(it: Member, resource: str) -> str:
+    """What the cluster lacks: the resource, or all of its vendor's (``intel.com/*``) if no node offers any of these."""
+    vendor = _vendor(resource)
+    return resource if vendor in map(_vendor, it.world.index.offered) else f"{vendor}/*"
+
+
+def _vendor(resource: str) -> str:
+    """The vendor's domain: ``intel.com`` of ``gpu.intel.com/i915``."""
+    return ".".join(resource.partition("/")[0].split(".")[-2:])
+
+
 def _why(it: Member, offering: int) -> str:
     """Why the pod cannot use the nodes that have it."""
     matching = offering & it.reach.matching
@@ -79,8 +91,8 @@ def _why(it: Member, offering: int) -> str:
     return "it does not tolerate " + ", ".join(str(t) for t in taints_in_the_way(it, matching))
 
 
-def _premises(it: Member, resource: str) -> tuple[str, ...]:
+def _premises(it: Member, lacked: str) -> tuple[str, ...]:
     premises = node_premises(it)
     if it.world.cluster_has("DeviceClass"):
         return premises
-    return (*premises, f"no DeviceClass offers {resource} (DRAExtendedResource)")
+    return (*premises, f"no DeviceClass offers {lacked} (DRAExtendedResource)")

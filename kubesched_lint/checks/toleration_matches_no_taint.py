@@ -27,6 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 at=(*toleration.path, "key"),
                 evidence=pattern(f"0 nodes have a taint {toleration.key}; it reads like {corrected}"),
                 values={"key": toleration.key, "meant": corrected},
+                cause=toleration.key,
                 variant="misspelt",
             )
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import inf
 
 from kubesched_lint import work
@@ -86,6 +87,11 @@ class NodeIndex:
         return found
 
     # --- resources --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def offered(self) -> frozenset[str]:
+        """The names of all resources of which some node offers an amount."""
+        return frozenset(name for node in self.nodes for name, amount in (node.allocatable or {}).items() if amount)
 
     def allocatable(self, resource: str) -> list[float]:
         """Return the amount per position: 0 without the resource, infinite if the node's resources are unknown.

@@ -63,9 +63,9 @@ spec:
 """
 
 
-def lint(manifest: str, *rules: str) -> Report:
+def lint(manifest: str, *rules: str, cluster: str = SKETCH) -> Report:
     book = Rulebook.shipped()
-    example = Example("none", "none.md", 1, manifest, cluster=SKETCH, setting=ExampleOptions(profile="ci"))
+    example = Example("none", "none.md", 1, manifest, cluster=cluster, setting=ExampleOptions(profile="ci"))
     return lint_example(example, [book.get(slug) for slug in rules] or book.select("ci"), book)
 
 
@@ -106,7 +106,26 @@ def test_pods_for_nodes_of_another_kind_are_one_finding() -> None:
     assert len(members(finding)) == 2
 
 
-def test_a_version_that_is_gone_is_one_finding_in_a_file() -> None:
+def test_devices_of_a_vendor_that_the_cluster_lacks_altogether_are_one_finding() -> None:
+    wanted = ("gpu.intel.com/i915", "qat.intel.com/generic", "amd.com/gpu")
+    report = lint(
+        "".join(pod(f"p{n}", resource=f"{name}: 1") for n, name in enumerate(wanted)), "extended-resource-missing"
+    )
+    intel, _ = two(report)
+    assert [member.object.name for member in members(intel)] == ["p0", "p1"]
+    assert "no DeviceClass offers intel.com/* (DRAExtendedResource)" in intel.evidence.assumes
+    text = "".join(as_text.render(one_per_cause(report), RenderContext()))
+    assert "qat.intel.com/generic" in text
+
+
+def test_a_vendor_of_which_the_cluster_has_a_device_lacks_each_other_one() -> None:
+    nodes = SKETCH.replace('pods: "10"', 'pods: "10", npu.intel.com/accel: "1"')
+    wanted = ("gpu.intel.com/i915", "qat.intel.com/generic")
+    pods = "".join(pod(f"p{n}", resource=f"{name}: 1") for n, name in enumerate(wanted))
+    assert len(one_per_cause(lint(pods, "extended-resource-missing", cluster=nodes)).findings) == 2
+
+
+def test_a_version_that_is_gone_is_one_finding() -> None:
     budget = (
         "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: %s}\nspec: {minAvailable: 1}\n---\n"
     )
@@ -114,6 +133,27 @@ def test_a_version_that_is_gone_is_one_finding_in_a_file() -> None:
     budgets, cron = folded.findings
     assert len(members(budgets)) == 2
     assert members(cron) == (cron,)
+
+
+CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: %s}\nspec: {%s}\n---\n"
+
+
+def test_a_mistake_that_somebody_copied_is_one_finding() -> None:
+    size = "resources: {requests: {storage: 1Gi}}"
+    claims = CLAIM % ("a", size) + CLAIM % ("b", size) + CLAIM % ("c", f"{size}, accessModes: [Often]")
+    missing, unsupported = two(lint(claims, "api-would-reject"))
+    assert [member.object.name for member in members(missing)] == ["a", "b"]
+    assert members(unsupported) == (unsupported,)
+
+
+def test_the_same_unknown_fields_of_two_probes_are_one_finding() -> None:
+    probe = "{httpGet: {port: 80, timeoutSeconds: 5, periodSeconds: 9}}"
+    container = f"{{name: c, image: x, livenessProbe: {probe}, readinessProbe: {probe}}}"
+    two_probes = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{container}]}}\n---\n"
+    (finding,) = one_per_cause(lint(two_probes, "api-would-reject")).findings
+    assert len(members(finding)) == 4
+    other = two_probes.replace("name: p", "name: q").replace("timeoutSeconds", "failureThreshold")
+    assert len(one_per_cause(lint(two_probes + other, "api-would-reject")).findings) == 2
 
 
 def test_unknown_fields_of_one_mapping_are_one_finding() -> None:

@@ -25,11 +25,16 @@ _TELLING = (
     "k8s-app",
     "name",
 )
-_SHARED = ("app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh/chart", "chart", "heritage")
+_SHARED = ("app.kubernetes.io/managed-by", "helm.sh/chart", "chart", "heritage")
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Report only selectors that name an application; others may be meant for several workloads."""
+    """Report only selectors that name an application; others may be meant for several workloads.
+
+    A Pod has no replicas to keep apart, so its term is meant for others.
+    """
+    if it.workload.kind == "Pod":
+        return
     for term in it.workload.pod.required_anti_affinity:
         selector = term.selector
         if selector is None or not _names_an_application(selector) or not it.repels_itself(term):
@@ -83,7 +88,7 @@ def _others(it: Member, term: PodAffinityTerm) -> Iterator[tuple[str, tuple[Labe
 def _names_an_application(selector: Selector) -> bool:
     """Whether every condition uses an identifying label: then the selector was written for one application.
 
-    A condition on any other label (a tier, a tenant, a hazard) may mean several applications.
+    A condition on any other label (a tier, a tenant, a hazard) may mean several applications; part-of does mean them.
     """
     known = (*_TELLING, *_SHARED)
     return bool(selector.requirements) and all(r.key in known and r.operator == "In" for r in selector.requirements)

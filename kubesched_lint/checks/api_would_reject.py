@@ -22,6 +22,7 @@ _CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
 _NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$")
 _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
+_UNKNOWN_FIELD = "unknown field "
 _MISMATCH = "`selector` does not match template `labels`"
 _NAMED_ANEW = (("metadata", "name"), ("metadata", "namespace"))
 _POD_SPECS: tuple[Path, ...] = (
@@ -56,7 +57,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
             continue
         if placeholder_of(document.value, cause.path) is not None:
             continue
-        word = None if _CHOICE.search(cause.message) else word_to_replace(document.value, cause.path, document.path)
+        word = _word_to_replace(document, cause)
         if word:
             open_word = open_word or word
             continue
@@ -87,6 +88,14 @@ def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
         found = [name for name in listed.strip('"').split('", "') if is_slip(wrong, name)]
         if len(found) == 1 and value == wrong:
             yield Remedy(f"write {found[0]}", safe=True, changes=(Put(hazard.at, found[0]),), is_new=True)
+
+
+def _word_to_replace(document: Document, cause: Cause) -> str | None:
+    """The word in capitals that a person replaces, in the value or in an unknown key (``MY_IMAGE|-image``)."""
+    if cause.message.startswith(_UNKNOWN_FIELD):
+        key = str(cause.path[-1])
+        return None if key.isidentifier() else word_to_replace(key, (), document.path)
+    return None if _CHOICE.search(cause.message) else word_to_replace(document.value, cause.path, document.path)
 
 
 def _in_short(cause: Cause) -> str:
@@ -126,7 +135,7 @@ def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
     if not cause.message.startswith(("Required value", "Not found")):
         return False
     if document.kind == "Service":
-        spec = document.value.get("spec")
+        spec = document.value.get("spec") or {}
         return isinstance(spec, dict) and spec.keys().isdisjoint(("ports", "selector"))
     containers = next(filter(None, (value_at(document.value, (*pod, "containers")) for pod in _POD_SPECS)), None)
     return isinstance(containers, list) and not any(isinstance(c, dict) and c.get("image") for c in containers)
@@ -134,7 +143,7 @@ def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
 
 def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, found: Refusals, version: str) -> Hazard:
     gate = _gate(document, cause)
-    unknown = cause.message.startswith("unknown field ")
+    unknown = cause.message.startswith(_UNKNOWN_FIELD)
     variant, text = "default", str(cause)
     if verdict.code == _GONE:
         variant, text = "gone", cause.message

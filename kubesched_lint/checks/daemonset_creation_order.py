@@ -62,6 +62,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref)
                 for daemon, _ in found[:_MOST_SHOWN]
             ),
+            cause=" ".join(str(daemon) for daemon, _ in found),
         )
 
 

@@ -8,7 +8,7 @@ from kubesched_lint.analysis.nearest import correction, hint, nearest_node
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import is_unknown_host
 from kubesched_lint.checks._remedies import select_by_label
-from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.world.world import Member
 
@@ -20,12 +20,14 @@ def check(it: Member) -> Iterator[Hazard]:
     absent = it.world.cluster is not None and node not in it.world.index.positions
     absent = absent and not is_unknown_host(node, it.world)
     near = nearest_node(it.world, node) if absent else ""
+    variant = "absent" if absent else "pod" if it.workload.kind == "Pod" else "default"
     yield Hazard(
         at=(*it.workload.pod.path, "nodeName"),
         evidence=pattern(f"nodeName {node} is written in the manifest"),
+        severity=Severity.NOTE if variant == "pod" else None,  # somebody chose the node for this one pod
         values={"node": node, "nearest": hint(near, "there is "), "correction": correction(near)},
         cause=node if absent and not near else "",
-        variant="absent" if absent else "default" if it.workload.kind != "Pod" else "pod",
+        variant=variant,
     )
 
 

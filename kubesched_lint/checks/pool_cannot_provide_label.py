@@ -45,6 +45,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "nearest": hint(miss.nearest),
             "reasons": "; ".join(reasons),
         },
+        cause="; ".join(reasons) if reach.matching else miss.lack,
         variant="taints" if reach.matching else "default",
     )
 

@@ -29,6 +29,8 @@ def check(it: Member) -> Iterator[Hazard]:
         host = unknown_host((r for t in terms for r in t.expressions), it.world)
         if host:
             raise UncheckedError(f"volume {bound.name} is on {host}, and the sketch makes up the names of its nodes")
+        is_lost = bool(terms) and not it.world.index.matching({}, terms)
+        labels = tuple(dict.fromkeys(f"{r.key}={v}" for t in terms for r in t.expressions for v in r.values))
         theirs = tuple(z for z, nodes in it.world.index.domains(ZONE).items() if nodes & usable)
         pins = tuple(v for t in terms for r in t.expressions for v in r.values)
         yield Hazard(
@@ -42,8 +44,11 @@ def check(it: Member) -> Iterator[Hazard]:
             values={
                 "claim": volume.claim,
                 "volume": bound.name,
+                "labels": labels or "what its node affinity names",
                 "pins": pins or bound.labels.get(ZONE, "elsewhere"),
                 "theirs": theirs or it.world.names(usable),
                 "replicas": it.replicas,
             },
+            cause=" ".join(labels) if is_lost else "",
+            variant="lost" if is_lost else "default",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_revisions_apart, own_selector
-from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.world.world import Member
 
@@ -18,10 +18,13 @@ def check(it: Member) -> Iterator[Hazard]:
         if constraint.selector is not None and constraint.match_label_keys:
             continue  # the keys become requirements, so pods count
         null = constraint.selector is None
+        is_harmless = it.replicas <= 1 and it.autoscaler is None and not constraint.is_hard  # one pod needs no balance
         yield Hazard(
             at=constraint.path if null else (*constraint.path, "labelSelector"),
             evidence=pattern("labelSelector is absent" if null else "labelSelector is empty"),
+            severity=Severity.NOTE if is_harmless else None,
             values={"key": constraint.topology_key, "what": "no labelSelector" if null else "an empty labelSelector"},
+            cause=f"{constraint.topology_key} {null}",
             variant="hard" if constraint.is_hard else "soft",
         )
 

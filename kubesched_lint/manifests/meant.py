@@ -23,8 +23,8 @@ _NEVER_APPLIED = (
     ("tests", r"_*test[-_. ]?(?:data|files|cases|fixtures|assets|resources|manifests)"),
     ("tests", r"__(?:tests|snapshots|fixtures)__"),
     ("copied code", r"node_modules"),
-    ("archived files", r"_archived?"),
-    ("disabled files", r"[_.]?disabled"),
+    ("archived files", r"_archived?|archived|[_.]?(?:deprecated|obsolete)"),
+    ("disabled files", r"(?:.*[-_.])?disabled"),
     ("a template of a project", r".*(?:\{\{.*\}\}|\{%.*%\}).*"),
 )  # fmt: skip
 _KINDS_OF_TEST = (

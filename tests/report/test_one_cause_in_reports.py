@@ -91,6 +91,38 @@ def test_pods_that_want_the_same_missing_resource_are_one_finding() -> None:
     assert {subject.name for subject in objects_with_errors(one_per_cause(report))} == {"a", "b", "c"}
 
 
+VOLUME = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %(name)s}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  local: {path: /mnt}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: box, operator: In, values: [%(box)s]}]}]}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: %(name)s, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: %(name)s, resources: {requests: {storage: 1Gi}}}
+---
+"""
+
+
+def test_volumes_on_nodes_that_the_cluster_lacks_are_one_finding() -> None:
+    volumes = "".join(
+        VOLUME % {"name": name, "box": box} for name, box in (("a", "main"), ("b", "main"), ("c", "cold"))
+    )
+    pods = "".join(
+        pod(name, f"  volumes: [{{name: v, persistentVolumeClaim: {{claimName: {name}}}}}]\n") for name in "abc"
+    )
+    main, cold = two(lint(volumes + pods.replace("image: x", "image: x, volumeMounts: [{name: v, mountPath: /v}]"),
+                          "pv-zone-pinning-conflict"))  # fmt: skip
+    assert [member.object.name for member in members(main)] == ["a", "b"]
+    assert main.message.endswith("is reachable only from nodes with box=main, and no node has that")
+    assert members(cold) == (cold,)
+
+
 def test_a_selector_that_misses_by_a_slip_is_a_mistake_of_its_file() -> None:
     missing = "".join(pod(name, "  nodeSelector: {rack: r1}\n") for name in ("a", "b"))
     (finding,) = one_per_cause(lint(missing, "nodeselector-matches-nothing")).findings

@@ -1,18 +1,20 @@
 """A StatefulSet creates from the lowest ordinal; it deletes and updates from the highest, one at a time.
 
-Mirrors ``pkg/controller/statefulset/stateful_set_control.go`` (v1.36), updateStatefulSet; MaxUnavailableStatefulSet is
-off. While a pod is not ready, an OrderedReady set does nothing for higher ordinals, so a waiting pod of an old revision
-is never replaced.
+Mirrors ``pkg/controller/statefulset/stateful_set_control.go`` (v1.36), updateStatefulSet, and with the gate
+MaxUnavailableStatefulSet on (v1.37) updateStatefulSetAfterInvariantEstablished. While a pod is not ready, an
+OrderedReady set does nothing for higher ordinals, so a waiting pod of an old revision is never replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.quirks import STATEFUL_SET_MAX_UNAVAILABLE, STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST, has
 from kubesched_lint.record import replace
 
 
@@ -28,6 +30,27 @@ class StatefulSetSync(NamedTuple):
 
     create: tuple[int, ...] = ()
     delete: tuple[int, ...] = ()
+    """One after the other, in any order."""
+    update: tuple[int, ...] = ()
+    """Deleted at once."""
+
+
+class Budget(NamedTuple):
+    """What limits an update while the gate MaxUnavailableStatefulSet is on."""
+
+    most: int
+    """The pods that may be unavailable, at least 1."""
+    broken_first: bool
+    """Old pods that are not ready are all deleted, and only the others need the budget."""
+
+
+def budget(workload: Workload, replicas: int, version: str) -> Budget | None:
+    """Return the limits of an update; None while the gate is off (getStatefulSetMaxUnavailable rounds down)."""
+    if not has(version, STATEFUL_SET_MAX_UNAVAILABLE) and not has(version, STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST):
+        return None
+    most = max(scaled(workload.strategy.max_unavailable, replicas, up=False), 1)
+    parallel = workload.pod_management == "Parallel"
+    return Budget(most, parallel and has(version, STATEFUL_SET_MAX_UNAVAILABLE))
 
 
 def sync(
@@ -38,10 +61,12 @@ def sync(
     ordered: bool,
     partition: int = 0,
     on_delete: bool = False,
+    budget: Budget | None = None,
 ) -> StatefulSetSync:
     """Return the actions of one sync.
 
     ``members`` maps ordinals to pods; the first ``replicas`` are wanted, those from ``partition`` on at ``newest``.
+    ``budget``: see there.
     """
     missing = []
     for ordinal in range(replicas):
@@ -59,12 +84,24 @@ def sync(
         return StatefulSetSync(delete=_condemned(members, condemned, ordered=ordered))
     if on_delete:
         return StatefulSetSync()
+    if budget is not None:
+        idle = {o for o in range(replicas) if not members[o].ready}
+        old = {o for o in range(replicas) if members[o].revision != newest}
+        return StatefulSetSync(update=updated(budget, old, idle, partition))
     for ordinal in range(replicas - 1, partition - 1, -1):
         if members[ordinal].revision != newest:
             return StatefulSetSync(delete=(ordinal,))
         if not members[ordinal].ready:
             return StatefulSetSync()
     return StatefulSetSync()
+
+
+def updated(budget: Budget, old: Collection[int], idle: Collection[int], partition: int) -> tuple[int, ...]:
+    """Return the ordinals that one sync deletes for an update, of those that are ``old`` or not ready (``idle``)."""
+    outdated = sorted((o for o in old if o >= partition), reverse=True)
+    broken = [o for o in outdated if o in idle] if budget.broken_first else []
+    others = [o for o in outdated if o not in broken]
+    return (*broken, *others[: max(budget.most - len(idle), 0)])
 
 
 def _condemned(members: Mapping[int, OrdinalPod], condemned: list[int], *, ordered: bool) -> tuple[int, ...]:

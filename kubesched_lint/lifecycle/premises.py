@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.controllers.statefulset import budget
 from kubesched_lint.lifecycle.groups import unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope
@@ -31,7 +32,8 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
         yield "pods become ready as soon as they are bound"
     yield "nothing else is created"
     ignored = workload.strategy.max_unavailable
-    if workload.kind == "StatefulSet" and ignored not in (None, 1):
+    gated = workload.kind == "StatefulSet" and budget(workload, 1, setting.kubernetes_version) is None
+    if gated and ignored not in (None, 1):
         yield f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}"
     names = _unknown_names(setting, number)
     if names:

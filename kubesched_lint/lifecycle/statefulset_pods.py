@@ -8,12 +8,12 @@ ordinal. That is exact, because only the controller reads ordinals
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from itertools import combinations
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import combinations, product
 from typing import NamedTuple
 
 from kubesched_lint.controllers.replicaset import draws
-from kubesched_lint.controllers.statefulset import OrdinalPod
+from kubesched_lint.controllers.statefulset import Budget, OrdinalPod, StatefulSetSync, budget, sync, updated
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,
@@ -81,7 +81,17 @@ def created(pod_types: PodTypes, desired: DesiredState, state: State) -> State:
     return state
 
 
-def deletions(pod_types: PodTypes, desired: DesiredState, state: State) -> Iterator[Change]:
+def deletions(pod_types: PodTypes, desired: DesiredState, state: State, version: str) -> Iterator[Change]:
+    """Yield each deletion that the controller of a Kubernetes version may make."""
+    if is_pooled(desired):
+        yield from _pooled_deletions(pod_types, desired, state, version)
+        return
+    found = synced(pod_types, desired, state, version)
+    for ordinals in [*((o,) for o in found.delete), *filter(None, [found.update])]:
+        yield _without_ordinals(pod_types, desired.workload, ordinals, state)
+
+
+def _pooled_deletions(pod_types: PodTypes, desired: DesiredState, state: State, version: str) -> Iterator[Change]:
     present = pools(pod_types, desired.workload, state)
     torn = next((p for p in present if p.missing and p.revision != desired.revision), None)
     if torn is not None:
@@ -93,29 +103,64 @@ def deletions(pod_types: PodTypes, desired: DesiredState, state: State) -> Itera
         yield from _condemned(pod_types, desired, state, condemned)
         return
     workload = desired.spec
-    if workload.strategy.type != "OnDelete":
+    if workload.strategy.type == "OnDelete":
+        return
+    limits = budget(workload, desired.replicas, version)
+    if limits is None:
         yield from _updated(pod_types, desired, state, present, workload.strategy.partition)
+    else:
+        yield from _updated_within(limits, pod_types, desired, state, present)
 
 
 def _condemned(pod_types: PodTypes, desired: DesiredState, state: State, condemned: list[Pool]) -> Iterator[Change]:
+    doomed = [_Doomed(p, frozenset(o for o in p.ordinals if o >= desired.replicas)) for p in condemned]
+    yield from _each_once(condemned[0].slot, _without_doomed(pod_types, state, doomed))
+
+
+def _each_once(slot: int, found: Iterable[tuple[State, tuple[int, ...]]]) -> Iterator[Change]:
     met: set[State] = set()
-    for after, gone in _without_condemned(pod_types, desired, state, condemned):
+    for after, gone in found:
         if after not in met:
             met.add(after)
-            yield Step("delete", condemned[0].slot), after, gone
+            yield Step("delete", slot), after, gone
 
 
-def _without_condemned(
-    pod_types: PodTypes, desired: DesiredState, state: State, condemned: list[Pool]
+class _Doomed(NamedTuple):
+    """The ordinals of a pool that are deleted, and how many of them wait; None: any of them may."""
+
+    pool: Pool
+    ordinals: frozenset[int]
+    waiting: int | None = None
+
+
+def _without_doomed(
+    pod_types: PodTypes, state: State, doomed: Sequence[_Doomed]
 ) -> Iterator[tuple[State, tuple[int, ...]]]:
-    if not condemned:
+    if not doomed:
         yield state, ()
         return
-    pool, *others = condemned
-    doomed = frozenset(o for o in pool.ordinals if o >= desired.replicas)
-    for at, gone in _without(state, pool.slot, len(doomed)):
-        for after, more in _without_condemned(pod_types, desired, _renamed(pod_types, at, pool, doomed), others):
+    (pool, ordinals, waiting), *others = doomed
+    for at, gone in _without(state, pool.slot, len(ordinals), waiting):
+        for after, more in _without_doomed(pod_types, _renamed(pod_types, at, pool, ordinals), others):
             yield after, (*gone, *more)
+
+
+def _updated_within(
+    limits: Budget, pod_types: PodTypes, desired: DesiredState, state: State, present: Sequence[Pool]
+) -> Iterator[Change]:
+    """Yield the deletions of one sync. Which ordinals of an old pool wait is open, so each choice is tried."""
+    old = [p for p in present if p.revision != desired.revision]
+    fresh = [o for p in present if p.revision == desired.revision for o in p.ordinals[: p.waiting]]
+    found: list[tuple[State, tuple[int, ...]]] = []
+    for choice in product(*(combinations(p.ordinals, p.waiting) for p in old)):
+        idle = {o for ordinals in choice for o in ordinals}
+        every = {o for p in old for o in p.ordinals}
+        gone = updated(limits, every, idle | set(fresh), desired.spec.strategy.partition)
+        doomed = [_Doomed(p, ours, len(ours & idle)) for p in old if (ours := frozenset(gone).intersection(p.ordinals))]
+        if doomed:
+            found += _without_doomed(pod_types, state, doomed)
+    if found:
+        yield from _each_once(old[0].slot, found)
 
 
 def _updated(
@@ -135,14 +180,16 @@ def _updated(
             return
 
 
-def _without(state: State, slot: int, count: int) -> Iterator[tuple[State, tuple[int, ...]]]:
-    """Yield every way to delete ``count`` pods of a slot, bound or waiting."""
+def _without(state: State, slot: int, count: int, idle: int | None = None) -> Iterator[tuple[State, tuple[int, ...]]]:
+    """Yield every way to delete ``count`` pods of a slot, ``idle`` of which wait (None: any number)."""
     bound = [(position, here) for position, held in enumerate(state.bound) for s, here in held if s == slot]
     waiting = [(status, here) for s, status, here in state.waiting if s == slot]
     leaving = [(_LEAVING, here) for s, here in state.leaving if s == slot]
     places = [*((position, True) for position, _ in (*bound, *leaving)), *((status, False) for status, _ in waiting)]
     amounts = [here for _, here in (*bound, *leaving, *waiting)]
     for drawn in draws(list(enumerate(amounts)), count):
+        if idle is not None and idle != sum(taken for number, taken in drawn if not places[number][1]):
+            continue
         after, gone = state, False
         for number, taken in drawn:
             at, is_bound = places[number]
@@ -191,9 +238,30 @@ def pods_by_ordinal(pod_types: PodTypes, workload: int, state: State) -> dict[in
     return found
 
 
-def without_ordinal(
-    pod_types: PodTypes, workload: int, ordinal: int, state: State
-) -> tuple[Step, State, tuple[int, ...]]:
+def synced(pod_types: PodTypes, desired: DesiredState, state: State, version: str) -> StatefulSetSync:
+    """Return what the controller of a Kubernetes version does next, pod by pod."""
+    workload = desired.spec
+    return sync(
+        pods_by_ordinal(pod_types, desired.workload, state),
+        desired.replicas,
+        desired.revision,
+        ordered=workload.pod_management != "Parallel",
+        partition=workload.strategy.partition,
+        on_delete=workload.strategy.type == "OnDelete",
+        budget=budget(workload, desired.replicas, version),
+    )
+
+
+def _without_ordinals(pod_types: PodTypes, workload: int, ordinals: Sequence[int], state: State) -> Change:
+    """Return the deletion of these pods at once."""
+    first, state, gone = _without_ordinal(pod_types, workload, ordinals[0], state)
+    for ordinal in ordinals[1:]:
+        _, state, more = _without_ordinal(pod_types, workload, ordinal, state)
+        gone += more
+    return first, state, gone
+
+
+def _without_ordinal(pod_types: PodTypes, workload: int, ordinal: int, state: State) -> Change:
     """Return the deletion of one pod: ``(step, state after, slots of the deleted bound pods)``."""
 
     def is_it(slot: int) -> bool:

@@ -10,7 +10,7 @@ from itertools import islice
 from random import Random
 
 from kubesched_lint import work
-from kubesched_lint.controllers import deployment, statefulset
+from kubesched_lint.controllers import deployment
 from kubesched_lint.lifecycle import resizing
 from kubesched_lint.lifecycle import statefulset_pods as stateful
 from kubesched_lint.lifecycle.daemons import synced
@@ -87,6 +87,7 @@ class Transitions:
         self.oracle = oracle
         self.precedence = precedence or {}
         self.pod_types = oracle.pod_types
+        self._version = oracle.cluster.kubernetes_version
         self.desired_states = tuple(desired_states)
         work.spend(4 * len(self.desired_states))  # each is checked for pods to create
         self._desired = {w.workload: w for w in self.desired_states}
@@ -319,7 +320,7 @@ class Transitions:
         if kind == "StatefulSet" and stateful.is_pooled(desired):
             return stateful.created(self.pod_types, desired, state)
         if kind == "StatefulSet":
-            for ordinal in self._stateful(desired, state).create:
+            for ordinal in stateful.synced(self.pod_types, desired, state, self._version).create:
                 revision = desired.revision_of(ordinal)
                 slot = self.pod_types.slot(desired.workload, revision, ordinal, unready=desired.unready)
                 state = with_waiting(state, slot, FRESH, 1)
@@ -370,11 +371,8 @@ class Transitions:
         kind = self._kind(desired)
         if kind == "DaemonSet":
             yield from self._daemons[desired.workload].deletions(state)
-        elif kind == "StatefulSet" and stateful.is_pooled(desired):
-            yield from stateful.deletions(self.pod_types, desired, state)
         elif kind == "StatefulSet":
-            for ordinal in self._stateful(desired, state).delete:
-                yield stateful.without_ordinal(self.pod_types, desired.workload, ordinal, state)
+            yield from stateful.deletions(self.pod_types, desired, state, self._version)
         elif kind == "Deployment":
             sizes = self._sizes(desired, counts)
             if sizes:
@@ -387,14 +385,3 @@ class Transitions:
         """Yield the deletions by which a Deployment's ReplicaSets may reach these sizes (by revision)."""
         changes = [((revision,), size) for revision, size in sizes.items()]
         yield from resizing.resized(self.pod_types, self._desired[workload], changes, state)
-
-    def _stateful(self, desired: DesiredState, state: State) -> statefulset.StatefulSetSync:
-        workload = desired.spec
-        return statefulset.sync(
-            stateful.pods_by_ordinal(self.pod_types, desired.workload, state),
-            desired.replicas,
-            desired.revision,
-            ordered=workload.pod_management != "Parallel",
-            partition=workload.strategy.partition,
-            on_delete=workload.strategy.type == "OnDelete",
-        )

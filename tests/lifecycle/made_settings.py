@@ -72,6 +72,7 @@ def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3)
     }
     if kind == "StatefulSet":
         body["podManagementPolicy"] = draw(st.sampled_from(["OrderedReady", "Parallel"]))
+        body["updateStrategy"] = {"rollingUpdate": {"maxUnavailable": draw(st.sampled_from([1, 2, "50%"]))}}
     elif kind == "DaemonSet":
         surge, unavailable = draw(st.sampled_from([(1, 0), (0, 1), (0, 2)]))
         body["updateStrategy"] = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}

@@ -67,11 +67,19 @@ def snapshot(*objects: Value, kinds: Iterable[str]) -> Cluster:
 
 
 def report_of(
-    cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", never_ready=(), scale=(), **effort: Any
+    cluster: Cluster,
+    *objects: Value,
+    events=EVENTS,
+    pictured: str = "",
+    never_ready=(),
+    scale=(),
+    version="",
+    **effort: Any,
 ) -> SimulationReport:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    return simulate(found, cluster, Options(), events, Effort(**effort), pictured, never_ready=never_ready, scale=scale)
+    options = Options(kubernetes_version=version)
+    return simulate(found, cluster, options, events, Effort(**effort), pictured, never_ready=never_ready, scale=scale)
 
 
 def cell(result: SimulationReport, name: str, event: str) -> Cell:

@@ -19,6 +19,7 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.releases import RECORDED
 from tests.lifecycle import simulated
 from tests.lifecycle.made_settings import nodes, workload
 
@@ -26,12 +27,15 @@ thorough = settings(
     max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+VERSIONS = (RECORDED, "1.37")
 
 
 @thorough
-@given(nodes(), workload("web", KINDS), workload("db", KINDS, most=2), st.sampled_from(EVENTS))
-def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db, event):
-    setting = Setting(cluster, Inventory(), (web, db))
+@given(
+    nodes(), workload("web", KINDS), workload("db", KINDS, most=2), st.sampled_from(EVENTS), st.sampled_from(VERSIONS)
+)
+def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db, event, version):
+    setting = Setting(cluster, Inventory(), (web, db), kubernetes_version=version)
     assume(not idle(setting, event, 0))
     story = story_of(setting, (0, 1), expected=False, most_states=3000)
     ends = EventOutcomes(setting, (0, 1), [story], [n.name for n in cluster]).ends(event, 0) if story.sound else None

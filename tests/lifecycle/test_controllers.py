@@ -13,7 +13,8 @@ from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.controllers.deployment import ReplicaSetSize as Size
 from kubesched_lint.controllers.statefulset import OrdinalPod, StatefulSetSync
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Strategy
+from kubesched_lint.model.workload import Strategy, Workload
+from tests.scheduler.small import pod
 
 QUARTER = Strategy(max_surge="25%", max_unavailable="25%")
 SURGE = Strategy(max_surge=1, max_unavailable=0)
@@ -119,6 +120,49 @@ def test_a_statefulset_of_three_creates_upwards_and_deletes_downwards(members, o
 def test_ordinals_below_the_partition_keep_their_revision():
     members = {i: OrdinalPod(0, True) for i in range(3)}
     assert statefulset.sync(members, 3, 1, ordered=True, partition=3) == StatefulSetSync()
+
+
+def pods(old: str) -> dict[int, OrdinalPod]:
+    """One letter each: a new pod (n), an old one (o); in capitals if it is not ready."""
+    return {i: OrdinalPod(int(one in "nN"), one.islower()) for i, one in enumerate(old)}
+
+
+@pytest.mark.parametrize(
+    ("version", "parallel", "members", "at_once", "gone"),
+    [
+        ("1.37", False, "ooooo", 2, (4, 3)),
+        ("1.37", False, "ooooo", None, (4,)),
+        ("1.37", False, "ooooo", "50%", (4, 3)),  # rounded down
+        ("1.37", False, "ooooo", "10%", (4,)),  # and at least one
+        ("1.37", False, "oonnn", 3, (1, 0)),
+        ("1.37", False, "nnnnn", 3, ()),
+        ("1.37", True, "oooon", 2, (3, 2)),
+        ("1.37", True, "ooooN", 2, (3,)),
+        ("1.37", True, "oooNN", 2, ()),
+        ("1.37", True, "OoooN", 2, (0,)),  # an old pod that is not ready goes, although the budget is used up
+        ("1.37", True, "OoooN", 3, (0, 3)),
+        ("1.37", True, "OOOOO", 1, (4, 3, 2, 1, 0)),
+        ("1.35.3", True, "OoooN", 2, ()),
+        ("1.35.3", True, "Ooooo", 2, (4,)),
+        ("1.35.3", False, "ooooo", 2, (4, 3)),
+    ],
+)
+def test_a_statefulset_updates_as_many_pods_as_may_be_unavailable(version, parallel, members, at_once, gone):
+    """updateStatefulSetAfterInvariantEstablished with the gate on; kubernetes#137666 for Parallel in 1.37."""
+    policy = "Parallel" if parallel else "OrderedReady"
+    web = Workload("StatefulSet", "d", "web", pod(), pod_management=policy, strategy=Strategy(max_unavailable=at_once))
+    limits = statefulset.budget(web, 5, version)
+    assert statefulset.sync(pods(members), 5, 1, ordered=not parallel, budget=limits).update == gone
+
+
+@pytest.mark.parametrize("version", ["1.34", "1.35", "1.35.4", "1.36.9"])
+def test_the_gate_of_max_unavailable_is_off_elsewhere(version):
+    web = Workload("StatefulSet", "d", "web", pod(), strategy=Strategy(max_unavailable=2))
+    assert statefulset.budget(web, 5, version) is None
+
+
+def test_an_update_leaves_the_ordinals_below_the_partition():
+    assert statefulset.updated(statefulset.Budget(9, broken_first=True), range(5), {0}, 3) == (4, 3)
 
 
 # daemon/update.go

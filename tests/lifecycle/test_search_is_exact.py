@@ -11,6 +11,7 @@ from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.verdicts import outcome as counted
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.releases import RECORDED
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes, workload
 
@@ -28,22 +29,30 @@ thorough = settings(
     st.booleans(),
     st.booleans(),
     st.sampled_from(["no", "no", "deploy", "rollout"]),
+    st.sampled_from(["1.35.3", RECORDED, "1.37"]),
 )
 def test_outcome_sets_are_those_of_an_explorer_without_reductions(
-    cluster, web, db, both, together, expected, unready_from
+    cluster, web, db, both, together, expected, unready_from, version
 ):
     workloads = [web, db] if both else [web]
     assume(sum(w.replicas for w in workloads) <= 5)
     # Missed wake-ups are for the search alone: the tiny explorer's scheduler tries every pod at any time.
     assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in workloads))
     never_ready = [] if unready_from == "no" else [web.ref]
-    story = Story(cluster, Inventory(), foreseen=workloads, expected=expected, never_ready=never_ready)
+    story = Story(
+        cluster,
+        Inventory(),
+        foreseen=workloads,
+        expected=expected,
+        never_ready=never_ready,
+        kubernetes_version=version,
+    )
     if unready_from == "deploy":
         story.from_now_unready()
     story.deploy(workloads, together=together)
 
     pods = [[story.admitted(w, 0)] for w in workloads]
-    tiny = tiny_explorer.TinyExplorer(cluster, workloads, pods, expected=expected)
+    tiny = tiny_explorer.TinyExplorer(cluster, workloads, pods, expected=expected, version=version)
     if unready_from == "deploy":
         tiny.unready = {0}
     ends = {frozenset()}

@@ -118,12 +118,21 @@ def test_the_newest_revision_is_that_of_the_newest_replicaset():
     assert deployed.worst.lines == ("deploy: nothing moves",)
 
 
-@pytest.mark.parametrize(("written", "said"), [(2, True), ("50%", True), (1, False), (None, False)])
-def test_max_unavailable_of_a_statefulset_is_said_to_do_nothing(written, said):
-    """Its feature gate is beta and off in 1.35 and 1.36."""
+@pytest.mark.parametrize(
+    ("written", "version", "said"),
+    [
+        (2, "1.36", True),
+        ("50%", "1.35.4", True),
+        (1, "1.36", False),
+        (None, "1.36", False),
+        (2, "1.37", False),
+        (2, "1.35.3", False),
+    ],
+)
+def test_max_unavailable_of_a_statefulset_is_said_to_do_nothing_while_its_gate_is_off(written, version, said):
     rolling = {} if written is None else {"maxUnavailable": written}
     db = workload("StatefulSet", "db", 3, updateStrategy={"type": "RollingUpdate", "rollingUpdate": rolling})
-    rollout = cell(report_of(sketch(), db), "db", "rollout")
+    rollout = cell(report_of(sketch(), db, version=version), "db", "rollout")
     assert any("MaxUnavailableStatefulSet" in a for a in rollout.assumes) == said
 
 

@@ -16,6 +16,7 @@ from kubesched_lint.controllers import deployment, statefulset
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import score
@@ -36,7 +37,10 @@ Pods = frozenset[Named]
 
 
 class TinyExplorer:
-    def __init__(self, nodes, workloads: list[Workload], pods: list[list[Pod]], *, expected: bool) -> None:
+    def __init__(
+        self, nodes, workloads: list[Workload], pods: list[list[Pod]], *, expected: bool, version: str = RECORDED
+    ) -> None:
+        self.version = version
         self.index = NodeIndex(nodes)
         self.workloads = workloads
         self.pods = pods
@@ -135,11 +139,14 @@ class TinyExplorer:
     def _stateful(self, state, mine, number, newest, replicas):
         members = {p.name: statefulset.OrdinalPod(p.revision, p.node >= 0 and p.ready) for p in mine}
         workload = self.workloads[number]
-        decided = statefulset.sync(members, replicas, newest, ordered=workload.pod_management != "Parallel")
+        budget = statefulset.budget(workload, replicas, self.version)
+        ordered = workload.pod_management != "Parallel"
+        decided = statefulset.sync(members, replicas, newest, ordered=ordered, budget=budget)
         if decided.create:
             yield state | {self._fresh(number, newest, o) for o in decided.create}
-        if decided.delete:
-            yield frozenset(p for p in state if p.workload != number or p.name not in decided.delete)
+        gone = decided.delete or decided.update
+        if gone:
+            yield frozenset(p for p in state if p.workload != number or p.name not in gone)
 
     def _fresh(self, number: int, revision: int, name: int) -> Named:
         return Named(number, revision, name, ready=number not in self.unready)

@@ -72,7 +72,8 @@ def test_a_pod_group_is_read_in_each_version_of_its_api(served: str) -> None:
     for version in ("1.36", "1.37"):
         report = lint(text=group, kubernetes_version=version)
         assert not report.errors
-        assert [f.rule for f in report.findings] == ["api-would-reject"] * ((served, version) == ("v1alpha2", "1.37"))
+        refused = [f.rule for f in report.findings if f.rule == "api-would-reject"]
+        assert refused == ["api-would-reject"] * ((served, version) == ("v1alpha2", "1.37"))
 
 
 @pytest.mark.parametrize(

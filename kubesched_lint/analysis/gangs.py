@@ -52,6 +52,24 @@ def answers(world: World) -> tuple[Answer, ...]:
     return tuple(_answer(gang, world) for gang in gangs_of(world))
 
 
+_WORDS = {
+    IMPOSSIBLE: "at most {most} fit",
+    MAY_MISS: "they fit, but the scheduler may miss the placement",
+    CERTAIN: "they fit in every order",
+}
+
+
+def in_words(answer: Answer) -> str:
+    """Return the answer as a note about one of its pods; empty if there is none."""
+    gang = answer.gang
+    if answer.verdict == UNKNOWN:
+        return ""
+    start = f"its pods start with PodGroup {gang} or not at all"
+    if gang.is_foreign:
+        start = f"{gang.group.system} starts its pods with those of {gang}"
+    return f"{start}, {gang.needed} at the same time: {_WORDS[answer.verdict].format(most=answer.most)}"
+
+
 def _answer(gang: Gang, world: World) -> Answer:
     pods = [_pod(it, gang) for it in gang.members]
     if _is_beyond(gang, world) or None in pods or gang.pods < gang.needed:

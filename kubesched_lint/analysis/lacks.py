@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
+from kubesched_lint.world.gangs import foreign_gangs_of, gates_of, pod_group
 from kubesched_lint.world.premises import service_premises
 from kubesched_lint.world.world import Member
 
@@ -63,9 +65,24 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     devices = sorted(it.world.device_resources & pod.requests.keys())
     if devices:
         yield Lack(f"which nodes have the devices that a DeviceClass offers as {', '.join(devices)}", True)
-    if pod.group:
-        text = f"whether the pods of group {pod.group} start together or one by one: gangs are not modelled"
-        yield Lack(text, True, narrows=False)
+    yield from _of_groups(it)
+
+
+def _of_groups(it: Member) -> Iterator[Lack]:
+    """Yield what is unknown about a workload whose pods are in a group; gangs only keep pods from running."""
+    for gang in foreign_gangs_of(it):
+        system = gang.group.system
+        yield Lack(f"{system} admits the pods of {gang} together, which is not known", False)
+    name, gates = it.workload.pod.group, gates_of(it.world)
+    if not name or gates.get(GROUPS) is False:
+        return
+    group = pod_group(it.world, it.workload.namespace, name)
+    if GROUPS not in gates:
+        yield Lack(f"whether the pods of group {name} start together: no feature gate {GROUPS} is stated", True)
+    elif group is None:
+        yield Lack(f"whether PodGroup {name} exists: its pods wait for it", True)
+    elif (group.min_count is not None and gates.get(GANGS)) or (group.topology_key and gates.get(TOPOLOGY)):
+        yield Lack(f"what becomes of PodGroup {name}, whose pods are tried together", True)
 
 
 def own_plugins(pod: Pod) -> Iterator[str]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.feature_gates import GROUPS
-from kubesched_lint.model.policy import KUBERNETES, PodGroup
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.gangs import gates_of
+from kubesched_lint.world.gangs import gates_of, pod_group
 from kubesched_lint.world.world import Member, World
 
 
@@ -17,7 +16,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if not name or gates_of(it.world).get(GROUPS) is False:
         return
     at = (*it.workload.pod.path, "schedulingGroup", "podGroupName")
-    group = _pod_group(it.world, it.workload.namespace, name)
+    group = pod_group(it.world, it.workload.namespace, name)
     if group is None:
         known = it.world.cluster_has("PodGroup")
         yield Hazard(
@@ -48,10 +47,3 @@ def check(it: Member) -> Iterator[Hazard]:
 def _members(world: World, namespace: str, name: str) -> tuple[Workload, ...]:
     """The workloads of the set whose pods are in the group."""
     return tuple(w for w in world.manifests.workloads if w.namespace == namespace and w.pod.group == name)
-
-
-def _pod_group(world: World, namespace: str, name: str) -> PodGroup | None:
-    """The group of the set, else of the cluster; None without one."""
-    live = () if world.cluster is None else world.cluster.inventory.pod_groups
-    groups = (g for g in (*world.manifests.pod_groups, *live) if g.system == KUBERNETES)
-    return next((g for g in groups if (g.namespace, g.name) == (namespace, name)), None)

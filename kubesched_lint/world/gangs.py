@@ -61,6 +61,17 @@ def gangs_of(world: World) -> tuple[Gang, ...]:
     return tuple(Gang(group, tuple(members)) for group, members in found.values() if _counts(group, world))
 
 
+def foreign_gangs_of(it: Member) -> Iterator[Gang]:
+    """Yield the gangs of other systems that a workload is in."""
+    return (gang for gang in gangs_of(it.world) if gang.is_foreign and it in gang.members)
+
+
+def pod_group(world: World, namespace: str, name: str) -> PodGroup | None:
+    """Return the PodGroup of kube-scheduler: that of the manifests, else of the cluster."""
+    groups = (g for g in world.objects.pod_groups if g.system == KUBERNETES)
+    return next((g for g in groups if (g.namespace, g.name) == (namespace, name)), None)
+
+
 def _counts(group: PodGroup, world: World) -> bool:
     if group.system != KUBERNETES:
         return True

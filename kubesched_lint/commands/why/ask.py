@@ -91,6 +91,7 @@ def _copy(
     notes += _of_pools(with_known_growth(world).member(workload))
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
+    notes += _of_gangs(world, workload)
     if pod.profile is not None and pod.profile.is_known:
         notes.append(f"scheduled by the profile {pod.profile.name} ({pod.profile.origin})")
     if workload.kind == "DaemonSet":
@@ -105,6 +106,15 @@ def _copy(
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
     return replace(found, may_grow=True) if world.pools else found
+
+
+def _of_gangs(world: World, workload: Workload) -> Iterator[str]:
+    """Yield whether the gangs of a workload fit."""
+    from kubesched_lint.analysis.gangs import answers, in_words
+
+    for answer in answers(world):
+        if any(it.workload.ref == workload.ref for it in answer.gang.members):
+            yield from filter(None, [in_words(answer)])
 
 
 def _daemon(title: str, it: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:

@@ -1,0 +1,73 @@
+"""The deploy cells of gangs: what ``analysis.gangs`` answers takes the place of an unknown cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, Answer, answers
+from kubesched_lint.lifecycle.gangs import Rest
+from kubesched_lint.lifecycle.matrix import Row
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, Witness, words
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.pod_groups import SHORT
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import World
+
+
+def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[Row]:
+    """Yield each row; a workload in a gang of kube-scheduler has the gang's answer as its deploy cell."""
+    known = {it.workload.ref: answer for answer in _answers(world) for it in answer.gang.members}
+    for row in rows:
+        workload = setting.workloads[row.number]
+        answer = known.get(workload.ref)
+        if answer is None:
+            yield row
+        else:
+            cells = (_cell(cell, answer, workload, world) if cell.event == "deploy" else cell for cell in row.cells)
+            yield replace(row, cells=tuple(cells))
+
+
+def _answers(world: World) -> Iterator[Answer]:
+    return (answer for answer in answers(world) if not answer.gang.is_foreign)
+
+
+def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
+    gang = answer.gang
+    group = f"PodGroup {gang}"
+    if answer.verdict == IMPOSSIBLE:
+        why = f"{group} needs {gang.needed} pods at the same time, and at most {answer.most} fit"
+        proven = not staying_beside_set(world).pods
+        made = _made(cell, BAD, Range(0, 0, "closed-form"), why)
+        return replace(made, proven=proven, blamed=workload, at=workload.replicas_path)
+    if not _is_alone(answer, world):
+        return cell
+    if answer.verdict == MAY_MISS and answer.missed is not None:
+        why = f"{group} fits, but the scheduler may miss the placement"
+        made = _made(cell, DEPENDS, Range(0, cell.wanted, "search"), why)
+        return replace(made, worst=_missed(answer.missed), best=_placed(answer, cell.wanted))
+    if answer.verdict == CERTAIN and gang.needed == gang.pods:
+        why = f"every course of the scheduler binds the {gang.needed} pods of {group}"
+        return _made(cell, FINE, Range(cell.wanted, cell.wanted, "search"), why)
+    return cell
+
+
+def _made(cell: Cell, verdict: str, bound: Range, why: str) -> Cell:
+    text = words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
+    return Cell(cell.event, verdict, cell.wanted, bound, text=text, why=why, assumes=cell.assumes)
+
+
+def _missed(rest: Rest) -> Witness:
+    told = next((text for _, text in rest.messages if text.startswith("0/")), SHORT)
+    return Witness(0, False, ("the pods are tried one by one", f"the next one finds no room: {told}"))
+
+
+def _placed(answer: Answer, wanted: int) -> Witness:
+    return Witness(wanted, True, tuple(f"{pod} on {node}" for pod, node in answer.placement))
+
+
+def _is_alone(answer: Answer, world: World) -> bool:
+    """Whether no other workload of the set competes with the gang."""
+    members = {it.workload.ref for it in answer.gang.members}
+    return all(workload.ref in members for workload in world.as_created)

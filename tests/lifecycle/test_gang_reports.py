@@ -1,0 +1,91 @@
+"""What ``simulate`` and ``why`` say of the pods of a gang."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.library import load_cluster, simulate
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+
+GATES = "GenericWorkload=true,GangScheduling=true"
+GROUP = """\
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: g, namespace: shop}
+spec: {schedulingPolicy: {gang: {minCount: 3}}}
+---
+"""
+OTHER = (
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: o, namespace: shop}\nspec: {containers: [{name: c, image: i}]}\n"
+)
+
+
+def job(name: str, pods: int, cpu: int) -> str:
+    return f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: {name}, namespace: shop}}
+spec:
+  parallelism: {pods}
+  template:
+    spec:
+      restartPolicy: Never
+      schedulingGroup: {{podGroupName: g}}
+      containers: [{{name: c, image: i, resources: {{requests: {{cpu: "{cpu}"}}}}}}]
+"""
+
+
+def sketch(cpu: int) -> str:
+    nodes = f'- {{name: worker, count: 2, zones: [a], allocatable: {{cpu: "{cpu}", memory: 8Gi}}}}\n'
+    return f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nelastic: false\nnodes:\n{nodes}"
+
+
+MIXED = GROUP + job("small", 2, 2) + "---\n" + job("large", 1, 4)
+
+
+def deploy_cells(manifests: str, cpu: int, gates: str = GATES) -> dict[str, Any]:
+    cluster = load_cluster(text=sketch(cpu))
+    found = simulate(text=manifests, cluster=cluster, events=["deploy"], feature_gates=gates)
+    return {cell.object.name: cell for cell in found.outcomes}
+
+
+@pytest.mark.parametrize(
+    ("manifests", "cpu", "verdict", "bound"),
+    [
+        (MIXED, 8, "fine", {"small": (2, 2), "large": (1, 1)}),
+        (MIXED, 4, "depends", {"small": (0, 2), "large": (0, 1)}),
+        (MIXED, 3, "bad", {"small": (0, 0), "large": (0, 0)}),
+        (MIXED + OTHER, 4, "unknown", {"small": (0, 2), "large": (0, 1)}),
+        (MIXED + OTHER, 3, "bad", {"small": (0, 0), "large": (0, 0)}),
+    ],
+)
+def test_the_deploy_cell_is_the_answer_about_the_gang(
+    manifests: str, cpu: int, verdict: str, bound: dict[str, tuple[int, int]]
+) -> None:
+    cells = deploy_cells(manifests, cpu)
+    for name, (least, most) in bound.items():
+        assert (cells[name].verdict, cells[name].bound) == (verdict, (least, most)), name
+
+
+def test_without_gates_the_pods_are_tried_one_by_one() -> None:
+    assert deploy_cells(MIXED, 3, "GenericWorkload=false")["small"].bound == (2, 2)
+    assert deploy_cells(MIXED, 3, "")["small"].verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "note"),
+    [
+        (8, "its pods start with PodGroup shop/g or not at all, 3 at the same time: they fit in every order"),
+        (4, "they fit, but the scheduler may miss the placement"),
+        (3, "at most 2 fit"),
+    ],
+)
+def test_why_says_whether_the_gang_fits(cpu: int, note: str) -> None:
+    found = manifest_set(documents("set.yaml", MIXED.encode(), is_read), "shop")
+    explained = answer(Question("shop/large", feature_gates=GATES), found.inventory, load_cluster(text=sketch(cpu)))
+    assert any(note in said for said in explained.notes), explained.notes

@@ -121,6 +121,22 @@ IMAGE_VOLUMES_OF_TEMPLATES = Quirk(
     "The API server refuses an image volume without a reference in a template, and not only in a Pod.",
 )
 
+IMAGE_VOLUMES_AMONG_IMAGES = Quirk(
+    "image-volumes-among-images",
+    (1, 37),
+    None,
+    "kubernetes/kubernetes#138951",
+    "ImageLocality counts image volumes among the images whose size makes the highest score; before, they only added "
+    "to the score.",
+)
+PREEMPTION_SAYS_WHAT_IT_FOUND = Quirk(
+    "preemption-says-what-it-found",
+    (1, 37),
+    None,
+    "kubernetes/kubernetes#140180",
+    "The message of a pod that preempts names the node that preemption found, and the number of victims.",
+)
+
 QUIRKS = (
     NEGATIVE_NAMESPACE_SELECTOR,
     NODE_DECLARED_FEATURES,
@@ -135,6 +151,8 @@ QUIRKS = (
     SERVICE_NAME_OF_STATEFUL_SETS,
     RESIZE_POLICY_OF_INIT_CONTAINERS,
     IMAGE_VOLUMES_OF_TEMPLATES,
+    IMAGE_VOLUMES_AMONG_IMAGES,
+    PREEMPTION_SAYS_WHAT_IT_FOUND,
 )
 
 

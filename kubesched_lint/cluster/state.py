@@ -88,7 +88,7 @@ class ClusterState:
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption nominated for them."""
-        self.device_class_resources: frozenset[str] = device_class_resources(objects.device_classes)
+        self.device_class_resources: frozenset[str] = device_class_resources(objects.device_classes, kubernetes_version)
         """Extended resources that a DeviceClass maps: if no device plugin offers one, DRA allocates it."""
         self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.findings import Path
 from kubesched_lint.model.pod import Container, Pod, Resources
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
@@ -57,11 +58,14 @@ def effective_requests(
     return total
 
 
-def device_class_resources(classes: Collection[DeviceClass]) -> frozenset[str]:
+def device_class_resources(classes: Collection[DeviceClass], version: str) -> frozenset[str]:
     """Return the extended resources that DRA can allocate, by their own name or by the class's name.
 
+    None if the gate DRAExtendedResource is off in this version of Kubernetes.
     Mirrors ``dynamic-resource-allocation/deviceclass/extendedresourcecache`` and ``api/resource/v1`` (v1.36).
     """
+    if not has(version, EXTENDED_RESOURCES_OF_DEVICES):
+        return frozenset()
     implicit = {_DEVICE_CLASS + c.name for c in classes}
     return frozenset(implicit | {c.extended_resource for c in classes if c.extended_resource})
 

@@ -15,7 +15,7 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
+from kubesched_lint.quirks import DYNAMIC_RESOURCES, PREEMPTION_SAYS_WHAT_IT_FOUND, has
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
 
@@ -49,7 +49,7 @@ class Preemption:
     """The result of the PostFilter plugins. ``chosen`` None: no eviction helps."""
 
     message: str = ""
-    """Their part of the PodScheduled message; empty if a node was nominated."""
+    """Their part of the PodScheduled message; up to 1.36 empty if a node was nominated."""
     chosen: Candidate | None = None
     equals: tuple[Candidate, ...] = ()
     """Candidates that no criterion distinguishes from ``chosen``, itself included: upstream may choose any of them."""
@@ -115,7 +115,14 @@ def preempt(
         lasting = sum(only(position) for position, failure in failures.items() if failure.lasts)
         return Preemption(f"{prefix}preemption: {tail}", hopeless=hopeless | lasting)
     best = _best(candidates)
-    return Preemption("", best[0], tuple(best), sampled=wanted < len(potential))
+    return Preemption(_found(best[0], state), best[0], tuple(best), sampled=wanted < len(potential))
+
+
+def _found(chosen: Candidate, state: ClusterState) -> str:
+    if not has(state.kubernetes_version, PREEMPTION_SAYS_WHAT_IT_FOUND):
+        return ""
+    node, count = state.index.names[chosen.position], len(chosen.victims)
+    return f"preemption: found a potential placement for pod on node {node}, preempting {count} victims"
 
 
 def _dry_run(

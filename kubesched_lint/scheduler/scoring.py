@@ -1,7 +1,7 @@
 """Score the feasible nodes: the weighted sum of the score plugins of the pod's profile.
 
 Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` (v1.36). Other versions are scored like
-1.36: their differences change preferences, not which nodes fit.
+1.36, apart from rows of ``quirks``: their differences change preferences, not which nodes fit.
 """
 
 from __future__ import annotations

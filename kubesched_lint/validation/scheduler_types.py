@@ -1,13 +1,13 @@
 """The fields of KubeSchedulerConfiguration v1 and of its plugins' arguments, in the codes of ``validation.schema``.
 
-Retells ``staging/src/k8s.io/kube-scheduler/config/v1/types.go`` and ``types_pluginargs.go`` (v1.36). The types of pods
-that they use, such as ``v1.NodeAffinity``, are those of the API.
+Retells ``staging/src/k8s.io/kube-scheduler/config/v1/types.go`` and ``types_pluginargs.go`` (v1.36, and
+``podGroupPostFilter`` of v1.37). The types of pods that they use, such as ``v1.NodeAffinity``, are those of the API.
 """
 
 _META = "apiVersion=s kind=s "
 _POINTS = (
     "preEnqueue queueSort preFilter filter postFilter preScore score reserve permit preBind bind postBind multiPoint "
-    "placementGenerate placementScore"
+    "placementGenerate placementScore podGroupPostFilter"
 )
 TYPES = {
     "v1.KubeSchedulerConfiguration": _META

@@ -165,7 +165,8 @@ class World:
     def device_resources(self) -> frozenset[str]:
         """Extended resources that a DeviceClass of the manifests or of the cluster offers."""
         live = () if self.cluster is None else self.cluster.inventory.device_classes
-        return device_class_resources((*live, *self.manifests.device_classes))
+        classes = (*live, *self.manifests.device_classes)
+        return device_class_resources(classes, self.premises.kubernetes_version)
 
     @cached_property
     def selection(self) -> Selection:

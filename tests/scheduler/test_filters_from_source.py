@@ -9,7 +9,7 @@ import pytest
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, PodAffinityTerm, SpreadConstraint, Toleration
-from kubesched_lint.model.policy import Namespace
+from kubesched_lint.model.policy import DeviceClass, Namespace
 from kubesched_lint.scheduler.framework import diagnose, message, static_reach, untolerated_taints
 from kubesched_lint.scheduler.placement import is_sampled, nodes_to_find
 from kubesched_lint.scheduler.preemption import preempt
@@ -163,6 +163,14 @@ def test_an_extended_resource_that_dra_allocates_is_not_missed() -> None:
     assert feasible(wanting, where) == []
     where.device_class_resources = frozenset(["example.com/gpu"])
     assert feasible(wanting, where) == ["n0"]  # n1 has a device plugin, whose one device is too few
+
+
+@pytest.mark.parametrize(("version", "fits"), [("1.34", []), ("1.35.3", []), ("1.36", ["n0"]), ("1.37", ["n0"])])
+def test_devices_are_extended_resources_from_1_36_on(version: str, fits: list[str]) -> None:
+    """DRAExtendedResource is alpha and off up to 1.35, on in 1.36 and locked in 1.37."""
+    wanting = pod(requests={"example.com/gpu": 1})
+    classes = [DeviceClass("gpus", "example.com/gpu")]
+    assert feasible(wanting, state([node("n0")], version=version, device_classes=classes)) == fits
 
 
 def test_unknown_allocatable_holds_everything() -> None:

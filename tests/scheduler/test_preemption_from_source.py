@@ -66,6 +66,19 @@ def test_nodes_compete_criterion_by_criterion(pods: tuple[BoundPod, ...], expect
     assert outcome(WANTING, state(NODES, *pods)) == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("1.36", ""),
+        ("1.37", "preemption: found a potential placement for pod on node n0, preempting 2 victims"),
+    ],
+)
+def test_a_preemption_that_succeeds_says_so_from_1_37_on(version: str, said: str) -> None:
+    """kubernetes#140180, with the words of its release note."""
+    where = state(NODES[:1], filler("b0", "n0"), filler("b1", "n0"), version=version)
+    assert tried(WANTING, where).message == said
+
+
 def test_equal_nodes_are_all_named() -> None:
     found = tried(WANTING, state(NODES, filler("b0", "n0", 2000), filler("b1", "n1", 2000)))
     assert [c.position for c in found.equals] == [0, 1]

@@ -221,6 +221,13 @@ def test_what_is_null_is_the_default(tmp_path: Path, profiles: str) -> None:
     assert found == SchedulerProfile(origin=found.origin)
 
 
+def test_the_extension_point_of_1_37_is_known(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(f"{HEAD}profiles: [{{plugins: {{podGroupPostFilter: {{enabled: []}}}}}}]")
+    (found,) = read_scheduler_config(str(file))
+    assert found == SchedulerProfile(origin=found.origin)
+
+
 def test_a_configuration_of_defaults_changes_nothing(tmp_path: Path) -> None:
     for spec in ("", ALONE):
         assert rules(lint(tmp_path, "profiles: []", spec)) == rules(lint(tmp_path, None, spec))

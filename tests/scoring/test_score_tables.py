@@ -189,6 +189,15 @@ def test_init_containers_and_image_volumes_count_too():
     assert scores("ImageLocality", mounted, nodes) == {"a": 12, "b": 0}  # 100 * (150 - 23) / (1000 - 23)
 
 
+@pytest.mark.parametrize(("version", "best"), [("1.36", 12), ("1.37", 6)])
+def test_an_image_volume_makes_the_highest_score_harder_from_1_37_on(version, best):
+    # kubernetes#138951: 100 * (150 - 23) / (1000 - 23), then / (2000 - 23), as for a container.
+    nodes = [node("a", images={"gcr.io/300:latest": 300 * MB}), node("b")]
+    mounted = replace(pod(image="gcr.io/30"), volumes=(Volume("v", "image", disk={"reference": "gcr.io/300"}),))
+    state = ClusterState(NodeIndex(nodes), kubernetes_version=version)
+    assert score(mounted, state, state.index.all).by_plugin["ImageLocality"] == {"a": best, "b": 0}
+
+
 def test_a_port_in_the_registry_is_no_tag():
     nodes = [node("a", images={"reg:5000/app:latest": 1000 * MB})]
     assert scores("ImageLocality", pod(image="reg:5000/app"), nodes) == {"a": 100}

@@ -8,6 +8,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.quirks import IMAGE_VOLUMES_AMONG_IMAGES, has
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among, level, of_tally, raised, scaled
 from kubesched_lint.scheduler.tolerance import tolerates_any
 
@@ -73,19 +74,21 @@ class ImageLocality:
             size, holders = state.index.image(normalized_image_name(image))
             if holders:
                 sums = raised(sums, holders, int(size * (holders.bit_count() / count)))
-        containers = len(pod.init_containers) + len(pod.containers)
+        images = len(pod.init_containers) + len(pod.containers)
+        if has(state.kubernetes_version, IMAGE_VOLUMES_AMONG_IMAGES):
+            images = sum(1 for _ in _images(pod))
         self._levels: dict[int, NodeSet] = {}
         for value, members in sums.items():
-            score = priority(value, containers)
+            score = priority(value, images)
             self._levels[score] = self._levels.get(score, EMPTY) | members
 
     def levels(self, feasible: NodeSet) -> Levels:
         return among(self._levels, feasible)
 
 
-def priority(total: int, containers: int) -> int:
-    """Return 0 for up to 23 MB of images on the node, 100 from 1000 MB per container on, else in between."""
-    most = _MOST_PER_CONTAINER * containers
+def priority(total: int, images: int) -> int:
+    """Return 0 for up to 23 MB of images on the node, 100 from 1000 MB per image on, else in between."""
+    most = _MOST_PER_CONTAINER * images
     if most <= _LEAST:
         return 0
     return MAX_NODE_SCORE * (min(max(total, _LEAST), most) - _LEAST) // (most - _LEAST)

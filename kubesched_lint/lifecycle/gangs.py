@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.record import record
@@ -57,6 +58,8 @@ def outcomes(
     ``members``: pods of the group that are bound already, also those on nodes that are not in ``state``. ``steps``
     limits the work.
     """
+    if PREEMPTION in gates and next(state.placements(), None) is not None:
+        return Outcomes(0, len(waiting), is_cut=True)  # the group as a whole may evict pods, which is not followed
     mark = state.mark()
     search = _Search(GroupCycle(group, state, gates), tuple(members))
     try:

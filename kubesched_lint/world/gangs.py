@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, enabled, parsed
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY, enabled, parsed
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.record import record
@@ -50,6 +50,19 @@ def gangs_of(world: World) -> tuple[Gang, ...]:
 
     A group of kube-scheduler is one only with its feature gates; see ``gates_of``.
     """
+    return tuple(gang for gang in _groups(world) if _counts(gang.group, world))
+
+
+def loose_groups(world: World) -> Iterator[Gang]:
+    """Yield the PodGroups of the manifests whose pods start one by one: basic ones, and gangs without their gates."""
+    ours = {id(group) for group in world.manifests.pod_groups}
+    for gang in _groups(world):
+        if not gang.is_foreign and id(gang.group) in ours and not _counts(gang.group, world):
+            yield gang
+
+
+@once_per_world
+def _groups(world: World) -> tuple[Gang, ...]:
     found: dict[tuple[str, str, str], tuple[PodGroup, list[Member]]] = {}
     known = {(g.system, g.namespace, g.name): g for g in world.objects.pod_groups}
     for workload in world.as_deployed:
@@ -58,7 +71,7 @@ def gangs_of(world: World) -> tuple[Gang, ...]:
             if group is not None:
                 at = (system, workload.namespace, name)
                 found.setdefault(at, (group, []))[1].append(world.member(workload))
-    return tuple(Gang(group, tuple(members)) for group, members in found.values() if _counts(group, world))
+    return tuple(Gang(group, tuple(members)) for group, members in found.values())
 
 
 def foreign_gangs_of(it: Member) -> Iterator[Gang]:
@@ -113,9 +126,21 @@ def _annotations(workload: Workload) -> Mapping[str, object]:
 
 @once_per_world
 def gates_of(world: World) -> Mapping[str, bool]:
-    """The feature gates that somebody stated: the user's word, over the sketch's. All others have their defaults."""
-    stated = {} if world.cluster is None else world.cluster.feature_gates
-    return {**stated, **parsed(world.premises.feature_gates)}
+    """The feature gates that are known: the user's word, over the sketch's, over what the cluster's objects show."""
+    if world.cluster is None:
+        return parsed(world.premises.feature_gates)
+    shown = _shown(world.cluster.inventory.pod_groups)
+    return {**shown, **world.cluster.feature_gates, **parsed(world.premises.feature_gates)}
+
+
+def _shown(groups: Iterable[PodGroup]) -> Mapping[str, bool]:
+    """Return the gates without which the API server would not have stored these groups.
+
+    GangScheduling leaves no trace.
+    """
+    stored = [group for group in groups if group.system == KUBERNETES]
+    topology = {TOPOLOGY: True} if any(group.is_constrained for group in stored) else {}
+    return {GROUPS: True, **topology} if stored else {}
 
 
 def enabled_gates(world: World) -> Collection[str]:

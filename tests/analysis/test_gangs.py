@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer, answers
+from kubesched_lint.analysis.half_placed import half_placed
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.linter.reading import manifest_set
@@ -20,7 +21,7 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import filter_node
-from kubesched_lint.world.gangs import gangs_of
+from kubesched_lint.world.gangs import gangs_of, gates_of
 from kubesched_lint.world.world import Premises, World
 from tests.lifecycle.plain_gangs import seen_counts
 
@@ -97,6 +98,24 @@ def test_a_group_is_no_gang_without_its_gates() -> None:
     objects = [node("n0", 4)], group(2), job("j", 2, 3, **IN_GROUP)
     assert answers(world(*objects, gates="")) == ()
     assert answers(world(*objects, gates="GenericWorkload=true")) == ()
+
+
+def test_preemption_by_the_whole_group_is_unknown() -> None:
+    spec = {"nodeName": "n0", "containers": [{"name": "c", "image": "i"}]}
+    other = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "o", "namespace": "default"}, "spec": spec}
+    objects = [node("n0", 4), other], group(2), job("j", 2, 3, **IN_GROUP)
+    assert answer(*objects).verdict == IMPOSSIBLE
+    assert answer(*objects, gates=f"{GATES},WorkloadAwarePreemption=true").verdict == UNKNOWN
+
+
+def test_stored_groups_show_some_gates() -> None:
+    """The API server drops topology constraints without their gate; whether gangs are held back, no object shows."""
+    stored = {**group(2), "metadata": {"name": "other", "namespace": "default"}}
+    assert gates_of(world([node("n0", 4), stored], gates="")) == {"GenericWorkload": True}
+    stored["spec"] = group(2, ZONE)["spec"]
+    shown = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+    assert gates_of(world([node("n0", 4), stored], gates="")) == shown
+    assert gates_of(world([node("n0", 4), stored], gates="GenericWorkload=false"))["GenericWorkload"] is False
 
 
 def test_what_runs_already_is_unknown() -> None:
@@ -225,3 +244,34 @@ def test_each_answer_occurs() -> None:
     """Else the comparison above would compare nothing."""
     found = Counter(answers(made(Random(seed)))[0].verdict for seed in range(40))
     assert min(found[verdict] for verdict in (IMPOSSIBLE, CERTAIN, MAY_MISS)) >= 2
+
+
+# --- groups that nobody starts together -------------------------------------------------------------------------------
+
+
+def basic(name: str) -> Value:
+    spec = {"schedulingPolicy": {"basic": {}}}
+    return {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": name}, "spec": spec}
+
+
+def in_group(name: str, pods: int, cpu: float) -> Value:
+    return job(f"j{name}", pods, cpu, schedulingGroup={"podGroupName": name})
+
+
+def blocked(cpu: int, first: int, second: int, **options: Any) -> list[tuple[int, int]]:
+    objects = basic("a"), in_group("a", first, 1), basic("b"), in_group("b", second, 1)
+    return [found.placed for found in half_placed(world([node("n0", cpu)], *objects, **options))]
+
+
+def test_two_groups_can_each_hold_half_of_the_nodes() -> None:
+    assert blocked(4, 3, 3) == [(2, 2)]
+    assert blocked(6, 3, 3) == [], "both fit"
+    assert blocked(4, 5, 3) == [], "one of them does not even fit alone"
+    assert blocked(4, 3, 2) == [], "in turns, the smaller one is placed whole"
+
+
+def test_gangs_block_each_other_only_without_their_gates() -> None:
+    objects = group(3), job("j", 3, 1, **IN_GROUP), basic("b"), in_group("b", 3, 1)
+    nodes = [node("n0", 4)]
+    assert list(half_placed(world(nodes, *objects))) == []
+    assert [found.placed for found in half_placed(world(nodes, *objects, gates=""))] == [(2, 2)]

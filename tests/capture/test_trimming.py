@@ -310,7 +310,12 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "DeviceClass": {
         "spec": {"extendedResourceName": "acme.com/gpu", "config": [{"opaque": {"parameters": "hunter2"}}]}
     },
-    "PodGroup": {"spec": {"schedulingPolicy": {"gang": {"minCount": 4}}}},
+    "PodGroup": {
+        "spec": {
+            "schedulingPolicy": {"gang": {"minCount": 4}},
+            "schedulingConstraints": {"topology": [{"key": "zone"}]},
+        }
+    },
 }
 
 

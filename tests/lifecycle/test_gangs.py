@@ -14,7 +14,7 @@ from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.gangs import verify_gang
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
 from kubesched_lint.lifecycle.gangs import orders, outcomes
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.model.policy import PodGroup
@@ -141,6 +141,16 @@ def test_a_gang_evicts_pods_of_lower_priority() -> None:
     assert counts(gang(2), waiting(1000, 1000, priority=9), where) == (2, 2)
     assert counts(gang(2), waiting(1000, 1000), where) == (0, 0)
     assert [p.bound for p in where.placements()] == [low]
+
+
+def test_preemption_by_the_whole_group_is_not_followed() -> None:
+    """The group may then evict pods that none of its pods could: the answer claims nothing."""
+    low = bound("low", "n0", pod(requests={"cpu": 2000}, priority=0))
+    where = state([node("n0", allocatable=room(2000))], low)
+    found = outcomes(gang(2), waiting(1000, 1000, priority=9), where, (*ON, PREEMPTION))
+    assert (found.least, found.most, found.is_cut) == (0, 2, True)
+    empty = state([node("n0", allocatable=room(2000))])
+    assert not outcomes(gang(2), waiting(1000, 1000), empty, (*ON, PREEMPTION)).is_cut
 
 
 APART = PodAffinityTerm("kubernetes.io/hostname", selecting(app="web"))

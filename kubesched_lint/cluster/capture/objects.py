@@ -187,8 +187,17 @@ class SchedulingPolicy(Part):
     gang: Gang | None = None
 
 
+class GroupTopology(Part):
+    key: str | None = None
+
+
+class SchedulingConstraints(Part):
+    topology: list[GroupTopology] | None = None
+
+
 class PodGroupSpec(Part):
     scheduling_policy: SchedulingPolicy | None = None
+    scheduling_constraints: SchedulingConstraints | None = None
 
 
 class KeptPodGroup(Part):

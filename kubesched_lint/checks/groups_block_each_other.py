@@ -1,0 +1,40 @@
+"""The pods of two groups take turns, and both groups end with part of their pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.half_placed import HalfPlaced, half_placed
+from kubesched_lint.findings import Hazard, ObjectRef, Place, witness
+from kubesched_lint.world.gangs import Gang
+from kubesched_lint.world.world import World
+
+_POLICY = ("spec", "schedulingPolicy")
+
+
+def check(world: World) -> Iterator[Hazard]:
+    return map(_hazard, half_placed(world))
+
+
+def _hazard(found: HalfPlaced) -> Hazard:
+    other, one = found.groups
+    theirs, ours = found.placed
+    return Hazard(
+        at=_POLICY,
+        source=one.group.source,
+        victim=_ref(one),
+        evidence=witness(
+            "each group fits alone, and a course places half of both",
+            trace=(
+                "the pods of both groups are tried in turns",
+                f"{ours} of {one.pods} pods of {one} are placed; the next: {found.messages[1]}",
+                f"{theirs} of {other.pods} pods of {other} are placed; the next: {found.messages[0]}",
+            ),
+        ),
+        values={"one": str(one), "other": str(other), "held": ours + theirs, "total": one.pods + other.pods},
+        related=(Place(_POLICY, f"the {other.pods} pods of {other}", other.group.source, _ref(other)),),
+    )
+
+
+def _ref(gang: Gang) -> ObjectRef:
+    return ObjectRef("PodGroup", gang.group.namespace, gang.group.name)

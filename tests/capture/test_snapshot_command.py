@@ -13,19 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.capture.stand_in import ApiServer, reset, status
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 
 
 def run(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", *args],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return called(*args, cwd=cwd, environ={**os.environ, **environ})
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import called
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -23,15 +25,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def run(where: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", *args],
-        cwd=where,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(where)},
-    )
+    return called(*args, cwd=where, stdin=stdin, environ={"PATH": "/usr/bin:/bin", "HOME": str(where)})
 
 
 def findings(where: Path, *args: str) -> dict[str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.program import called
 
 SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n- {name: worker}\n"
 WEB = """\
@@ -22,14 +23,7 @@ spec:
 
 
 def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", *args],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "COLUMNS": "100"},
-    )
+    return called(*args, cwd=folder, environ={**os.environ, "COLUMNS": "100"})
 
 
 @pytest.fixture

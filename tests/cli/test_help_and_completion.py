@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import called
+
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["lint", "why", "simulate", "fleet", "init", "snapshot", "verify"]
 INNER = [("baseline", "write"), ("baseline", "prune"), ("baseline", "update"), ("config", "show"), ("config", "schema")]
@@ -19,9 +21,7 @@ EVERY = [(name,) for name in COMMANDS] + INNER
 
 
 def run(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT), **environ}
-    command = [sys.executable, "-m", "kubesched_lint", *args]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    return called(*args, cwd=ROOT, environ={**os.environ, "COLUMNS": "80", **environ})
 
 
 def test_the_tests_here_know_every_command() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kubesched_lint import lint
+from tests.program import called
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: b}]}\n"
 SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n- {name: worker}\n"
@@ -17,14 +17,7 @@ REMOTE = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nreso
 
 
 def run(folder: Path, *args: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", *args],
-        cwd=folder,
-        env={**os.environ, **({} if path is None else {"PATH": path})},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return called(*args, cwd=folder, environ={**os.environ, **({} if path is None else {"PATH": path})})
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ import pytest
 from kubesched_lint.findings import Finding, Severity
 from scripts.cloud_table import DECISIONS, ESTABLISHED, FIXED, expected, gap, mistakes
 from tests.clouds.cloud_worlds import CLOUDS, nodes_of, report_of, templates, text_for
+from tests.program import called
 
 GROUP_AT_ZERO = "12-group-at-zero"
 MAKES_WHAT_PODS_ASK_FOR = ("gke-autopilot",)
@@ -66,8 +66,7 @@ def lint_here(folder: Path, cloud: str, *options: str) -> subprocess.CompletedPr
 
 
 def lint_at(folder: Path, cluster: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubesched_lint", "lint", "m.yaml", "--cluster", str(cluster), *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return called("lint", "m.yaml", "--cluster", cluster, *options, cwd=folder)
 
 
 def declared(cloud: str) -> str:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.program import called
+
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples"
 BROKEN = EXAMPLES / "broken-branch.patch"
@@ -30,7 +32,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def lint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(folder, sys.executable, "-m", "kubesched_lint", "lint", *arguments)
+    return called("lint", *arguments, cwd=folder)
 
 
 @pytest.mark.parametrize("arguments", [["prod"], ["staging", "--cluster", "staging.yaml"]], ids=["prod", "staging"])
@@ -55,7 +57,7 @@ def test_the_broken_branch_is_refused_at_the_line_it_changes(shop: Path) -> None
 
 
 def test_the_rule_of_the_team_runs(shop: Path) -> None:
-    tried = run(shop, sys.executable, "-m", "kubesched_lint", "rules", "test", "ops/rules")
+    tried = called("rules", "test", "ops/rules", cwd=shop)
     assert tried.returncode == 0, tried.stdout + tried.stderr
     cache = shop / "manifests" / "base" / "cache.yaml"
     cache.write_text(cache.read_text().replace("labels: {app: cache, team: shop}", "labels: {app: cache}"))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 ZONES = ROOT / "fixtures/clusters/three-zones.yaml"
@@ -69,16 +70,8 @@ CACHE_FIXED = CACHE.replace(
 PENDING = CACHE.replace("replicas: 3", "replicas: 6")
 
 
-def run(*args: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", "lint", "--no-config", *args],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+def run(*args: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return called("lint", "--no-config", *args, cwd=cwd, stdin=stdin)
 
 
 def test_the_first_two_edits_are_those_that_a_careful_person_would_make(tmp_path: Path) -> None:
@@ -155,10 +148,10 @@ def test_a_file_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_standard_input_can_be_shown_and_never_written(tmp_path: Path) -> None:
-    shown = run("-", "--diff", cwd=tmp_path, stdin=WEB.encode())
+    shown = run("-", "--diff", cwd=tmp_path, stdin=WEB)
     assert shown.stdout.startswith("--- -\n+++ -\n")
     assert "+          matchLabelKeys: [pod-template-hash]\n" in shown.stdout
-    refused = run("-", "--fix", cwd=tmp_path, stdin=WEB.encode())
+    refused = run("-", "--fix", cwd=tmp_path, stdin=WEB)
     assert refused.returncode == 2
     assert "standard input cannot be written" in " ".join(refused.stderr.split())
 
@@ -256,7 +249,7 @@ HELM = f"---\n# Source: shop/templates/web.yaml\n{WEB}"
 
 
 def test_what_a_tool_rendered_has_no_file_to_mend(tmp_path: Path) -> None:
-    done = run("-", "--diff", cwd=tmp_path, stdin=HELM.encode())
+    done = run("-", "--diff", cwd=tmp_path, stdin=HELM)
     assert done.stdout == ""
     assert "is not fixed: a tool rendered it" in done.stderr
     assert "would fix none of 1 finding" in done.stderr

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/fixes.md").read_text()
@@ -28,14 +27,7 @@ def test_the_commands_of_the_page_do_what_it_shows(tmp_path: Path) -> None:
     for command in sorted(commands, key=lambda c: "--fix" in c):  # the report of the page is of the files as they were
         name, *arguments = command.split()
         assert name == "kubesched-lint"
-        done = subprocess.run(
-            [sys.executable, "-m", "kubesched_lint", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        done = called(*arguments, cwd=tmp_path)
         assert done.returncode == 1, done.stderr
         said += done.stderr.splitlines()
         shown += done.stdout

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
@@ -34,6 +33,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.fleet import fleet_of, render_json, render_text, worst_exit_code
 from kubesched_lint.rulebook.library import Rulebook
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 SHOP = str(ROOT / "fixtures/shop")
@@ -320,14 +320,7 @@ def test_what_cannot_be_is_one_message(tmp_path: Path, args: list[str], words: s
 
 
 def command(cwd: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", "fleet", *args],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return called("fleet", *args, cwd=cwd)
 
 
 def test_the_command_writes_a_file_and_says_how_it_went(folder: Path) -> None:

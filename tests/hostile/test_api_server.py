@@ -8,7 +8,6 @@ import os
 import resource
 import ssl
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from kubesched_lint.cluster.capture.answers import one_line, seconds_to_wait
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import cluster_from, read_cluster
 from tests.capture.stand_in import TOKEN, ApiServer, Handler, fine, says, status
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-11-21T04:00:00Z"
@@ -71,9 +71,7 @@ def complaints() -> tuple[str, ...]:
 
 
 def run(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "kubesched_lint", *args]
-    return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=120)
+    return called(*args, cwd=cwd)
 
 
 def one_plain_line(text: str) -> bool:

@@ -15,6 +15,7 @@ from kubesched_lint.project.config import KEYS, ConfigError
 from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.project.weakening import in_force
 from kubesched_lint.rulebook.own import rulebook_with
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 BOOK = rulebook_with()
@@ -201,9 +202,8 @@ def test_the_report_of_a_fleet_says_it(repository: Path, form: str) -> None:
     (repository / "clusters").mkdir()
     for name in ("a", "b"):
         (repository / "clusters" / f"{name}.yaml").write_text((repository / "cluster.yaml").read_text())
-    command = [sys.executable, "-m", "kubesched_lint", "fleet", "manifests", "--clusters", "clusters", "--format", form]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True)
+    done = called("fleet", "manifests", "--clusters", "clusters", "--format", form)
+    assert done.returncode == 0
     said = 'kubesched.toml makes the gate weaker: fail-on = "never"'
     assert done.stdout.replace('\\"', '"').count(said) == (1 if form == "text" else 2)
 
@@ -211,9 +211,7 @@ def test_the_report_of_a_fleet_says_it(repository: Path, form: str) -> None:
 @pytest.mark.parametrize("command", [["simulate", "manifests"], ["why", "a", "manifests"]])
 def test_simulate_and_why_say_it_beside_their_report(repository: Path, command: list[str]) -> None:
     (repository / "kubesched.toml").write_text('cluster = "cluster.yaml"\n')
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    whole = [sys.executable, "-m", "kubesched_lint", *command, "--format", "json"]
-    done = subprocess.run(whole, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = called(*command, "--format", "json")
     assert done.returncode in (0, 1)
     assert json.loads(done.stdout)
     assert 'config: kubesched.toml sets cluster = "cluster.yaml"\n' in done.stderr

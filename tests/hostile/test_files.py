@@ -27,6 +27,7 @@ from kubesched_lint.project.config import ConfigError
 from kubesched_lint.project.config_file import read_config
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.writing import destination, replacing
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
@@ -49,9 +50,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lint(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubesched_lint", "lint", *args]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    return called("lint", *args, cwd=folder)
 
 
 def device(path: Path) -> None:

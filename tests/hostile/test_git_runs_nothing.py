@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.project.changed import changes_since
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
@@ -55,9 +55,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def lint(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubesched_lint", "lint", *args]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    return called("lint", *args, cwd=folder)
 
 
 @pytest.mark.parametrize("since", ["--changed", "--changed=main"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS, MOST_NODES, MOST_PODS
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/simulate.md").read_text()
@@ -21,9 +21,7 @@ SHOWN = re.findall(r"^```console\n(.*?)\n```\n(?:\n```text\n(.*?)\n```\n)?", PAG
 def run(command: str) -> subprocess.CompletedProcess[str]:
     name, *arguments = command.split()
     assert name == "kubesched-lint"
-    return subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    return called(*arguments, cwd=ROOT)
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[c.split("three-zones.yaml")[1] for c, _ in SHOWN])

@@ -10,13 +10,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.linter.options import Options
+from tests.program import called
 
 ROOT = Path(__file__).parent.parent.parent
 CHART = ROOT / "fixtures" / "charts" / "shop"
@@ -24,10 +24,9 @@ RECORDED = ROOT / "fixtures" / "charts" / "recorded" / "shop.yaml"
 SKETCH = ROOT / "fixtures" / "clusters" / "three-zones.yaml"
 
 
-def lint(folder: Path, *arguments: str, piped: bytes = b"", path: str = "") -> subprocess.CompletedProcess[bytes]:
-    command = (sys.executable, "-m", "kubesched_lint", "lint", *arguments, "-c", str(SKETCH))
+def lint(folder: Path, *arguments: str, piped: str = "", path: str = "") -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "PATH": path or os.environ["PATH"]}
-    return subprocess.run(command, cwd=folder, input=piped, capture_output=True, env=environ, check=False)
+    return called("lint", *arguments, "-c", SKETCH, cwd=folder, stdin=piped, environ=environ)
 
 
 @pytest.fixture
@@ -42,8 +41,8 @@ def charts(tmp_path: Path) -> Path:
 
 
 def test_a_piped_chart_is_blamed_on_its_templates(charts: Path) -> None:
-    done = lint(charts, "-", "--apply-order", "helm", piped=RECORDED.read_bytes())
-    shown = done.stdout.decode()
+    done = lint(charts, "-", "--apply-order", "helm", piped=RECORDED.read_text())
+    shown = done.stdout
     assert done.returncode == 1
     assert "error[anti-affinity-exceeds-domains]: 3 replicas of Deployment default/release-name-web" in shown
     assert "--> shop/templates/web.yaml (rendered):29:15" in shown
@@ -53,8 +52,8 @@ def test_a_piped_chart_is_blamed_on_its_templates(charts: Path) -> None:
 
 
 def test_reports_that_annotate_files_point_to_the_template(charts: Path) -> None:
-    piped = RECORDED.read_bytes()
-    github = lint(charts, "-", "--format", "github", piped=piped).stdout.decode()
+    piped = RECORDED.read_text()
+    github = lint(charts, "-", "--format", "github", piped=piped).stdout
     assert "::error file=shop/templates/web.yaml,line=17," in github
     assert "in the rendered text: shop/templates/web.yaml (rendered):29:15" in github
     sarif = json.loads(lint(charts, "-", "--format", "sarif", piped=piped).stdout)
@@ -67,40 +66,40 @@ def test_reports_that_annotate_files_point_to_the_template(charts: Path) -> None
 
 
 def test_templates_that_are_elsewhere_are_named_all_the_same(tmp_path: Path) -> None:
-    shown = lint(tmp_path, "-", piped=RECORDED.read_bytes()).stdout.decode()
+    shown = lint(tmp_path, "-", piped=RECORDED.read_text()).stdout
     assert "--> shop/templates/web.yaml (rendered):29:15" in shown
     assert "= from:" not in shown
-    github = lint(tmp_path, "-", "--format", "github", piped=RECORDED.read_bytes()).stdout.decode()
+    github = lint(tmp_path, "-", "--format", "github", piped=RECORDED.read_text()).stdout
     assert "::error file=shop/templates/web.yaml,line=1," in github
     assert "in the rendered text: shop/templates/web.yaml (rendered):29:15" in github
 
 
 def test_inside_the_chart_the_template_is_found_as_well(charts: Path) -> None:
-    shown = lint(charts / "shop", "-", piped=RECORDED.read_bytes()).stdout.decode()
+    shown = lint(charts / "shop", "-", piped=RECORDED.read_text()).stdout
     assert "= from: templates/web.yaml:17:1" in shown
 
 
 def test_comments_in_a_template_waive(charts: Path) -> None:
-    text = RECORDED.read_bytes()
-    waived = b"            # kubesched: ignore[anti-affinity-exceeds-domains] by hand\n            - labelSelector:"
-    done = lint(charts, "-", piped=text.replace(b"            - labelSelector:", waived))
-    assert b"anti-affinity-exceeds-domains]: " not in done.stdout
-    assert b"1 suppressed" in done.stdout
+    text = RECORDED.read_text()
+    waived = "            # kubesched: ignore[anti-affinity-exceeds-domains] by hand\n            - labelSelector:"
+    done = lint(charts, "-", piped=text.replace("            - labelSelector:", waived))
+    assert "anti-affinity-exceeds-domains]: " not in done.stdout
+    assert "1 suppressed" in done.stdout
 
 
 def test_broken_yaml_of_a_template_is_told_by_its_name(charts: Path) -> None:
-    done = lint(charts, "-", piped=RECORDED.read_bytes().replace(b"replicas: 6", b"replicas: [6"))
+    done = lint(charts, "-", piped=RECORDED.read_text().replace("replicas: 6", "replicas: [6"))
     assert done.returncode == 2
-    assert b"shop/templates/web.yaml (rendered):" in done.stdout
+    assert "shop/templates/web.yaml (rendered):" in done.stdout
 
 
 def test_a_comment_of_that_kind_in_a_file_is_a_comment(tmp_path: Path) -> None:
     shutil.copy(RECORDED, tmp_path / "all.yaml")
-    assert b"--> all.yaml:29:15" in lint(tmp_path, "all.yaml").stdout
+    assert "--> all.yaml:29:15" in lint(tmp_path, "all.yaml").stdout
 
 
 def test_a_named_chart_is_rendered_where_helm_is(charts: Path) -> None:
-    shown = lint(charts, "shop", path=f"{charts}/bin:{os.environ['PATH']}").stdout.decode()
+    shown = lint(charts, "shop", path=f"{charts}/bin:{os.environ['PATH']}").stdout
     assert "--> shop/templates/web.yaml (rendered):29:15" in shown
     assert "= from: shop/templates/web.yaml:17:1" in shown
     assert "rendered with helm template shop" in shown
@@ -119,14 +118,14 @@ def test_what_helm_refuses_is_one_error(charts: Path) -> None:
     (charts / "bin" / "helm").write_text("#!/bin/sh\necho 'Error: no template \"x\"' >&2\nexit 1\n")
     done = lint(charts, "shop", path=f"{charts}/bin:{os.environ['PATH']}")
     assert done.returncode == 2
-    assert b'error: helm template: no template "x"' in done.stdout
-    assert b"--> shop/Chart.yaml" in done.stdout
+    assert 'error: helm template: no template "x"' in done.stdout
+    assert "--> shop/Chart.yaml" in done.stdout
 
 
 @pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not on PATH")
 def test_the_recording_is_what_helm_prints() -> None:
-    printed = subprocess.run(["helm", "template", str(CHART)], capture_output=True, check=True).stdout
-    assert printed == RECORDED.read_bytes()
+    printed = subprocess.run(["helm", "template", str(CHART)], capture_output=True, text=True, check=True).stdout
+    assert printed == RECORDED.read_text()
 
 
 def test_the_recording_is_what_helms_library_renders() -> None:

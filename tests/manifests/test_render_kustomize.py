@@ -21,6 +21,7 @@ from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.rulebook.library import Rulebook
+from tests.program import called
 
 has_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 
@@ -138,13 +139,7 @@ def test_a_line_that_no_file_has_is_shown_as_rendered_and_near_its_file(tmp_path
     assert found.location.path == f"{tmp_path}/prod (rendered)"
     assert found.location.near is not None
     assert at(found.location.near, tmp_path).startswith("base/web.yaml:")
-    shown = subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", "lint", "prod", "-c", "cluster.yaml"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
+    shown = called("lint", "prod", "-c", "cluster.yaml", cwd=tmp_path).stdout
     line = found.location.span.line
     assert f"--> prod (rendered):{line}:" in shown
     assert f"{line} |         pool: gpu" in shown
@@ -162,13 +157,7 @@ def test_services_that_annotate_files_are_pointed_to_files(tmp_path: Path) -> No
     )
     shop(tmp_path, overlay)
     for name in ("github", "sarif", "gitlab"):
-        shown = subprocess.run(
-            [sys.executable, "-m", "kubesched_lint", "lint", "prod", "-c", "cluster.yaml", "--format", name],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
+        shown = called("lint", "prod", "-c", "cluster.yaml", "--format", name, cwd=tmp_path).stdout
         assert "base/web.yaml" in shown
         assert "in the rendered text" in shown or name == "gitlab"
         assert "file=prod (rendered)" not in shown

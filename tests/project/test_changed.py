@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.project.changed import Changes, changed_lines, changes_since, only_changed
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 ZONES = str(ROOT / "fixtures/clusters/three-zones.yaml")
@@ -42,9 +42,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lint(cwd: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubesched_lint", "lint", *args, "--cluster", ZONES]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=60)
+    return called("lint", *args, "--cluster", ZONES, cwd=cwd)
 
 
 def findings(done: subprocess.CompletedProcess[str]) -> list[tuple[str, str]]:

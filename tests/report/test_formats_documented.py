@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubesched_lint.report.formats import FORMATS
+from tests.program import called
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "formats.md"
@@ -28,9 +27,7 @@ def fences(kind: str) -> dict[str, str]:
 def lint(folder: Path, *arguments: str) -> str:
     for name, text in fences("file").items():
         (folder / name).write_text(text)
-    command = [sys.executable, "-m", "kubesched_lint", "lint", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    done = called("lint", *arguments, cwd=folder, environ={**os.environ, "COLUMNS": "100"})
     assert done.returncode == 1, done.stderr
     return done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,14 +11,14 @@ import pytest
 from jsonschema import Draft4Validator, Draft202012Validator
 
 from kubesched_lint.report.formats import FORMATS
+from tests.program import called
 
 ROOT = Path(__file__).parent.parent.parent
 SEEDS = ROOT / "fixtures" / "seeds"
 
 
 def lint(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubesched_lint", "lint", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return called("lint", *arguments, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from kubesched_lint.rulebook.cel import language
 from kubesched_lint.rulebook.examples import Trial
 from kubesched_lint.rulebook.loading import usable
 from kubesched_lint.rulebook.own import rulebook_with
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "rules"
@@ -121,9 +122,7 @@ def linted(folder: Path, **options: object) -> Report:
 
 
 def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubesched_lint", *map(str, arguments)]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
+    return called(*arguments, cwd=cwd, environ={"PATH": "/usr/bin:/bin"})
 
 
 def test_the_examples_we_ship_hold() -> None:

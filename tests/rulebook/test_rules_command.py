@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.rulebook._generated import RULES
+from tests.program import called
 
 CardText = Callable[..., str]
 COMMAND = [sys.executable, "-m", "kubesched_lint", "rules"]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+    return called("rules", *arguments)
 
 
 def test_list_names_every_rule_with_its_severity() -> None:

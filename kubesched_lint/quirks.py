@@ -137,6 +137,14 @@ PREEMPTION_SAYS_WHAT_IT_FOUND = Quirk(
     "The message of a pod that preempts names the node that preemption found, and the number of victims.",
 )
 
+ONE_GATE_FOR_GANGS = Quirk(
+    "one-gate-for-gangs",
+    (1, 37),
+    None,
+    "kubernetes/kubernetes#139520",
+    "The gates GangScheduling and WorkloadAwarePreemption are gone: GenericWorkload (beta, off) turns on all of it.",
+)
+
 QUIRKS = (
     NEGATIVE_NAMESPACE_SELECTOR,
     NODE_DECLARED_FEATURES,
@@ -153,6 +161,7 @@ QUIRKS = (
     IMAGE_VOLUMES_OF_TEMPLATES,
     IMAGE_VOLUMES_AMONG_IMAGES,
     PREEMPTION_SAYS_WHAT_IT_FOUND,
+    ONE_GATE_FOR_GANGS,
 )
 
 

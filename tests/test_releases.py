@@ -135,3 +135,31 @@ def test_max_unavailable_was_on_in_the_first_patches_of_1_35(version: str, late:
     """kubernetes/website, feature-gates/MaxUnavailableStatefulSet.md: 1.35.0 to 1.35.3, and from 1.37 on."""
     assert has(version, rows.STATEFUL_SET_MAX_UNAVAILABLE) == late
     assert has(version, rows.STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST) == early
+
+
+GANG = """\
+apiVersion: scheduling.k8s.io/{0}
+kind: PodGroup
+metadata: {{name: workers}}
+spec: {{schedulingPolicy: {{gang: {{minCount: 2}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "served", "gates", "off"),
+    [
+        ("1.36", "v1alpha2", "", "GenericWorkload=true,GangScheduling=true"),
+        ("1.36", "v1alpha2", "GenericWorkload=true", "GenericWorkload=true,GangScheduling=true"),
+        ("1.36", "v1alpha2", "GenericWorkload=true,GangScheduling=true", ""),
+        ("1.37", "v1beta1", "", "GenericWorkload=true"),
+        ("1.37", "v1beta1", "GenericWorkload=true", ""),
+    ],
+)
+def test_gangs_need_one_gate_from_1_37_on(version: str, served: str, gates: str, off: str) -> None:
+    """kubernetes#139520; GenericWorkload is beta and off in 1.37 (pkg/features/kube_features.go)."""
+    report = lint(
+        text=GANG.format(served), kubernetes_version=version, feature_gates=gates, select=["podgroup-ignored"]
+    )
+    helps = [finding.help for finding in report.findings]
+    assert len(helps) == bool(off)
+    assert all(f"--feature-gates {off}" in text and ("Gang" in text) == ("Gang" in off) for text in helps)

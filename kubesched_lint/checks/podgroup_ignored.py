@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from kubesched_lint.findings import Hazard, ObjectRef, pattern
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.policy import KUBERNETES, PodGroup
+from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
 from kubesched_lint.world.gangs import gates_of
 from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:
     gates = gates_of(world)
+    one_gate = has(world.premises.kubernetes_version, ONE_GATE_FOR_GANGS)
     for group in world.manifests.pod_groups:
-        off = [gate for gate in _wanted(group) if not gates.get(gate)]
+        wanted = [gate for gate in _wanted(group) if not (one_gate and gate == GANGS)]
+        off = [gate for gate in wanted if not gates.get(gate)]
         if not off:
             continue
         stated = any(gate in gates for gate in off)
@@ -23,7 +26,11 @@ def check(world: World) -> Iterator[Hazard]:
             source=group.source,
             victim=ObjectRef("PodGroup", group.namespace, group.name),
             evidence=pattern("" if stated else "no feature gates are stated, and these are off by default"),
-            values={"group": f"{group.namespace}/{group.name}", "off": tuple(off), "set": ",".join(_all(group))},
+            values={
+                "group": f"{group.namespace}/{group.name}",
+                "off": tuple(off),
+                "set": ",".join(f"{gate}=true" for gate in wanted),
+            },
             variant="topology" if off == [TOPOLOGY] else "default",
         )
 
@@ -36,7 +43,3 @@ def _wanted(group: PodGroup) -> Iterator[str]:
         yield GANGS
     if group.topology_key:
         yield TOPOLOGY
-
-
-def _all(group: PodGroup) -> list[str]:
-    return [f"{gate}=true" for gate in _wanted(group)]

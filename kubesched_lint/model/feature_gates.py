@@ -1,6 +1,7 @@
 """The feature gates that decide how pods of a PodGroup are scheduled, and the text of ``--feature-gates``.
 
-All are alpha and off by default in 1.36 (``pkg/features/kube_features.go``).
+All are alpha and off by default in 1.36 (``pkg/features/kube_features.go``). In 1.37 GenericWorkload is beta and still
+off, and GANGS and PREEMPTION are no gates of their own (``quirks.ONE_GATE_FOR_GANGS``).
 """
 
 from __future__ import annotations

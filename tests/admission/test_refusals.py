@@ -9,6 +9,7 @@ import pytest
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.decision import AdmissionRefusal, Decision
+from kubesched_lint.admission.podsecurity import Policy, violation
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.lifecycle.matrix import Matrix
@@ -191,6 +192,16 @@ def test_pod_security_refuses_what_its_namespace_enforces() -> None:
     assert said(workload(), namespace(enforce="baseline")) == ""
     assert "restricted:v1.18" in said(workload(), namespace(enforce="restricted", enforce_version="v1.18"))
     assert "seccompProfile" not in said(workload(), namespace(enforce="restricted", enforce_version="v1.18"))
+
+
+@pytest.mark.parametrize("sysctl", ["net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat"])
+def test_pod_security_allows_more_sysctls_from_1_37_on(sysctl: str) -> None:
+    """pod-security-admission/policy/check_sysctls.go, sysctlsV1Dot37."""
+    template = {"spec": {"securityContext": {"sysctls": [{"name": sysctl, "value": "1"}]}}}
+    latest, pinned = Policy("baseline", "latest"), Policy("baseline", "v1.36")
+    assert sysctl in violation(latest, template, 36)
+    assert violation(latest, template, 37) == ""
+    assert sysctl in violation(pinned, template, 37)
 
 
 def test_pod_security_names_every_container() -> None:

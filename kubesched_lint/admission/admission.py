@@ -59,7 +59,7 @@ class Admission:
     ) -> None:
         self.objects = objects
         self.known = known
-        self._schedulers = Schedulers(objects)
+        self.schedulers = Schedulers(objects)
         self.knows_limits = "LimitRange" in known
         self.is_snapshot = is_snapshot
         self.assumes_no_limits = not self.knows_limits and not is_snapshot
@@ -84,7 +84,8 @@ class Admission:
                 runtime_classes=self.runtime_classes,
                 limit_ranges=self.limit_ranges_of(pod.namespace, source),
             )
-            known = self._stored[key] = pod, source, self._schedulers.given(found, pod)
+            owner = self.schedulers.owner_of(pod, source)
+            known = self._stored[key] = pod, source, self.schedulers.given(found, owner)
         return known[2]
 
     def decision(self, workload: Workload) -> Decision:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.findings import Path
+from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod, SchedulerProfile, SpreadConstraint, profile_of
 from kubesched_lint.model.workload import SCALED, Workload
@@ -32,17 +32,36 @@ class Schedulers:
     def __init__(self, objects: Inventory) -> None:
         self._objects = objects
         self._profiles = {profile.name: profile for profile in objects.schedulers}
+        self._again: dict[tuple[int, int], tuple[Pod, Workload | None, Pod]] = {}
 
-    def given(self, pod: Pod, template: Pod | None = None) -> Pod:
+    def given(self, pod: Pod, owner: Workload | None) -> Pod:
         """Return the pod with its profile, and with the profile's default spread constraints if it has none.
 
-        ``template``: the pod of its workload as decoded; None for a pod without a controller.
+        ``owner`` is its workload; None for a pod without a controller.
         """
         if not self._profiles:
             return pod
         profile = self._profiles.get(pod.scheduler_name) or SchedulerProfile(pod.scheduler_name, is_known=False)
-        spread = pod.spread or tuple(self._default_spread(pod, profile, self._owners.get(id(template))))
+        spread = pod.spread or tuple(self._default_spread(pod, profile, owner))
         return replace(pod, profile=profile, spread=spread)
+
+    def again(self, pod: Pod, owner: Workload | None) -> Pod:
+        """Return a pod of the snapshot as the scheduler sees its next copy; equal calls return the same object."""
+        if not self._profiles:
+            return pod
+        key = (id(pod), id(owner))
+        if key not in self._again:  # pod and owner are kept with it, so that their id() is not reused
+            self._again[key] = pod, owner, self.given(pod, owner)
+        return self._again[key][2]
+
+    def owner_of(self, template: Pod, source: Source | None) -> Workload | None:
+        """Return the workload with this source, or with this pod as decoded; None if there is none.
+
+        Variations of a workload, as in simulations, have its source.
+        """
+        if not self._profiles:
+            return None
+        return self._owners.get(id(source)) or self._owners.get(id(template))
 
     def _default_spread(
         self, pod: Pod, profile: SchedulerProfile, workload: Workload | None
@@ -58,7 +77,8 @@ class Schedulers:
 
     @cached_property
     def _owners(self) -> dict[int, Workload]:
-        return {id(workload.pod): workload for workload in self._objects.workloads}
+        workloads = self._objects.workloads
+        return {id(workload.pod if workload.source is None else workload.source): workload for workload in workloads}
 
 
 # --- What a profile adds ---------------------------------------------------------------------------------------------

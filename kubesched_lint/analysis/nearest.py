@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import added_affinity
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
@@ -234,16 +235,19 @@ def _words(r: Requirement) -> str:
     return f"{r.key} {r.operator}{' ' + r.values[0] if r.values else ''}"
 
 
-def miss_of(it: Member) -> Miss:
-    """Return why no node has the labels that a workload requires, and the nearest match."""
+def miss_of(it: Member, among: NodeSet | None = None) -> Miss:
+    """Return why none of some nodes (default: all) has the labels that a workload requires, and the nearest match."""
     pod, index, added = it.pod, it.world.index, profile_of(it.pod).added_node_terms
-    if added is None or not index.matching(pod.node_selector, pod.required_node_terms):
-        return node_miss(pod, it.world.nodes, it.world.today.bit_count())
+    nodes = it.world.nodes if among is None else tuple(index.nodes_of(among))
+    among = index.all if among is None else among
+    is_choosy = pod.node_selector or pod.required_node_terms is not None
+    if added is None or (is_choosy and not among & index.matching(pod.node_selector, pod.required_node_terms)):
+        return node_miss(pod, nodes, it.world.today.bit_count() if among == index.all else None)
     adds = f"the scheduler {pod.scheduler_name} adds"
-    if not index.matching({}, added):
-        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), it.world.nodes)
+    if not among & index.matching({}, added):
+        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), nodes)
         return Miss(added_affinity(pod.path), f"{alone.wanted}, which {adds}", alone.nearest)
-    own = node_miss(pod, it.world.nodes)
+    own = node_miss(pod, nodes)
     return Miss(added_affinity(own.at), f"{own.wanted} and the node affinity that {adds}")
 
 

@@ -53,7 +53,7 @@ def setting_of(world: World) -> Setting:
         tuple(cluster.inventory.nodes),
         replace(objects, pods=lasting_pods(world).pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
         sized,
-        {i: pods for i, pods in running.items() if pods},
+        {i: tuple(_rescheduled(world.member(ordered[i]), pods)) for i, pods in running.items() if pods},
         {i: changes(world.member(w), running[i]) for i, w in enumerate(ordered) if running[i]},
         {i: size for i, w in enumerate(ordered) if running[i] and (size := _size(w, cluster)) is not None},
         scalers,
@@ -74,6 +74,12 @@ def _its_own(it: Member, bare: Collection[tuple[str, str]]) -> tuple[BoundPod, .
     return tuple(b for b in running if b.owner is not None or (b.namespace, b.name) not in bare)
 
 
+def _rescheduled(it: Member, running: Sequence[BoundPod]) -> Iterator[BoundPod]:
+    """Yield running pods with what the scheduler's configuration adds to their next copies."""
+    given = it.world.admission.schedulers.again
+    return (b if (pod := given(b.pod, it.workload)) is b.pod else replace(b, pod=pod) for b in running)
+
+
 def _size(workload: Workload, cluster: Cluster) -> int | None:
     """The wanted replicas of a Deployment of the cluster; None without one. During a rollout more or fewer may run."""
     live = cluster.running.live(workload) if workload.kind == "Deployment" else None
@@ -86,17 +92,17 @@ def _yet_to_come(it: Member, running: Sequence[BoundPod]) -> Iterator[BoundPod]:
     for owner in it.world.cluster.running.replica_sets_of(it.workload):
         own = [b for b in running if b.pod.labels.get(HASH) == owner.template_hash and not b.terminating]
         lacking = owner.replicas - len(own)
-        pod = (own[0].pod if own else _made_of(owner, it.world)) if lacking > 0 else None
+        pod = (own[0].pod if own else _made_of(owner, it)) if lacking > 0 else None
         if pod is not None:
             controller = Owner("ReplicaSet", owner.name)
             yield from (BoundPod(f"{owner.name}-{n}", "", pod, controller) for n in range(lacking))
 
 
-def _made_of(owner: ReplicaSet, world: World) -> Pod | None:
+def _made_of(owner: ReplicaSet, it: Member) -> Pod | None:
     """The pod of a ReplicaSet; None if the cluster's data has no template."""
     if not isinstance(owner.template, dict):
         return None
-    return world.admission.stored(decode_pod_object(owner.template, owner.namespace))
+    return it.world.admission.stored(decode_pod_object(owner.template, owner.namespace), source=it.workload.source)
 
 
 def _with_settled_storage(objects: Inventory, world: World) -> Inventory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import Miss, hint, miss_of, node_miss
+from kubesched_lint.analysis.nearest import Miss, hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.analysis.zone_pins import outside_pools
@@ -24,7 +24,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if any(True for _ in outside_pools(it)):
         return  # only the zone is the cause: affinity-zone-outside-pools
     reasons = tuple(_reason(it, pool) for pool in it.world.pools)
-    if not reach.matching and not pod.node_selector and pod.required_node_terms is None:
+    if not it.world.index.all and not pod.node_selector and pod.required_node_terms is None:
         return  # there is no node at all, and no pool can make one: the footer reports it
     if not reach.matching:
         check_known(pod, it.world)
@@ -67,7 +67,7 @@ def _reason(it: Member, pool: NodePool) -> str:
     matching = it.reach.matching & nodes
     if matching:
         return f"{pool.name} has the taint {next(iter(taints_in_the_way(it, matching)))}"
-    return f"{pool.name} sets no {node_miss(it.pod, tuple(it.world.index.nodes_of(nodes))).wanted}"
+    return f"{pool.name} sets no {miss_of(it, nodes).wanted}"
 
 
 def _made_by(world: World, pool: NodePool) -> NodeSet:

@@ -59,7 +59,7 @@ class Details:
 
     def of(self, rejection: Rejection, position: int) -> str:
         """Return the details of the rejection of the node at ``position``; empty if there are none."""
-        writer = self._writers.get(rejection.plugin)
+        writer = None if rejection.is_error else self._writers.get(rejection.plugin)
         return writer(rejection.reason, position) if writer else ""
 
     def _taint(self, reason: str, position: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, profile_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.running import Alike, all_running_pods, pods_of_others
 from kubesched_lint.world.world import Member
@@ -31,6 +31,8 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
     pod = it.pod
     blocked: NodeSet = EMPTY
     holders: list[BoundPod] = []
+    if "InterPodAffinity" not in profile_of(pod).filters:
+        return blocked, ()
     for group in others.repelling:
         for term in group.pod.required_anti_affinity:
             if not it.world.namespaces.selects(term, group.pod.namespace, pod, unknown=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,14 @@ from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.fix.proposals import remedies
 from kubesched_lint.commands.lint.run import Request, check
+from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
@@ -83,10 +86,12 @@ def without(plugin: str) -> str:
     return f"- plugins: {{filter: {{disabled: [{{name: {plugin}}}]}}}}\n"
 
 
-def report_of(folder: Path, text: str, profiles: str, *, select: tuple[str, ...] = ()) -> Report:
+def report_of(
+    folder: Path, text: str, profiles: str, *, select: tuple[str, ...] = (), cluster_text: str = CLUSTER
+) -> Report:
     web, cluster, scheduler = (folder / name for name in ("web.yaml", "cluster.yaml", "scheduler.yaml"))
     web.write_text(text)
-    cluster.write_text(CLUSTER)
+    cluster.write_text(cluster_text)
     scheduler.write_text(HEAD + profiles)
     stated = ClusterOptions(scheduler_config=str(scheduler))
     request = Request((str(web),), str(cluster), cluster_options=stated)
@@ -95,8 +100,11 @@ def report_of(folder: Path, text: str, profiles: str, *, select: tuple[str, ...]
     return report
 
 
-def found(folder: Path, text: str, profiles: str, severity: Severity = Severity.WARNING) -> list[Finding]:
-    return [one for one in report_of(folder, text, profiles).findings if one.severity >= severity]
+def found(
+    folder: Path, text: str, profiles: str, severity: Severity = Severity.WARNING, cluster: str = CLUSTER
+) -> list[Finding]:
+    report = report_of(folder, text, profiles, cluster_text=cluster)
+    return [one for one in report.findings if one.severity >= severity]
 
 
 def slugs(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -239,3 +247,28 @@ def test_a_disabled_filter_silences_its_default_constraints(tmp_path: Path) -> N
     report = report_of(tmp_path, WEB, spread)
     assert report.findings == ()
     assert any("PodTopologySpread" in note for note in report.summary.notes)
+
+
+# --- Pods that run already, and pools --------------------------------------------------------------------------------
+
+
+def test_a_copy_of_a_running_pod_has_the_profile_of_its_scheduler() -> None:
+    """``why`` of a pod of the snapshot, which no manifest makes."""
+    bound = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "old", "namespace": "shop", "labels": {"app": "web"}},
+        "spec": {"nodeName": "worker-a", "containers": [{"name": "c", "image": "i"}]},
+    }
+    files = (("cluster.yaml", CLUSTER), ("pod.json", json.dumps(bound)), ("scheduler.yaml", HEAD + adding("edge")))
+    cluster = cluster_from([(name, content.encode()) for name, content in files], "cluster.yaml")
+    explained = answer(Question("pod/shop/old"), Inventory(), cluster)
+    assert [node.node for node in explained.fitting] == ["edge"]
+    assert any("scheduled by the profile default-scheduler (scheduler.yaml:4)" in note for note in explained.notes)
+
+
+def test_a_pool_that_cannot_meet_added_affinity_is_named(tmp_path: Path) -> None:
+    pools = "pools:\n- {name: general, zones: [a], shapes: [{name: m, allocatable: {cpu: '4', memory: 16Gi}}]}\n"
+    (finding,) = found(tmp_path, WEB, adding("nowhere"), Severity.ERROR, cluster=CLUSTER + pools)
+    assert finding.rule == "pool-cannot-provide-label"
+    assert "general sets no pool=nowhere, which the scheduler default-scheduler adds" in finding.evidence.text

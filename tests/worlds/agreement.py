@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -349,8 +349,7 @@ def _is_within(inner: Range, outer: Range) -> bool:
 def _of_reading(world: World) -> Iterator[Contradiction]:
     first = Reading(world)
     as_yaml = Reading(world, as_yaml=True)
-    turned = World(world.manifests, world.cluster[::-1], world.snapshot)
-    again = Reading(World(json.loads(json.dumps(world.manifests)), turned.cluster, world.snapshot))
+    again = Reading(replace(world, manifests=json.loads(json.dumps(world.manifests)), cluster=world.cluster[::-1]))
     expected = _findings(first.report)
     for other, how in ((as_yaml, "as YAML"), (again, "with the cluster's objects in reverse")):
         beside = _findings(other.report)

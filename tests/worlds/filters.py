@@ -15,6 +15,7 @@ from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from tests.worlds import hints
 from tests.worlds.admission import NotCoveredError
+from tests.worlds.schedulers import DEFAULT_PROFILE, Profile
 from tests.worlds.storage import Disks, Storage
 
 FITS, FULL, NEVER = "", "Unschedulable", "UnschedulableAndUnresolvable"
@@ -37,6 +38,7 @@ class Kind:
     """The ordinal in a StatefulSet, the node of a DaemonSet's pod, the number of a pod with volumes of its own."""
     claims: tuple[tuple[str, str], ...] = ()
     terminating: bool = False
+    profile: Profile = DEFAULT_PROFILE
 
     @property
     def priority(self) -> int:
@@ -77,8 +79,9 @@ class Filters:
         yield hints.RESOURCES, _resources(kind.pod, node, here)
         yield hints.EXCLUSIVE, self._exclusive(around)
         yield hints.STORAGE, self.storage.code(kind.claims, node, disks)
-        yield hints.SPREAD, self._spread(around, position)
-        yield hints.AFFINITY, self._affinity(around, position)
+        for name, check in ((hints.SPREAD, self._spread), (hints.AFFINITY, self._affinity)):
+            if name not in kind.profile.disabled:
+                yield name, NEVER if name in kind.profile.failing else check(around, position)
 
     def rejecting(self, number: int, placed: Sequence[Placed], disks: Disks) -> frozenset[str]:
         """The plugins that turn a pod of this kind away, one for each node."""
@@ -97,11 +100,15 @@ class Filters:
         if isinstance(kind.slot, str) and kind.slot and kind.slot != node.name:
             return NEVER
         cordon = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
-        if node.unschedulable and not any(tolerates(t, cordon) for t in kind.pod.tolerations):
+        off, added = kind.profile.disabled, kind.profile.added
+        tolerated = any(tolerates(t, cordon) for t in kind.pod.tolerations)
+        if node.unschedulable and not tolerated and "NodeUnschedulable" not in off:
             return NEVER
-        if untolerated(kind.pod, node) or not fits_node_affinity(kind.pod, node):
+        if untolerated(kind.pod, node) and "TaintToleration" not in off:
             return NEVER
-        return FITS
+        if added is not None and not any(fits_term(term, node) for term in added):
+            return NEVER
+        return FITS if fits_node_affinity(kind.pod, node) else NEVER
 
     # --- VolumeRestrictions -----------------------------------------------------------------------------------------
 
@@ -196,7 +203,7 @@ class Filters:
     ) -> list[tuple[int, tuple[Placed, ...]]]:
         """(node, victims) that the default preemption may choose, whatever the ages of equal pods."""
         kind = self.kinds[number]
-        if kind.pod.preemption_policy == "Never":
+        if kind.pod.preemption_policy == "Never" or not kind.profile.preempts:
             return []
         found: list[tuple[int, tuple[Placed, ...]]] = []
         for position, code in enumerate(codes):

@@ -52,6 +52,8 @@ class World:
     snapshot: bool = True
     """Written as ``kubesched-lint snapshot`` does, which says that all kinds are told; else as kubectl does."""
     features: tuple[str, ...] = field(default=(), compare=False)
+    scheduler: Value | None = None
+    """The configuration of kube-scheduler, which a snapshot holds."""
 
     def objects(self, kind: str) -> list[Value]:
         return [v for v in (*self.cluster, *self.manifests) if v["kind"] == kind]
@@ -64,6 +66,7 @@ class World:
             "kubernetesVersion": "v1.36.2",
             "kinds": list(SNAPSHOT_KINDS),
             "gaps": [],
+            **({"schedulerConfiguration": self.scheduler} if self.scheduler else {}),
         }
         kept = [v for v in self.cluster if v["kind"] in SNAPSHOT_KINDS]
         return {

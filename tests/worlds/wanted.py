@@ -11,6 +11,7 @@ from tests.worlds.admission import Admission, NotCoveredError, RefusedError
 from tests.worlds.controllers import NEWEST
 from tests.worlds.filters import Filters, Kind, fits_node_affinity, untolerated
 from tests.worlds.generator import World
+from tests.worlds.schedulers import Schedulers
 from tests.worlds.storage import Storage
 
 Value = dict[str, Any]
@@ -43,6 +44,7 @@ class Wanted:
             raise NotCoveredError("pools")
         listed = None if world.snapshot else frozenset(v["kind"] for v in world.cluster)
         self._admission = Admission.of(everything, listed=listed)
+        self.schedulers = Schedulers(world.scheduler, [v for v in everything if v["kind"] == "Service"])
         self._quotas = [v for v in everything if v["kind"] == "ResourceQuota"]
         self._workloads = [v for v in self._applied if v["kind"] in WORKLOADS]
         self._live = {identity(v): v for v in world.cluster if v["kind"] in WORKLOADS}
@@ -177,9 +179,11 @@ class Wanted:
             affinity = {k: v for k, v in (spec.get("affinity") or {}).items() if k != "nodeAffinity"}
             tolerations = [*spec.get("tolerations", ()), *_DAEMON_TOLERATIONS]
             template = {**template, "spec": {**spec, "affinity": affinity, "tolerations": tolerations}}
-        pod = self._admission.stored(template, value["metadata"]["namespace"], labels)
+        namespace = value["metadata"]["namespace"]
+        pod = self._admission.stored(template, namespace, labels)
+        pod, profile = self.schedulers.applied(pod, value, namespace), self.schedulers.profile_of(pod)
         claims = self._claims(number, template, slot)
-        found = Kind(len(self.filters.kinds), pod, number, revision, slot, claims)
+        found = Kind(len(self.filters.kinds), pod, number, revision, slot, claims, profile=profile)
         self.filters.kinds.append(found)
         return found
 

@@ -92,8 +92,7 @@ def _copy(
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
     notes += _of_gangs(world, workload)
-    if pod.profile is not None and pod.profile.is_known:
-        notes.append(f"scheduled by the profile {pod.profile.name} ({pod.profile.origin})")
+    notes += _profile_note(pod)
     if workload.kind == "DaemonSet":
         return _daemon(str(subject), world.member(workload), state, question, notes)
     earlier = _Earlier(_Copies(workload, world, state), state, owner_selector(workload, pod.labels), question)
@@ -115,6 +114,11 @@ def _of_gangs(world: World, workload: Workload) -> Iterator[str]:
     for answer in answers(world):
         if any(it.workload.ref == workload.ref for it in answer.gang.members):
             yield from filter(None, [in_words(answer)])
+
+
+def _profile_note(pod: Pod) -> Iterator[str]:
+    if pod.profile is not None and pod.profile.is_known:
+        yield f"scheduled by the profile {pod.profile.name} ({pod.profile.origin})"
 
 
 def _daemon(title: str, it: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:
@@ -200,7 +204,8 @@ def _pod_of_the_snapshot(
     mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
     owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
     notes = [f"it runs on {bound.node} now; this explains where a new copy would go"] if bound.node else []
-    return explain(bound.pod, state, owner, subject=str(subject), notes=notes)
+    pod = world.admission.schedulers.again(bound.pod, mine)
+    return explain(pod, state, owner, subject=str(subject), notes=[*notes, *_profile_note(pod)])
 
 
 class _Copies:

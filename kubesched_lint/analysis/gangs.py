@@ -13,7 +13,7 @@ from kubesched_lint.analysis.problem import Demand
 from kubesched_lint.analysis.trial import at_rest, scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.lifecycle.gangs import Rest, outcomes
+from kubesched_lint.lifecycle.gangs import Rest, may_evict_together, outcomes
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import record, replace
@@ -89,13 +89,12 @@ def _answer(gang: Gang, world: World) -> Answer:
 
 
 def _is_beyond(gang: Gang, world: World) -> bool:
-    """Whether pods of the group run already, or something decides that this module does not follow.
-
-    With WorkloadAwarePreemption the group as a whole may evict pods, by a priority of its own.
-    """
+    """Whether pods of the group run already, or something decides that this module does not follow."""
     group = gang.group
     live = () if world.cluster is None else world.cluster.inventory.pods
-    if live and PREEMPTION in enabled_gates(world):
+    if PREEMPTION in enabled_gates(world) and may_evict_together(
+        group, (it.pod for it in gang.members), (bound.pod for bound in live)
+    ):
         return True
     if any((b.namespace, b.pod.group) == (group.namespace, group.name) for b in live if b.pod.group):
         return True

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.gangs import IMPOSSIBLE, Answer, answers, domains
 from kubesched_lint.checks._gangs import place_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
@@ -51,7 +52,10 @@ def _hazard(answer: Answer, world: World) -> Hazard:
         variant="foreign" if gang.is_foreign else "default",
         related=tuple(
             Place(
-                it.workload.replicas_path, f"{it.replicas} pods of {it.workload}", it.workload.source, it.workload.ref
+                it.workload.replicas_path,
+                f"{many(it.replicas, 'pod')} of {it.workload}",
+                it.workload.source,
+                it.workload.ref,
             )
             for it in gang.members
             if it.workload.source is not source

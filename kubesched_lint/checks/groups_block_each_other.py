@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.half_placed import HalfPlaced, half_placed
 from kubesched_lint.findings import Hazard, ObjectRef, Place, witness
+from kubesched_lint.text import many
 from kubesched_lint.world.gangs import Gang
 from kubesched_lint.world.world import World
 
@@ -32,7 +33,7 @@ def _hazard(found: HalfPlaced) -> Hazard:
             ),
         ),
         values={"one": str(one), "other": str(other), "held": ours + theirs, "total": one.pods + other.pods},
-        related=(Place(_POLICY, f"the {other.pods} pods of {other}", other.group.source, _ref(other)),),
+        related=(Place(_POLICY, f"{many(other.pods, 'pod')} of {other}", other.group.source, _ref(other)),),
     )
 
 

@@ -7,12 +7,12 @@ order within the group is by priority, then by entry into the queue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.feature_gates import PREEMPTION
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
@@ -58,8 +58,8 @@ def outcomes(
     ``members``: pods of the group that are bound already, also those on nodes that are not in ``state``. ``steps``
     limits the work.
     """
-    if PREEMPTION in gates and next(state.placements(), None) is not None:
-        return Outcomes(0, len(waiting), is_cut=True)  # the group as a whole may evict pods, which is not followed
+    if PREEMPTION in gates and may_evict_together(group, _pods(waiting), (p.pod for p in state.placements())):
+        return Outcomes(0, len(waiting), is_cut=True)  # which is not followed
     mark = state.mark()
     search = _Search(GroupCycle(group, state, gates), tuple(members))
     try:
@@ -73,6 +73,16 @@ def outcomes(
         state.undo(mark)
     counts = [len(rest.on) for rest in search.rests]
     return Outcomes(min(counts), max(counts), tuple(search.rests))
+
+
+def _pods(waiting: Iterable[BoundPod]) -> Iterator[Pod]:
+    return (bound.pod for bound in waiting)
+
+
+def may_evict_together(group: PodGroup, pods: Iterable[Pod], running: Iterable[Pod]) -> bool:
+    """Return whether running pods may be of lower priority than the group as a whole."""
+    ours = max((pod.priority or 0 for pod in pods), default=0)
+    return any(group.has_own_priority or (pod.priority or 0) < ours for pod in running)
 
 
 def orders(waiting: Sequence[BoundPod], quorum: int, kind: Callable[[BoundPod], int]) -> Iterator[Order]:

@@ -39,5 +39,10 @@ def lacking(gates: Mapping[str, bool]) -> str:
     return ""
 
 
+def completed(gates: Mapping[str, bool], *, one_gate: bool) -> Mapping[str, bool]:
+    """Return the gates with those that ``GROUPS`` turns on or off; ``one_gate``: see ``quirks.ONE_GATE_FOR_GANGS``."""
+    return {**gates, GANGS: gates[GROUPS], PREEMPTION: gates[GROUPS]} if one_gate and GROUPS in gates else gates
+
+
 def enabled(gates: Mapping[str, bool]) -> Collection[str]:
     return frozenset(name for name, on in gates.items() if on)

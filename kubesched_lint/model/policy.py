@@ -102,6 +102,8 @@ class PodGroup:
     """All its pods go to nodes with one value of this label; empty: no such constraint."""
     is_constrained: bool = False
     """It has ``schedulingConstraints``, even empty ones: its pods then preempt nobody."""
+    has_own_priority: bool = False
+    """It names a priority, by which it evicts pods as a whole."""
     system: str = KUBERNETES
     """Who schedules by it, as in ``POD_GROUP_SYSTEMS``."""
     topology_path: Path = field(default=(), compare=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY, enabled, parsed
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY, completed, enabled, parsed
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
@@ -128,10 +128,7 @@ def _annotations(workload: Workload) -> Mapping[str, object]:
 @once_per_world
 def gates_of(world: World) -> Mapping[str, bool]:
     """The feature gates that are known: the user's word, over the sketch's, over what the cluster's objects show."""
-    known = _known(world)
-    if GROUPS in known and has(world.premises.kubernetes_version, ONE_GATE_FOR_GANGS):
-        return {**known, GANGS: known[GROUPS], PREEMPTION: known[GROUPS]}
-    return known
+    return completed(_known(world), one_gate=has(world.premises.kubernetes_version, ONE_GATE_FOR_GANGS))
 
 
 def _known(world: World) -> Mapping[str, bool]:

@@ -103,9 +103,12 @@ def test_a_group_is_no_gang_without_its_gates() -> None:
 def test_preemption_by_the_whole_group_is_unknown() -> None:
     spec = {"nodeName": "n0", "containers": [{"name": "c", "image": "i"}]}
     other = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "o", "namespace": "default"}, "spec": spec}
-    objects = [node("n0", 4), other], group(2), job("j", 2, 3, **IN_GROUP)
-    assert answer(*objects).verdict == IMPOSSIBLE
-    assert answer(*objects, gates=f"{GATES},WorkloadAwarePreemption=true").verdict == UNKNOWN
+    urgent = {**group(2), "spec": {**group(2)["spec"], "priorityClassName": "high"}}
+    together = f"{GATES},WorkloadAwarePreemption=true"
+    nodes, two = [node("n0", 4), other], job("j", 2, 3, **IN_GROUP)
+    assert answer(nodes, urgent, two).verdict == IMPOSSIBLE
+    assert answer(nodes, urgent, two, gates=together).verdict == UNKNOWN
+    assert answer(nodes, group(2), two, gates=together).verdict == IMPOSSIBLE, "nobody is of lower priority"
 
 
 def test_stored_groups_show_some_gates() -> None:

@@ -314,6 +314,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "spec": {
             "schedulingPolicy": {"gang": {"minCount": 4}},
             "schedulingConstraints": {"topology": [{"key": "zone"}]},
+            "priorityClassName": "high",
         }
     },
 }

@@ -198,6 +198,8 @@ class SchedulingConstraints(Part):
 class PodGroupSpec(Part):
     scheduling_policy: SchedulingPolicy | None = None
     scheduling_constraints: SchedulingConstraints | None = None
+    priority_class_name: str | None = None
+    priority: int | None = None
 
 
 class KeptPodGroup(Part):

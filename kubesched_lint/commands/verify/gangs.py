@@ -14,8 +14,10 @@ from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.lifecycle.gangs import Outcomes, outcomes
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node
 from kubesched_lint.model.decode.policy import decode_pod_group
+from kubesched_lint.model.feature_gates import completed, enabled
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
 from kubesched_lint.record import replace
 from kubesched_lint.releases import judged_by
 
@@ -56,7 +58,7 @@ def predict(case: Case, version: str | None = None, leftovers: Sequence[BoundPod
         group,
         [*(b for b in ours if not b.node), *queue],
         ClusterState(NodeIndex(nodes), objects, kubernetes_version=version),
-        case.get("gates", ()),
+        enabled(completed(dict.fromkeys(case.get("gates", ()), True), one_gate=has(version, ONE_GATE_FOR_GANGS))),
         members=[*(b for b in ours if b.node), *leftovers],
     )
 

@@ -121,13 +121,13 @@ def decode_device_class(value: Value, namespace: str, source: Source | None) -> 
 
 
 def decode_pod_group(value: Value, namespace: str, source: Source | None) -> PodGroup:
-    """Return a PodGroup of Kubernetes, or one of Volcano or coscheduling, which have ``minMember``."""
+    """Return a PodGroup of Kubernetes, Volcano or coscheduling; without ``minMember`` the last two need one pod."""
     spec = mapping(value, "spec", ())
     system = POD_GROUP_SYSTEMS[str(value.get("apiVersion", "")).rpartition("/")[0]]
     if system != KUBERNETES:
-        least = integer(spec, "minMember", _SPEC)
-        where = (*_SPEC, "minMember")
-        return PodGroup(_namespace(value, namespace), _name(value), least, system=system, path=where, source=source)
+        members = integer(spec, "minMember", _SPEC) or 1
+        path = (*_SPEC, "minMember")
+        return PodGroup(_namespace(value, namespace), _name(value), members, system=system, path=path, source=source)
     at = ("spec", "schedulingPolicy", "gang")
     least = integer(mapping(mapping(spec, "schedulingPolicy", _SPEC), "gang", at[:2]), "minCount", at)
     constraints = optional_mapping(spec, "schedulingConstraints", _SPEC)
@@ -141,6 +141,7 @@ def decode_pod_group(value: Value, namespace: str, source: Source | None) -> Pod
         topology_key=keys[0] if keys else "",
         topology_path=(*where, "topology", 0, "key"),
         is_constrained=constraints is not None,
+        has_own_priority=bool(spec.get("priorityClassName") or spec.get("priority")),
         path=(*at, "minCount"),
         source=source,
     )

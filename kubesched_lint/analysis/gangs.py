@@ -5,16 +5,18 @@ Each gang is asked about alone, beside the running pods that stay: the other wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kubesched_lint import work
+from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.joint import most_placeable
 from kubesched_lint.analysis.problem import Demand
 from kubesched_lint.analysis.trial import at_rest, scheduled_pod
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.gangs import Rest, may_evict_together, outcomes
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
@@ -25,8 +27,6 @@ IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "impossible", "certain", "may miss", "u
 _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
 _STEPS = 400_000
-_MOST_PODS = 200
-"""Most pods of a gang whose courses are followed."""
 
 Places = tuple[tuple[str, str], ...]
 """(pod, node) of each placed pod."""
@@ -71,21 +71,24 @@ def in_words(answer: Answer) -> str:
 
 
 def _answer(gang: Gang, world: World) -> Answer:
-    pods = [_pod(it, gang) for it in gang.members]
-    if _is_beyond(gang, world) or None in pods or gang.pods < gang.needed:
+    pods = [pod for it in gang.members if (pod := _pod(it, gang)) is not None]
+    if _is_beyond(gang, world) or len(pods) < len(gang.members) or gang.pods < gang.needed:
         return Answer(UNKNOWN, gang)  # fewer pods than it needs: podgroup-min-count reports that
-    most = _most(gang, [pod for pod in pods if pod is not None], world)
+    most = _most(gang, pods, world)
     if most < gang.needed:
         return Answer(IMPOSSIBLE, gang, most)
     waiting = [
         BoundPod(f"{it.workload.name}-{number}", "", pod)
         for it, pod in zip(gang.members, pods, strict=True)
-        if pod is not None
         for number in range(it.replicas)
     ]
-    if gang.pods > _MOST_PODS or world.pools:
+    if world.pools:
         return Answer(UNKNOWN, gang, most)
-    return _followed(gang, waiting, world, most)
+    places = _filled(gang, waiting, world) if _are_independent(waiting) else ()
+    if places:
+        return Answer(CERTAIN, gang, most, places)
+    owners = {id(pod): owner_selector(it.workload, pod.labels) for it, pod in zip(gang.members, pods, strict=True)}
+    return _followed(gang, waiting, owners, world, most)
 
 
 def _is_beyond(gang: Gang, world: World) -> bool:
@@ -139,12 +142,40 @@ def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:
     return best
 
 
-def _followed(gang: Gang, waiting: Sequence[BoundPod], world: World, most: int) -> Answer:
+def _are_independent(waiting: Sequence[BoundPod]) -> bool:
+    """Whether the pods are equal and take nothing but resources: then no order or choice changes how many fit."""
+    pod = waiting[0].pod
+    parts = (pod.required_affinity, pod.required_anti_affinity, pod.spread, pod.host_ports, pod.volumes)
+    return not any(parts) and all(bound.pod == pod for bound in waiting)
+
+
+def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
+    """Return where independent pods go, enough of them; every course fills a domain as far. Empty if too few fit."""
+    state = at_rest(world).state
+    for among in domains(gang, world):
+        mark = state.mark()
+        places: list[tuple[str, str]] = []
+        for bound in waiting:
+            feasible = diagnose(bound.pod, state, among).feasible
+            if not feasible:
+                break
+            state.place(bound.pod, lowest(feasible))
+            places.append((bound.name, state.index.names[lowest(feasible)]))
+        state.undo(mark)
+        if len(places) >= gang.needed:
+            return tuple(places)
+    return ()
+
+
+def _followed(
+    gang: Gang, waiting: Sequence[BoundPod], owners: Mapping[int, Selector | None], world: World, most: int
+) -> Answer:
     """The answer by the scheduler's own courses, and by a search for any placement."""
     state = at_rest(world).state
     gates = {*enabled_gates(world), GROUPS, GANGS}
     group = replace(gang.group, min_count=gang.needed)
-    found = outcomes(group, waiting, state, gates, any_order=True, steps=min(work.share(0, 8), _STEPS))
+    steps = min(work.share(0, 8), _STEPS)
+    found = outcomes(group, waiting, state, gates, owners=owners, any_order=True, steps=steps)
     enough = next((rest.on for rest in found.rests if len(rest.on) >= gang.needed), ())
     missed = next((rest for rest in found.rests if len(rest.on) < gang.needed), None)
     if missed is None:

@@ -7,17 +7,20 @@ order within the group is by priority, then by entry into the queue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.feature_gates import PREEMPTION
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
 
 Order = tuple[BoundPod, ...]
+MOST_PODS = 100
+"""Most waiting pods of a group whose courses are followed."""
 
 
 @record
@@ -49,6 +52,7 @@ def outcomes(
     gates: Collection[str],
     *,
     members: Sequence[BoundPod] = (),
+    owners: Mapping[int, Selector | None] | None = None,
     any_order: bool = False,
     steps: float = 3_000_000,
 ) -> Outcomes:
@@ -56,12 +60,14 @@ def outcomes(
 
     ``any_order``: several controllers create them, so any pod may come first; else they come in the order given.
     ``members``: pods of the group that are bound already, also those on nodes that are not in ``state``. ``steps``
-    limits the work.
+    limits the work. ``owners``: ``id`` of a pod → the selector of its controller.
     """
+    if len(waiting) > MOST_PODS:
+        return Outcomes(0, len(waiting), is_cut=True)
     if PREEMPTION in gates and may_evict_together(group, _pods(waiting), (p.pod for p in state.placements())):
         return Outcomes(0, len(waiting), is_cut=True)  # which is not followed
     mark = state.mark()
-    search = _Search(GroupCycle(group, state, gates), tuple(members))
+    search = _Search(GroupCycle(group, state, gates, owners or {}), tuple(members))
     try:
         with work.within(steps):
             for created in _arrangements(waiting, search.number) if any_order else (tuple(waiting),):

@@ -8,12 +8,13 @@ after the cycle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.feature_gates import GANGS, PREEMPTION, TOPOLOGY
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.record import record
@@ -51,11 +52,14 @@ class GroupCycle:
     """The cycles of one group over a ``state`` that the caller changes between them.
 
     ``gates``: the enabled feature gates. ``members``: pods of the group that the scheduler knows as bound, also those
-    on nodes that do not exist.
+    on nodes that do not exist. ``owners``: ``id`` of a pod → the selector of its controller.
     """
 
-    def __init__(self, group: PodGroup, state: ClusterState, gates: Collection[str]) -> None:
+    def __init__(
+        self, group: PodGroup, state: ClusterState, gates: Collection[str], owners: Mapping[int, Selector | None]
+    ) -> None:
         self.group = group
+        self._owners = owners
         self._state = state
         self._is_gang = GANGS in gates and group.min_count is not None
         self._by_topology = TOPOLOGY in gates
@@ -143,7 +147,11 @@ class GroupCycle:
     # --- one pod ------------------------------------------------------------------------------------------------------
 
     def placer(self, pod: Pod) -> Placer:
-        return self._placers.setdefault(self.number(pod), Placer(pod, self._state))
+        number = self.number(pod)
+        found = self._placers.get(number)
+        if found is None:
+            found = self._placers[number] = Placer(pod, self._state, self._owners.get(id(pod)))
+        return found
 
     def number(self, pod: Pod) -> int:
         """Return the number of the pod's class: equal pods have equal numbers."""
@@ -191,7 +199,6 @@ class _Courses:
     def __init__(self, cycle: GroupCycle, among: NodeSet, pods: Sequence[Pod], members: int) -> None:
         self._cycle, self._among, self._pods, self._members = cycle, among, pods, members
         self._seen: set[object] = set()
-        self._given: set[object] = set()
 
     def walk(self) -> Iterator[Attempt]:
         yield from self._from(_Step(), 0)

@@ -85,6 +85,25 @@ def test_the_three_answers() -> None:
     assert len(missed.missed.on) < 3
 
 
+def test_a_large_gang_of_equal_pods_is_certain() -> None:
+    """No order changes how many equal pods fit, so no search is needed."""
+    found = answer([node(f"n{i}", 60) for i in range(30)], group(200), job("j", 220, 1, **IN_GROUP))
+    assert (found.verdict, len(found.placement)) == (CERTAIN, 220)
+
+
+def test_the_scores_of_a_gang_know_its_controllers() -> None:
+    """Pods of a ReplicaSet are spread by default, those of a Job are not."""
+    pod = job("d", 1, 1, **IN_GROUP)["spec"]["template"]
+    pod["spec"]["restartPolicy"] = "Always"
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "d"}}, "template": pod}
+    deployment = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "d"}, "spec": spec}
+    nodes = [node("n0", 4, "a"), node("n1", 4, "b")]
+    nodes[0]["status"]["allocatable"]["cpu"] = "40"
+    large = job("large", 1, 4, **IN_GROUP, nodeSelector={"kubernetes.io/hostname": "n1"})
+    assert answer(nodes, group(3), job("d", 2, 1, **IN_GROUP), large).verdict == CERTAIN
+    assert answer(nodes, group(3), deployment, large).verdict == MAY_MISS
+
+
 def test_one_domain_must_take_the_gang() -> None:
     nodes = [node("n0", 4, "a"), node("n1", 4, "b")]
     found = answer(nodes, group(2, ZONE), job("j", 2, 3, **IN_GROUP))

@@ -1,7 +1,7 @@
 """The profile of each pod's scheduler, and what the profile adds to the pod.
 
-A pod without spread constraints gets the configured list, as if its manifest had it: bounds and trials follow it. Rules
-about constraints look at the written pod.
+A pod without spread constraints gets the configured list, as if its manifest had it: rules, bounds and trials follow
+it. Only rules about the text of a constraint look at the written pod.
 
 Mirrors buildDefaultConstraints of ``pkg/scheduler/framework/plugins/podtopologyspread/common.go`` (v1.36).
 """
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kubesched_lint.model.inventory import Inventory
 
 POD_TEMPLATE_HASH = "pod-template-hash"
-_CONSTRAINTS, _AFFINITY = "defaultConstraints", "addedAffinity"
-"""No fields of a pod spec: a path with one of them names what the profile adds to a pod."""
+CONSTRAINTS, AFFINITY = "(defaultConstraints)", "(addedAffinity)"
+"""No keys that an object can have: a path with one of them names what the profile adds to a pod."""
 
 
 class Schedulers:
@@ -72,7 +72,7 @@ class Schedulers:
         selector = default_selector(pod, self._objects, owner)
         if not selector.is_empty:  # upstream drops the matchLabelKeys of a default constraint when it sets the selector
             for number, constraint in enumerate(profile.default_spread):
-                at = (*pod.path, _CONSTRAINTS, number)
+                at = (*pod.path, CONSTRAINTS, number)
                 yield replace(constraint, selector=selector, match_label_keys=(), path=at)
 
     @cached_property
@@ -94,21 +94,21 @@ def with_added_terms(written: Pod, stored: Pod) -> Pod:
 
 def added_affinity(at: Path) -> Path:
     """Return the path of the node affinity that a profile adds to what is written at a path."""
-    return (*at, _AFFINITY)
+    return (*at, AFFINITY)
 
 
 def is_added(at: Path) -> bool:
     """Return whether a path names something that a profile adds to a pod."""
-    return _CONSTRAINTS in at or _AFFINITY in at
+    return CONSTRAINTS in at or AFFINITY in at
 
 
 def added_at(pod: Pod, at: Path) -> tuple[str, Path]:
     """Return what a profile adds at a path with ``is_added``: in words, and its path in the configuration."""
     profile = profile_of(pod)
-    if _AFFINITY in at:
+    if AFFINITY in at:
         terms = profile.added_node_terms
         return "node affinity", terms[0].path if terms else ()
-    number = at[at.index(_CONSTRAINTS) + 1]
+    number = at[at.index(CONSTRAINTS) + 1]
     constraints = profile.default_spread
     assert constraints is not None
     assert isinstance(number, int)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.admission.schedulers import added_affinity, added_at, is_added
+from kubesched_lint.admission.schedulers import AFFINITY, CONSTRAINTS, added_affinity, added_at, is_added
 from kubesched_lint.findings import Hazard, Location, Path, Related
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.manifests.document import location_of
@@ -115,10 +115,10 @@ _FILTER_AT = {
     "nodeAffinity": "NodeAffinity",
     "nodeSelector": "NodeAffinity",
     "ports": "NodePorts",
-    "defaultConstraints": "PodTopologySpread",
-    "addedAffinity": "NodeAffinity",
+    CONSTRAINTS: "PodTopologySpread",
+    AFFINITY: "NodeAffinity",
 }
-"""Field of a pod spec → the filter that reads what it requires."""
+"""Field of a pod spec, or what a profile adds to it → the filter that reads what it requires."""
 
 
 def disabled_filter(rule: Rule, it: Member, hazard: Hazard) -> str:

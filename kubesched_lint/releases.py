@@ -42,11 +42,11 @@ def minor_of(version: str) -> str:
 
 def modelled(version: str) -> str:
     """Return the version to judge by: without ``v`` and build, and the nearest modelled one. Raises ValueError."""
-    given = release(version)
-    for nearest, is_beyond in ((MODELLED[0], given < release(MODELLED[0])[:2]), (MODELLED[-1], is_newer(version))):
-        if is_beyond:
-            return nearest
-    return ".".join(str(part) for part in given if part != _NEWEST_PATCH)
+    if is_newer(version):
+        return MODELLED[-1]
+    if is_older(version):
+        return MODELLED[0]
+    return ".".join(str(part) for part in release(version) if part != _NEWEST_PATCH)
 
 
 def judged_by(asked: str, server: str) -> str:
@@ -61,9 +61,14 @@ def judged_by(asked: str, server: str) -> str:
 
 def is_asked_for(version: str) -> bool:
     """Return whether users may ask for a version: none before the oldest modelled one."""
-    return bool(_VERSION.fullmatch(version)) and release(version)[:2] >= release(MODELLED[0])[:2]
+    return bool(_VERSION.fullmatch(version)) and not is_older(version)
 
 
 def is_newer(version: str) -> bool:
     """Return whether a version is newer than all that are modelled. Raises ValueError."""
     return release(version)[:2] > release(MODELLED[-1])[:2]
+
+
+def is_older(version: str) -> bool:
+    """Return whether a version is older than all that are modelled. Raises ValueError."""
+    return release(version)[:2] < release(MODELLED[0])[:2]

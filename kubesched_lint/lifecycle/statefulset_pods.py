@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.controllers.replicaset import draws
 from kubesched_lint.controllers.statefulset import Budget, OrdinalPod, StatefulSetSync, budget, sync, updated
 from kubesched_lint.lifecycle.states import (
@@ -29,6 +30,7 @@ from kubesched_lint.lifecycle.states import (
 Change = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)."""
 
+_STEPS_OF_A_CHOICE = 20
 _LEAVING = -1
 """Stands for the position of a lost node."""
 
@@ -148,19 +150,40 @@ def _without_doomed(
 def _updated_within(
     limits: Budget, pod_types: PodTypes, desired: DesiredState, state: State, present: Sequence[Pool]
 ) -> Iterator[Change]:
-    """Yield the deletions of one sync. Which ordinals of an old pool wait is open, so each choice is tried."""
+    """Yield the deletions of one sync, each once."""
     old = [p for p in present if p.revision != desired.revision]
-    fresh = [o for p in present if p.revision == desired.revision for o in p.ordinals[: p.waiting]]
-    found: list[tuple[State, tuple[int, ...]]] = []
-    for choice in product(*(combinations(p.ordinals, p.waiting) for p in old)):
-        idle = {o for ordinals in choice for o in ordinals}
-        every = {o for p in old for o in p.ordinals}
-        gone = updated(limits, every, idle | set(fresh), desired.spec.strategy.partition)
-        doomed = [_Doomed(p, ours, len(ours & idle)) for p in old if (ours := frozenset(gone).intersection(p.ordinals))]
-        if doomed:
-            found += _without_doomed(pod_types, state, doomed)
-    if found:
+    if old:
+        idle = {o for p in present if p.revision == desired.revision for o in p.ordinals[: p.waiting]}
+        choices = _doomed_choices(limits, old, idle, desired.spec.strategy.partition)
+        found = (after for doomed in choices if doomed for after in _without_doomed(pod_types, state, doomed))
         yield from _each_once(old[0].slot, found)
+
+
+def _doomed_choices(
+    limits: Budget, old: Sequence[Pool], waiting: Collection[int], partition: int
+) -> Iterator[list[_Doomed]]:
+    """Yield what one sync deletes for each choice of the ordinals that wait in old pools: which they are is open.
+
+    ``waiting``: as many ordinals as new pods wait.
+    """
+    every = [o for p in old for o in p.ordinals]
+    for choice in product(*(_idle_choices(p, partition, is_alike=limits.broken_first) for p in old)):
+        work.spend(_STEPS_OF_A_CHOICE)
+        idle = {o for ordinals in choice for o in ordinals}
+        gone = frozenset(updated(limits, every, idle.union(waiting), partition))
+        yield [_Doomed(p, ours, len(ours & idle)) for p in old if (ours := gone.intersection(p.ordinals))]
+
+
+def _idle_choices(pool: Pool, partition: int, *, is_alike: bool) -> Iterator[tuple[int, ...]]:
+    """Yield one choice of waiting ordinals for each way that an update may tell apart.
+
+    That is how many of them are not below the partition; unless all of those go (``is_alike``), also how high they are.
+    """
+    below = [o for o in pool.ordinals if o < partition]
+    above = pool.ordinals[len(below) :]
+    for count in range(max(0, pool.waiting - len(below)), min(pool.waiting, len(above)) + 1):
+        for start in range(1 if is_alike else len(above) - count + 1):
+            yield (*below[: pool.waiting - count], *above[start : start + count])
 
 
 def _updated(

@@ -250,3 +250,11 @@ def test_where_no_pod_is_made_anew_the_few_that_run_are_too_few():
         assert (found.verdict, found.bound.most, found.missing) == (BAD, 1, ()), event
     pair = report_of(sketch(1, "ab", "4", "110", limit, *running(agent, "w-a-1")), agent)
     assert cell(pair, "agent", "node-loss").verdict == UNKNOWN, "the lost node may be the one that lacks its pod"
+
+
+@pytest.mark.parametrize("version", ["1.35.3", "1.36", "1.37"])
+def test_which_ordinals_of_a_parallel_statefulset_wait_is_not_tried_one_by_one(version):
+    """18 of 24 pods wait: there are 134,596 choices of them, and an update tells only a few apart."""
+    db = workload("StatefulSet", "db", 24, asking("3"), podManagementPolicy="Parallel")
+    rollout = cell(report_of(sketch(2, "abc", "4"), db, events=("rollout",), version=version), "db", "rollout")
+    assert rollout.verdict == "bad"

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from kubesched_lint.findings import Source
     from kubesched_lint.model.policy import Autoscaler
 
-_COMPETING = ("workloads", "services", "autoscalers", "budgets", "pod_groups", "limit_ranges", "quotas", "replica_sets")
+_COMPETING = (
+    "workloads",
+    "services",
+    "autoscalers",
+    "budgets",
+    "pod_groups",
+    "group_templates",
+    "limit_ranges",
+    "quotas",
+    "replica_sets",
+)
 """Fields with objects that pods compete with or answer to. Other objects, such as classes, may serve all variants."""
 _MOST_AGAIN, _FEWEST = 400, 2
 """Shared objects times variants in which their workloads are judged, and the fewest variants; elsewhere they count."""

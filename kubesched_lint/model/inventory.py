@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Autoscaler,
         DeviceClass,
         DisruptionBudget,
+        GroupTemplates,
         LimitRange,
         Namespace,
         PodGroup,
@@ -55,6 +56,7 @@ class Inventory:
     runtime_classes: tuple[RuntimeClass, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
+    group_templates: tuple[GroupTemplates, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
     replica_sets: tuple[ReplicaSet, ...] = ()
@@ -144,4 +146,5 @@ def identity(item: Any) -> object:
     name = getattr(item, "name", None)
     if not name or name.endswith("-"):
         return item if name is None else id(item)
-    return (item.kind if isinstance(item, Workload) else "", getattr(item, "namespace", ""), name)
+    kind = item.kind if isinstance(item, Workload) else getattr(item, "system", "")
+    return (kind, getattr(item, "namespace", ""), name)

@@ -111,6 +111,19 @@ class PodGroup:
     source: Source | None = field(default=None, compare=False)
 
 
+@record
+class GroupTemplates:
+    """A Workload of scheduling.k8s.io: templates from which a controller makes PodGroups."""
+
+    namespace: str
+    name: str
+    controller: tuple[str, str]
+    """(kind, name) of the object whose pods they are for; empty strings if it names none, or a custom resource."""
+    templates: tuple[PodGroup, ...] = ()
+    """Named as in the Workload; ``path`` leads to the minCount of each."""
+    source: Source | None = field(default=None, compare=False)
+
+
 Written = Mapping[str, object]
 """Resource name → quantity as written, because messages repeat it."""
 

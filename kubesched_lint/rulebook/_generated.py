@@ -1480,4 +1480,17 @@ RULES = (
         each='waiver',
         since='0.1.0',
     ),
+    Rule(
+        slug='workload-min-count',
+        summary='A Workload whose template needs more pods than its controller ever makes',
+        family='scheduling',
+        severity=Severity.WARNING,
+        evidence=('proof',),
+        needs=('set',),
+        messages={'': 'the pods of {controller} wait forever: the template {template} of Workload {workload} needs {least|pod}, and there will never be more than {pods}'},
+        helps={'': 'set minCount to at most {pods}, or let {controller} make more pods'},
+        each='set',
+        preview=True,
+        since='0.2.0',
+    ),
 )

@@ -13,6 +13,7 @@ import pytest
 
 from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer, answers
 from kubesched_lint.analysis.half_placed import half_placed
+from kubesched_lint.checks.workload_min_count import check as too_few
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.linter.reading import manifest_set
@@ -266,6 +267,31 @@ def test_each_answer_occurs() -> None:
     """Else the comparison above would compare nothing."""
     found = Counter(answers(made(Random(seed)))[0].verdict for seed in range(40))
     assert min(found[verdict] for verdict in (IMPOSSIBLE, CERTAIN, MAY_MISS)) >= 2
+
+
+# --- the objects ------------------------------------------------------------------------------------------------------
+
+
+def test_groups_of_two_systems_may_share_a_name() -> None:
+    both = world([node("n0", 4)], group(2), group(2, api="scheduling.volcano.sh/v1beta1"))
+    assert not both.manifests.has_duplicates
+    assert sorted(g.system for g in both.objects.pod_groups) == ["Kubernetes", "Volcano"]
+
+
+@pytest.mark.parametrize(("ref", "count"), [({"apiGroup": "batch"}, 1), ({"apiGroup": "batch.volcano.sh"}, 0), ({}, 1)])
+def test_a_template_is_compared_with_its_own_controller(ref: Value, count: int) -> None:
+    gang = {"name": "t", "schedulingPolicy": {"gang": {"minCount": 3}}}
+    spec = {"controllerRef": {**ref, "kind": "Job", "name": "j"}, "podGroupTemplates": [gang]}
+    templates = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "Workload",
+        "metadata": {"name": "w"},
+        "spec": spec,
+    }
+    found = list(too_few(world([node("n0", 4)], templates, job("j", 2, 1))))
+    assert len(found) == count
+    assert list(too_few(world([node("n0", 4)], templates, job("j", 3, 1)))) == []
+    assert list(too_few(world([node("n0", 4)], templates, job("j", 2, 1), gates="GenericWorkload=false"))) == []
 
 
 # --- groups that nobody starts together -------------------------------------------------------------------------------

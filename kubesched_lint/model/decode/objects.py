@@ -24,6 +24,7 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
     "DeviceClass": ("resource.k8s.io", "device_classes", _POLICY, "decode_device_class"),
     "PodGroup": ("scheduling.k8s.io", "pod_groups", _POLICY, "decode_pod_group"),
+    "Workload": ("scheduling.k8s.io", "group_templates", _POLICY, "decode_group_templates"),
     "LimitRange": ("", "limit_ranges", _POLICY, "decode_limit_range"),
     "ResourceQuota": ("", "quotas", _POLICY, "decode_quota"),
     "PersistentVolumeClaim": ("", "claims", _STORAGE, "decode_claim"),
@@ -50,7 +51,9 @@ _ALSO_OF = {"PodGroup": frozenset(["scheduling.volcano.sh", "scheduling.x-k8s.io
 """Kind → other API groups with an object of this name, which its decoder reads as well."""
 # Groups that servers stopped serving years ago: such objects are read, so that a finding can report the group.
 _FORMER_GROUPS = {"Deployment": "extensions", "DaemonSet": "extensions", "ReplicaSet": "extensions"}
-_NAMESPACED = frozenset({"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas", "pod_groups"})
+_NAMESPACED = frozenset(
+    {"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas", "pod_groups", "group_templates"}
+)
 
 READ_KINDS = frozenset(KINDS) | frozenset(_OTHERS)
 

@@ -27,6 +27,7 @@ from kubesched_lint.model.policy import (
     Autoscaler,
     DeviceClass,
     DisruptionBudget,
+    GroupTemplates,
     LimitItem,
     LimitRange,
     Namespace,
@@ -145,6 +146,22 @@ def decode_pod_group(value: Value, namespace: str, source: Source | None) -> Pod
         path=(*at, "minCount"),
         source=source,
     )
+
+
+def decode_group_templates(value: Value, namespace: str, source: Source | None) -> GroupTemplates:
+    """Return a Workload of scheduling.k8s.io."""
+    spec, where = mapping(value, "spec", ()), _namespace(value, namespace)
+    controller = mapping(spec, "controllerRef", _SPEC)
+    at = (*_SPEC, "controllerRef")
+    templates = []
+    for template, here in items(spec, "podGroupTemplates", _SPEC):
+        gang = mapping(mapping(template, "schedulingPolicy", here), "gang", here)
+        path = (*here, "schedulingPolicy", "gang")
+        least = integer(gang, "minCount", path)
+        templates.append(PodGroup(where, text(template, "name", here), least, path=(*path, "minCount"), source=source))
+    is_custom = text(controller, "apiGroup", at) not in ("", "apps", "batch")
+    named = ("", "") if is_custom else (text(controller, "kind", at), text(controller, "name", at))
+    return GroupTemplates(where, _name(value), named, tuple(templates), source)
 
 
 def decode_limit_range(value: Value, namespace: str, source: Source | None) -> LimitRange:

@@ -1,0 +1,53 @@
+"""A Workload's template needs more pods than its controller ever makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Hazard, ObjectRef, Place, proof
+from kubesched_lint.model.feature_gates import GROUPS
+from kubesched_lint.model.policy import GroupTemplates, PodGroup
+from kubesched_lint.world.gangs import gates_of
+from kubesched_lint.world.world import Member, World
+
+
+def check(world: World) -> Iterator[Hazard]:
+    if gates_of(world).get(GROUPS) is False:
+        return
+    for one in world.manifests.group_templates:
+        for it in _controllers(one, world):
+            most = max(it.replicas, 0 if it.autoscaler is None else it.autoscaler.max_replicas)
+            for template in one.templates:
+                if template.min_count is not None and template.min_count > most:
+                    yield _hazard(one, template, it, most, gates_are_stated=GROUPS in gates_of(world))
+
+
+def _controllers(one: GroupTemplates, world: World) -> Iterator[Member]:
+    wanted = (one.namespace, *one.controller)
+    for workload in world.as_deployed:
+        if (workload.namespace, workload.kind, workload.name) == wanted and workload.kind != "DaemonSet":
+            yield world.member(workload)
+
+
+def _hazard(one: GroupTemplates, template: PodGroup, it: Member, most: int, *, gates_are_stated: bool) -> Hazard:
+    least = template.min_count or 0
+    gates = () if gates_are_stated else ("the feature gates of gangs are on",)
+    return Hazard(
+        at=template.path,
+        source=one.source,
+        victim=ObjectRef("Workload", one.namespace, one.name),
+        evidence=proof(
+            f"minCount {least} > {most} pods of {it.workload}",
+            demand=least,
+            supply=most,
+            assumes=("no other controller has pods in the group", *gates),
+        ),
+        values={
+            "workload": f"{one.namespace}/{one.name}",
+            "template": template.name,
+            "least": least,
+            "pods": most,
+            "controller": str(it.workload),
+        },
+        related=(Place(it.workload.replicas_path, "the most pods that it makes", it.workload.source, it.workload.ref),),
+    )

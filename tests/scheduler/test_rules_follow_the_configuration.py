@@ -13,14 +13,17 @@ from kubesched_lint.commands.fix.proposals import remedies
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding, Report, Severity
+from kubesched_lint.linter.applies import Carriers
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.record import replace
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.world.world import World
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
@@ -183,6 +186,25 @@ def test_a_selector_beside_added_affinity_is_blamed_with_it(tmp_path: Path) -> N
     (finding,) = found(tmp_path, selecting, adding("edge"))
     assert (finding.location.span.line, finding.related[0].location.span.line) == (10, 10)
     assert "and the node affinity that the scheduler default-scheduler adds" in finding.message
+
+
+def test_a_label_that_is_called_like_a_setting_is_the_manifests(tmp_path: Path) -> None:
+    selecting = WEB.replace("containers:", "nodeSelector: {addedAffinity: x}\n      containers:")
+    for profiles in ("- {}\n", spreading(hard())):
+        (finding,) = found(tmp_path, selecting, profiles, Severity.ERROR)
+        assert (finding.rule, finding.location.span.line) == ("nodeselector-matches-nothing", 10)
+        assert (finding.related, finding.cause) == ((), "addedAffinity")
+
+
+def test_an_own_rule_reads_what_is_written() -> None:
+    written = Rule("a", "", "spread", Severity.WARNING, ("pattern",), ("text",), {}, {}, features=("spread",))
+    files = (("cluster.yaml", CLUSTER), ("scheduler.yaml", HEAD + spreading(hard())))
+    cluster = cluster_from([(name, content.encode()) for name, content in files], "cluster.yaml")
+    manifests = manifest_set(documents("web.yaml", WEB.encode(), is_read), "default").inventory
+    world = World(manifests, cluster)
+    carriers = Carriers(manifests.workloads)
+    assert [w.name for w in carriers.of(written, world)] == ["web"]
+    assert not carriers.of(replace(written, code=lambda: check), world)
 
 
 def test_a_trial_names_the_configuration(tmp_path: Path) -> None:

@@ -86,6 +86,13 @@ def test_the_three_answers() -> None:
     assert len(missed.missed.on) < 3
 
 
+def test_who_chooses_first_decides() -> None:
+    """The page on gangs recommends a higher priority for the largest pod."""
+    lead = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "lead"}, "value": 10}
+    small, large = job("small", 2, 2, **IN_GROUP), job("large", 1, 4, **IN_GROUP, priorityClassName="lead")
+    assert answer([node("n0", 4), node("n1", 4)], group(3), lead, small, large).verdict == CERTAIN
+
+
 def test_a_large_gang_of_equal_pods_is_certain() -> None:
     """No order changes how many equal pods fit, so no search is needed."""
     found = answer([node(f"n{i}", 60) for i in range(30)], group(200), job("j", 220, 1, **IN_GROUP))

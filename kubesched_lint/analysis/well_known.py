@@ -13,7 +13,8 @@ from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_
 from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.record import record
 from kubesched_lint.text import closest
-from kubesched_lint.world.world import World, once_per_world
+from kubesched_lint.world.sketched import host_among, is_left_out, may_be_a_node
+from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.model.pod import Pod
@@ -110,32 +111,12 @@ def unknown_nodes(pod: Pod, world: World) -> str:
 
 def unknown_host(conditions: Iterable[Requirement], world: World) -> str:
     """Return a hostname that conditions require and that nodes may have, although the sketch has none; else empty."""
-    wanted = (r.values for r in conditions if r.key == HOSTNAME and r.operator == "In" and r.values)
-    return next((values[0] for values in wanted if all(is_unknown_host(value, world) for value in values)), "")
+    return host_among(conditions, lambda name: is_unknown_host(name, world))
 
 
 def is_unknown_host(name: str, world: World) -> bool:
-    """Return whether a node may have this name: a sketch makes up the names of an entry with several nodes.
-
-    A name that reads like one of the made-up names is a misspelt one.
-    """
-    if not makes_up_names(world) or name in world.index.domains(HOSTNAME):
-        return False
-    return not nearest_node(world, name)
-
-
-@once_per_world
-def makes_up_names(world: World) -> bool:
-    """Return whether the cluster is a sketch in which one entry stands for several nodes."""
-    if world.cluster is None or world.cluster.origin != "sketch":
-        return False
-    entries = [node.path for node in world.cluster.inventory.nodes]
-    return len(set(entries)) < len(entries)
-
-
-def is_left_out(key: str, world: World) -> bool:
-    """Return whether a sketch says that nodes have the label, with values that it does not state."""
-    return world.cluster is not None and world.cluster.leaves_out(key)
+    """Return whether a node may have this name; one that reads like a made-up name is a misspelt one."""
+    return may_be_a_node(name, world) and not nearest_node(world, name)
 
 
 def is_set_by_system(key: str) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, Place, UncheckedError, proof
 from kubesched_lint.world.claims import (
+    fate,
     has_free_volume,
     storage_class_of,
     topology_nodes,
     unbound_claims,
-    unstated_topology,
 )
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
@@ -31,9 +31,9 @@ def check(it: Member) -> Iterator[Hazard]:
         allowed = topology_nodes(it.world, storage_class.allowed_topologies)
         if allowed & usable:
             continue
-        of_driver = unstated_topology(it.world, storage_class)
-        if of_driver:
-            raise UncheckedError(f"the sketch gives no node the label {of_driver}, which a driver of volumes sets")
+        found = fate(it.world, claim)
+        if not found.modelled:
+            raise UncheckedError(f"it is unknown {found.lack}")
         topologies = tuple(
             f"{key} {', '.join(values)}" for term in storage_class.allowed_topologies for key, values in term.items()
         )

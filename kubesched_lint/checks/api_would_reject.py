@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
@@ -22,9 +22,11 @@ _CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
 _NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$")
 _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
+_REQUIRED = "Required value"
 _UNKNOWN_FIELD = "unknown field "
 _MISMATCH = "`selector` does not match template `labels`"
 _NAMED_ANEW = (("metadata", "name"), ("metadata", "namespace"))
+_FEW = 8
 _POD_SPECS: tuple[Path, ...] = (
     ("spec",),
     ("spec", "template", "spec"),
@@ -48,6 +50,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
     seen: set[Path] = set()
     left = open_word = ""
     found = refusals_of(world, document)
+    mistakes = _mistakes(document, found)
     for cause, verdict in found:
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
@@ -55,14 +58,14 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
         # One finding per place: further causes there repeat the first.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
-        if placeholder_of(document.value, cause.path) is not None:
+        if placeholder_of(document.value, cause.path) is not None or _follows(document, cause):
             continue
         word = _word_to_replace(document, cause)
         if word:
             open_word = open_word or word
             continue
         seen.add(cause.path)
-        yield _hazard(document, cause, verdict, found, world.premises.kubernetes_version)
+        yield _hazard(document, cause, verdict, _mistake(document, cause, mistakes), world.premises.kubernetes_version)
     if left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change ({left}); "
@@ -90,6 +93,15 @@ def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
             yield Remedy(f"write {found[0]}", safe=True, changes=(Put(hazard.at, found[0]),), is_new=True)
 
 
+def _follows(document: Document, cause: Cause) -> bool:
+    """Whether it misses a volume that is there: a volume that is refused itself does not count as one."""
+    if cause.path[-1:] != ("name",) or cause.path[-3:-2] != ("volumeMounts",) or len(cause.path) < 5:
+        return False
+    volumes = value_at(document.value, (*cause.path[:-5], "volumes"))
+    name = value_at(document.value, cause.path)
+    return isinstance(volumes, list) and any(isinstance(v, dict) and v.get("name") == name for v in volumes)
+
+
 def _word_to_replace(document: Document, cause: Cause) -> str | None:
     """The word in capitals that a person replaces, in the value or in an unknown key (``MY_IMAGE|-image``)."""
     if cause.message.startswith(_UNKNOWN_FIELD):
@@ -107,7 +119,7 @@ def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
     if code != _UNDECODED:
         if cause.path in _NAMED_ANEW:
             return True  # namePrefix and nameSuffix; ``namespace`` names a Namespace itself
-        return cause.message.startswith(("Required value", "Not found")) or cause.message.endswith(_MISMATCH)
+        return cause.message.startswith((_REQUIRED, "Not found")) or cause.message.endswith(_MISMATCH)
     span = document.span(cause.path)
     written = document.line_text(span.line)[span.column - 1 : span.end_column - 1]
     return rendered_text(cause.path, value_at(document.value, cause.path), written) is not None
@@ -132,7 +144,7 @@ def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
 
     Such a part is a workload none of whose containers has an image, or a Service with neither ports nor a selector.
     """
-    if not cause.message.startswith(("Required value", "Not found")):
+    if not cause.message.startswith((_REQUIRED, "Not found")):
         return False
     if document.kind == "Service":
         spec = document.value.get("spec") or {}
@@ -141,7 +153,7 @@ def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
     return isinstance(containers, list) and not any(isinstance(c, dict) and c.get("image") for c in containers)
 
 
-def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, found: Refusals, version: str) -> Hazard:
+def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, mistake: str, version: str) -> Hazard:
     gate = _gate(document, cause)
     unknown = cause.message.startswith(_UNKNOWN_FIELD)
     variant, text = "default", str(cause)
@@ -157,7 +169,7 @@ def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, found: R
         evidence=proof(f"{verdict.code}: {text}", assumes=tuple(_assumed(gate, verdict.code, version))),
         severity=Severity.WARNING if gate else Severity.NOTE if _is_completed_elsewhere(document, cause) else None,
         values={"field": cause.field, "words": text, "meant": cause.suggestion},
-        cause=_mistake(document, cause, variant, found),
+        cause=mistake,
         variant=variant,
         key=unknown,
     )
@@ -170,17 +182,34 @@ def _assumed(gate: str, code: int, version: str) -> Iterator[str]:
         yield f"Kubernetes {version} validates it like {RECORDED}, whose answers were recorded"
 
 
-def _mistake(document: Document, cause: Cause, variant: str, found: Refusals) -> str:
-    """What is the same mistake wherever somebody copied it: the same words about the same field of the same kind.
+def _mistakes(document: Document, found: Refusals) -> Mapping[Path, str]:
+    """The unknown and the missing fields by the mapping that holds or lacks them: they are one mistake of it."""
+    fields: dict[Path, list[str]] = {}
+    for cause, _ in found:
+        if (home := _home(document, cause)) is not None:
+            fields.setdefault(home, []).append(field_of(cause.path[len(home) :]))
+    return {home: f"{len(named)}: {sorted(named)[:_FEW]}" for home, named in fields.items()}
 
-    The unknown fields of one mapping are one mistake, because they move together.
-    """
-    field = tuple(step for step in cause.path if isinstance(step, str))
-    if variant == "unknown":
-        mapping = cause.path[:-1]
-        fields = sorted({str(c.path[-1]) for c, _ in found if c.path[:-1] == mapping and not c.suggestion})
-        return f"{document.kind} {field[-2:-1]}: unknown fields {fields}"
-    return cause.message if variant == "gone" else f"{document.kind} {field}: {cause.message}"
+
+def _home(document: Document, cause: Cause) -> Path | None:
+    """The mapping that has the unknown field, or the innermost one there is on the way to a missing field."""
+    path = cause.path[:-1]
+    if cause.message.startswith(_UNKNOWN_FIELD):
+        return None if cause.suggestion else path
+    if not cause.message.startswith(_REQUIRED):
+        return None
+    while path and not value_at(document.value, path):
+        path = path[:-1]
+    return path
+
+
+def _mistake(document: Document, cause: Cause, mistakes: Mapping[Path, str]) -> str:
+    """What is the same mistake wherever somebody copied it: the same words about the same field of the same kind."""
+    home = _home(document, cause)
+    if home is None:
+        named = [step for step in cause.path if isinstance(step, str)]
+        return f"{document.kind} {named}: {cause.message}"
+    return f"{document.kind} {[step for step in home if isinstance(step, str)][-1:]}: {mistakes[home]}"
 
 
 def _as_written(document: Document, hazard: Hazard) -> str:

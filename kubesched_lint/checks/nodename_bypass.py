@@ -12,6 +12,8 @@ from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.world.world import Member
 
+_VARIANTS = {"Pod": "pod", "Job": "job", "CronJob": "job"}
+
 
 def check(it: Member) -> Iterator[Hazard]:
     node = it.workload.pod.node_name
@@ -20,7 +22,7 @@ def check(it: Member) -> Iterator[Hazard]:
     absent = it.world.cluster is not None and node not in it.world.index.positions
     absent = absent and not is_unknown_host(node, it.world)
     near = nearest_node(it.world, node) if absent else ""
-    variant = "absent" if absent else "pod" if it.workload.kind == "Pod" else "default"
+    variant = "absent" if absent else _VARIANTS.get(it.workload.kind, "default")
     yield Hazard(
         at=(*it.workload.pod.path, "nodeName"),
         evidence=pattern(f"nodeName {node} is written in the manifest"),

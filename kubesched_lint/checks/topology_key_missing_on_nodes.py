@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import nearest_key
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of, is_left_out
+from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.text import is_slip
 from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
+from kubesched_lint.world.sketched import is_left_out
 from kubesched_lint.world.world import Member
 
 

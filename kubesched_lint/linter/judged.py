@@ -246,8 +246,17 @@ def _left_open(judged: Judged) -> str | None:
         return None
     at = judged.hazard.at
     source = judged.hazard.source or (judged.workload and judged.workload.source)
+    if image := _image_left_open(judged):
+        return image
     if at[:1] == ("metadata",):
         return None  # an object may have any name
     if isinstance(source, Document) and source.is_plain and not may_be_open(source.text):
         return None  # saves parsing the values again
     return unfilled(value_at(getattr(source, "value", None), at))
+
+
+def _image_left_open(judged: Judged) -> str:
+    """An image such as ``<your image>`` of the workload: no image has such a name, so nobody applies it as it is."""
+    pod = judged.workload and judged.workload.pod
+    containers = (*pod.init_containers, *pod.containers) if pod else ()
+    return next((container.image for container in containers if "<" in container.image), "")

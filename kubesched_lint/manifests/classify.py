@@ -254,6 +254,8 @@ def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None
         if value and all(isinstance(item, dict) and "op" in item and "path" in item for item in value):
             return f"a JSON patch: {_RENDERED}"
         return None
+    if "patch:" in text and isinstance(value, dict) and "patch" in value and "metadata" not in value:
+        return "an entry that says how to patch an object, not the object"
     if "$" in text and "$patch" in text and _has_directive(value):
         return f"a strategic merge patch ($patch): {_RENDERED}"
     if in_kustomization and _is_partial(value):

@@ -22,8 +22,8 @@ _ASSERT = r"\d\d-(?:assert|errors)\.ya?ml|(?:chainsaw|kuttl)[-_.].*"
 _NEVER_APPLIED = (
     ("tests", r"_*test[-_. ]?(?:data|files|cases|fixtures|assets|resources|manifests)"),
     ("tests", r"__(?:tests|snapshots|fixtures)__"),
-    ("copied code", r"node_modules"),
-    ("archived files", r"_archived?|archived|[_.]?(?:deprecated|obsolete)"),
+    ("copied code", r"node_modules|cue\.mod"),
+    ("archived files", r"_archived?|archived|[_.]?(?:deprecated|obsolete|historic(?:al)?)"),
     ("disabled files", r"(?:.*[-_.])?disabled"),
     ("a template of a project", r".*(?:\{\{.*\}\}|\{%.*%\}).*"),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kubesched_lint.world.claims import bound_volume, storage_class_of
+from kubesched_lint.world.claims import storage_class_of, volumes_for
 
 if TYPE_CHECKING:
     from kubesched_lint.model.storage import Claim
@@ -29,8 +29,7 @@ def is_attached(world: World, claim: Claim) -> bool:
     Network file systems are mounted wherever a pod runs, whatever the access mode; a local volume keeps every pod at
     its node. If the class is unknown, its name tells: ``local-path`` of k3s, ``nfs-client``.
     """
-    volume = bound_volume(world, claim.namespace, claim.name)
-    if volume is not None and volume.kind in _SHARED_OR_LOCAL:
+    if any(volume.kind in _SHARED_OR_LOCAL for volume in volumes_for(world, claim)):
         return False
     storage_class = storage_class_of(world, claim)
     name = claim.storage_class or "" if storage_class is None else storage_class.provisioner

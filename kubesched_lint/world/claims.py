@@ -11,6 +11,7 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import closest
+from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.world.volume_places import classes_of, volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -114,6 +115,16 @@ def topology_nodes(world: World, topologies: Sequence[Mapping[str, tuple[str, ..
     return found
 
 
+def volumes_for(world: World, claim: Claim) -> Sequence[PersistentVolume]:
+    """Return the volumes that a claim is or may be bound to; without a known class, those without one."""
+    storage = settled_storage(world)
+    settled = storage.claim(claim.namespace, claim.name)
+    if settled is not None and (volume := storage.volumes.get(settled.volume_name)):
+        return (volume,)
+    storage_class = storage.class_of(claim)
+    return _candidates(claim, claim.storage_class or "" if storage_class is None else storage_class.name, storage)
+
+
 def has_free_volume(world: World, storage_class: str) -> bool:
     """Return whether a volume of the class waits for a claim: then none needs to be provisioned."""
     return any(v.storage_class == storage_class and v.claim_ref is None for v in volumes_of(world))
@@ -159,11 +170,14 @@ def fate(world: World, claim: Claim) -> Fate:
         if volume is not None and MADE_AT_ONCE in volume.annotations:
             return replace(_made_at_once(volume.storage_class), modelled=True)
         if volume is not None or world.cluster_has("PersistentVolume"):
-            return _JUDGED
+            return _judged(world, volume)
         return _elsewhere(f"from where its volume {claim.volume_name} can be reached", "PersistentVolume")
     if claim.volume_name:
-        known = claim.volume_name in storage.volumes or world.cluster_has("PersistentVolume")
-        return _JUDGED if known else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
+        volume = storage.volumes.get(claim.volume_name)
+        known = volume is not None or world.cluster_has("PersistentVolume")
+        return (
+            _judged(world, volume) if known else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
+        )
     storage_class = storage.class_of(claim)
     named = claim.storage_class if storage_class is None else storage_class.name
     if storage_class is None and named != "" and not world.cluster_has("StorageClass"):
@@ -175,28 +189,20 @@ def fate(world: World, claim: Claim) -> Fate:
     of_driver = unstated_topology(world, storage_class)
     if of_driver:
         return _elsewhere(f"which nodes have the label {of_driver}, which a driver of volumes sets", "")
+    found = _candidates(claim, named or "", storage)
+    if not (judged := _judged(world, *found)).modelled:
+        return judged
     if storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer":
         if provisions or world.cluster_has("PersistentVolume"):
             return _JUDGED
         return _no_others(f"of class {named}")
-    if _has_candidate(claim, named or "", storage):
+    if found:
         return Fate(False, f"which of the volumes {_of_class(named)} it is bound to", narrows=True)
     if provisions:
         return _made_at_once(named or "")
     if world.cluster_has("PersistentVolume"):
         return _JUDGED
     return _no_others(_of_class(named))
-
-
-def unstated_topology(world: World, storage_class: StorageClass | None) -> str:
-    """Return a label of ``allowedTopologies`` that a driver sets and that a sketch does not state; else empty.
-
-    A driver names its topology as it likes; only labels of Kubernetes itself come from elsewhere.
-    """
-    if world.cluster is None or world.cluster.origin != "sketch" or storage_class is None:
-        return ""
-    keys = (key for term in storage_class.allowed_topologies for key in term)
-    return next((key for key in keys if "kubernetes.io/" not in key and not world.index.with_key(key)), "")
 
 
 def _of_class(named: str | None) -> str:
@@ -218,11 +224,20 @@ def _no_others(what: str) -> Fate:
     return Fate(True, text, f"no volumes {what} are there beyond the manifests", "PersistentVolume", False)
 
 
-def _has_candidate(claim: Claim, storage_class: str, storage: Storage) -> bool:
-    """Return whether the claim may be bound to some free volume; ``settled_storage`` has made the certain bindings."""
+def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Sequence[PersistentVolume]:
+    """Return the free volumes that a claim may be bound to; ``settled_storage`` has made the certain bindings."""
     from kubesched_lint.scheduler.binding import candidates
 
-    return bool(candidates(claim, storage_class, storage))
+    return candidates(claim, storage_class, storage)
+
+
+def _judged(world: World, *found: PersistentVolume | None) -> Fate:
+    """Return the fate of a claim by its volumes: unknown if one is at a node that a sketch may have by another name."""
+    for volume in filter(None, found):
+        conditions = (r for term in volume.node_terms or () for r in term.expressions)
+        if host := host_among(conditions, lambda name: may_be_a_node(name, world)):
+            return _elsewhere(f"which node is {host}, where its volume {volume.name} is", "")
+    return _JUDGED
 
 
 @once_per_world
@@ -287,11 +302,7 @@ def _of_ephemeral(world: World, claim: Claim) -> Fate:
     """Return the fate of an ephemeral claim; which one of several free volumes it gets is not modelled."""
     found = fate(world, claim)
     storage_class = settled_storage(world).class_of(claim)
-    if (
-        found.modelled
-        and storage_class is not None
-        and _has_candidate(claim, storage_class.name, settled_storage(world))
-    ):
+    if found.modelled and storage_class is not None and _candidates(claim, storage_class.name, settled_storage(world)):
         return Fate(False, f"which of the volumes {_of_class(storage_class.name)} it is bound to")
     return found
 

@@ -146,3 +146,117 @@ spec:
 )  # fmt: skip
 def test_a_folder_says_that_nobody_applies_it(folder: str, reason: str) -> None:
     assert reason_of(folder, "apps") == reason
+
+
+def test_what_an_emptied_spec_lacks_is_one_cause() -> None:
+    claim = "\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: shop}\n"
+    (one,) = found(claim, rule="api-would-reject")
+    assert len(one.also) == 1
+    assert len(found(claim + "spec: {accessModes: [Often]}\n", rule="api-would-reject")) == 2
+
+
+def test_a_volume_that_is_refused_is_not_missing_as_well() -> None:
+    disk = "volumes: [{name: data, azureDisk: {diskName: d, diskURI: WHERE}}]"
+    mounted = pod("a", disk).replace("image:", "volumeMounts: [{name: data, mountPath: /d}], image:")
+    (one,) = found(mounted.replace("WHERE", '""'), rule="api-would-reject")
+    assert "diskURI: Required value" in one.message
+    unknown = pod("a", "dnsPolicy: Default").replace("image:", "volumeMounts: [{name: x, mountPath: /d}], image:")
+    (other,) = found(unknown, rule="api-would-reject")
+    assert "Not found" in other.message
+
+
+def test_an_entry_that_patches_an_object_is_not_the_object() -> None:
+    """As Hive's SyncSet has them."""
+    entry = (
+        "apiVersion: v1\nkind: Namespace\nname: observability\npatchType: merge\npatch: {metadata: {labels: {a: b}}}"
+    )
+    report = lint(text=entry, cluster=load_cluster(text=NODES))
+    assert not report.findings
+    assert any("says how to patch an object" in skipped.reason for skipped in report.skipped)
+
+
+def test_nobody_applies_a_pod_with_the_image_left_open() -> None:
+    wanting = pod("a", "nodeSelector: {pool: gpu}")
+    assert found(wanting, rule="nodeselector-matches-nothing")
+    open_image = wanting.replace("registry.example.com/app:1.0", "<your image>")
+    assert not found(open_image, rule="nodeselector-matches-nothing")
+
+
+LOCAL = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: data}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  storageClassName: CLASS
+  VOLUME
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], storageClassName: CLASS, resources: {requests: {storage: 1Gi}}}
+"""
+PINNED = "nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [HOST]}]}]}}"  # noqa: E501
+
+
+def with_volume(volume: str, host: str = "", of: str = '""') -> str:
+    pinned = f"local: {{path: /d}}\n  {PINNED.replace('HOST', host)}" if host else volume
+    return LOCAL.replace("VOLUME", pinned).replace("CLASS", of)
+
+
+CLAIMING = "volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"
+
+
+def claiming(name: str) -> str:
+    return deployment(name, CLAIMING).replace("image:", "volumeMounts: [{name: data, mountPath: /d}], image:")
+
+
+@pytest.mark.parametrize(
+    ("volume", "findings"), [("hostPath: {path: /d}", 0), ("csi: {driver: d, volumeHandle: v}", 1)]
+)
+def test_a_volume_that_nobody_attaches_holds_up_no_rollout(volume: str, findings: int) -> None:
+    assert len(found(with_volume(volume), claiming("a"), rule="claim-shared-by-replicas")) == findings
+
+
+@pytest.mark.parametrize(("host", "findings"), [("node01", 0), ("worker-a-11", 0)])
+def test_a_volume_on_a_node_that_the_sketch_may_have_is_reachable(host: str, findings: int) -> None:
+    volume = with_volume("", host).replace('storageClassName: "", resources', "volumeName: data, resources")
+    report = lint(text="---".join((volume, claiming("a"))), cluster=load_cluster(text=NODES))
+    assert not [one for one in report.findings if one.rule == "deploy-leaves-pending"]
+    assert [one.rule for one in report.findings if one.severity.word == "error"] == (
+        ["pv-zone-pinning-conflict"] if host.startswith("worker") else []
+    )
+
+
+CLASS = """
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: regional}
+provisioner: driver.example.com
+volumeBindingMode: MODE
+allowedTopologies: [{matchLabelExpressions: [{key: topology.kubernetes.io/region, values: [far]}]}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], storageClassName: regional, resources: {requests: {storage: 1Gi}}}
+"""
+
+
+@pytest.mark.parametrize(("mode", "findings"), [("Immediate", 0), ("WaitForFirstConsumer", 1)])
+def test_nobody_knows_where_a_class_that_binds_at_once_makes_a_volume(mode: str, findings: int) -> None:
+    """The provisioner may ignore allowedTopologies; the scheduler reads them only of claims that wait for a pod."""
+    objects = (CLASS.replace("MODE", mode), claiming("a"))
+    assert len(found(*objects, rule="allowed-topologies-conflict")) == findings
+
+
+def test_a_job_does_not_make_pods_without_end() -> None:
+    job = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a, namespace: shop}
+spec: {template: {spec: {nodeName: w-amd-3, restartPolicy: Never, containers: [{name: c, image: x}]}}}
+"""
+    (one,) = found(job, rule="nodename-bypass")
+    assert one.message.endswith("the Job fails after its backoffLimit")

@@ -72,7 +72,7 @@ def in_words(answer: Answer) -> str:
 
 def _answer(gang: Gang, world: World) -> Answer:
     pods = [pod for it in gang.members if (pod := _pod(it, gang)) is not None]
-    if _is_beyond(gang, world) or len(pods) < len(gang.members) or gang.pods < gang.needed:
+    if _is_beyond(gang, world) or len(pods) < len(gang.members) or gang.pods < max(gang.needed, 1):
         return Answer(UNKNOWN, gang)  # fewer pods than it needs: podgroup-min-count reports that
     most = _most(gang, pods, world)
     if most < gang.needed:

@@ -148,6 +148,12 @@ def test_stored_groups_show_some_gates() -> None:
     assert gates_of(world([node("n0", 4), stored], gates="GenericWorkload=false"))["GenericWorkload"] is False
 
 
+def test_a_gang_without_pods_is_asked_nothing() -> None:
+    kueue = {"labels": {"kueue.x-k8s.io/queue-name": "q"}}
+    assert answer([node("n0", 4)], job("j", 0, 3, own=kueue), gates="").verdict == UNKNOWN
+    assert answer([node("n0", 4)], group(1), job("j", 0, 3, **IN_GROUP)).verdict == UNKNOWN
+
+
 def test_what_runs_already_is_unknown() -> None:
     spec = {"nodeName": "n0", "containers": [{"name": "c", "image": "i"}], **IN_GROUP}
     running = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "g-0", "namespace": "default"}, "spec": spec}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.manifests.meant import environment_in
@@ -16,8 +16,13 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more, first_few, joined, many
 
+if TYPE_CHECKING:
+    from kubesched_lint.linter.judged import Judged
+
 _MOST_GROUPS, _MOST_PATHS = 3, 4
 """Groups in a note, and paths of each."""
+_MOST_LEADERS = 4
+"""Groups with which a path is compared for each of its workloads: a file, and folders that hold other workloads too."""
 
 
 @record
@@ -41,12 +46,9 @@ class Alternatives:
     def steps(self, item: Any) -> Iterator[tuple[str, str]]:
         """Yield (folder, path in it) for the file of an object and for each folder above it, the innermost first."""
         source = getattr(item, "source", None)
-        path = "" if source is None else os.path.normpath(source.path.removesuffix(RENDERED))
-        while path not in ("", os.sep, os.curdir):
-            folder = os.path.dirname(path)
+        for path in _with_folders("" if source is None else os.path.normpath(source.path.removesuffix(RENDERED))):
             if path not in self._named:
-                yield folder, path
-            path = folder
+                yield os.path.dirname(path), path
 
     @cached_property
     def _named(self) -> Collection[str]:
@@ -57,6 +59,27 @@ class Alternatives:
                 found.add(path)
                 path = os.path.dirname(path)
         return found
+
+    @cached_property
+    def older(self) -> Mapping[str, str]:
+        """Path of a release → that of the newest one: their names differ in nothing but the version."""
+        return {path: newest for group in self.groups for path, newest in _older(group)}
+
+    def current(self, judged: Iterable[Judged]) -> Iterator[Judged]:
+        """Yield the findings that lie in no older release: it is history, and who installs one names it."""
+        for one in judged:
+            place = os.path.normpath(one.finding.location.path.removesuffix(RENDERED))
+            if not self.older or self.older.keys().isdisjoint(_with_folders(place)):
+                yield one
+
+    def older_notes(self) -> Iterator[str]:
+        """Yield a note for the newest release of each group on the older ones, whose findings are left out."""
+        beside: dict[str, list[str]] = {}
+        for path, newest in self.older.items():
+            beside.setdefault(newest, []).append(os.path.basename(path))
+        for newest, names in list(beside.items())[:_MOST_GROUPS]:
+            listed = first_few(names, _MOST_PATHS)
+            yield f"not reported: findings in {listed}, older releases of {newest}; name one to judge it"
 
     def note(self) -> str:
         """Return a note for a report that judges each alternative apart."""
@@ -78,6 +101,30 @@ class Alternatives:
             yield f"uses one of each of {many(more, 'more group')} of files or folders that define the same workloads"
 
 
+def _with_folders(path: str) -> Iterator[str]:
+    """Yield a path and the folders above it, the innermost first."""
+    while path not in ("", os.sep, os.curdir):
+        yield path
+        path = os.path.dirname(path)
+
+
+_RELEASE = r"v?(\d+(?:\.\d+)+)"
+"""A version in a name: ``csi-v1.2.0``. One number alone may be a variant: ``reviews-v2``."""
+
+
+def _older(group: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (path, newest path) for the releases of a group that are not the newest."""
+    releases: dict[tuple[str, str], dict[tuple[int, ...], str]] = {}
+    for path in group:
+        name = re.sub(r"\.(?:ya?ml|json)$", "", os.path.basename(path))
+        if version := re.search(_RELEASE, name):
+            rest = name[: version.start()], name[version.end() :]
+            releases.setdefault(rest, {})[tuple(map(int, version[1].split(".")))] = path
+    for found in releases.values():
+        newest = max(found)
+        yield from ((path, found[newest]) for number, path in found.items() if number != newest)
+
+
 def _grouped(inside: Mapping[str, Sequence[Workload]]) -> Iterator[Sequence[str]]:
     """Yield the groups of alternatives among the paths in one folder.
 
@@ -92,19 +139,21 @@ def _grouped(inside: Mapping[str, Sequence[Workload]]) -> Iterator[Sequence[str]
 
 def _alike(defined: Mapping[str, Mapping[Any, Workload]], environments: bool = False) -> Iterator[Sequence[str]]:
     """Yield groups of paths, each like the first of its group, with something that all of them define."""
-    first: dict[object, str] = {}
+    leaders: dict[object, list[str]] = {}
     groups: dict[str, list[str]] = {}
     common: dict[str, set[Any]] = {}
     for path, own in defined.items():
-        nearest = Counter(first[key] for key in own if key in first).most_common(1)
-        leader, number = nearest[0] if nearest else ("", 0)
-        if number and _is_like(path, leader, number, defined, environments) and not common[leader].isdisjoint(own):
+        nearest = Counter(leader for key in own for leader in leaders.get(key, ())).most_common()
+        alike = (leader for leader, number in nearest if _is_like(path, leader, number, defined, environments))
+        leader = next((leader for leader in alike if not common[leader].isdisjoint(own)), "")
+        if leader:
             groups[leader].append(path)
             common[leader].intersection_update(own)
         else:
             groups[path], common[path] = [path], set(own)
             for key in own:
-                first.setdefault(key, path)
+                if len(leaders.setdefault(key, [])) < _MOST_LEADERS:
+                    leaders[key].append(path)
     yield from (group for group in groups.values() if len(group) > 1)
 
 

@@ -11,13 +11,7 @@ from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
-from kubesched_lint.linter.applies import (
-    Carriers,
-    is_cut_short,
-    is_left_out,
-    lacking,
-    rests_on_nodes,
-)
+from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.judged import (
     Judged,
     finding_of,
@@ -69,7 +63,7 @@ def _lint(
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_without_wrong_types(_not_ignored(run.judged, options), manifests))
-    judged, unfilled = without_open_text(tuple(without_yielding(judged, run.meet)))
+    judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.meet))))
     run.skipped.extend(unfilled)
     if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established
@@ -268,6 +262,10 @@ class _Run:
     def last(self, world: World) -> World:
         """Return the last of the sets on the nodes of a world."""
         return world if self.sets[-1] is None else self.sets[-1].whole(world)
+
+    def current(self, judged: Iterable[Judged]) -> Iterable[Judged]:
+        """Return the findings that lie in no release with a newer one beside it."""
+        return judged if self.of_all is None else self.variants.alternatives.current(judged)
 
     def notes(self) -> Iterator[str]:
         """Notes for the footer about alternatives and duplicate definitions."""

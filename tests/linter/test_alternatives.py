@@ -315,3 +315,49 @@ def test_the_note_is_short() -> None:
 )
 def test_an_application_that_is_named_like_an_environment_is_none(path: str, environment: str) -> None:
     assert _environment(path) == environment
+
+
+# --- releases that lie beside each other -----------------------------------------------------------------------------
+
+PICKY = "nodeSelector: {disk: nvme}, "
+
+
+def blamed(*paths: str) -> tuple[set[str], list[str]]:
+    """Return the files with findings and the notes on releases, if each file has the same impossible Deployment."""
+    report = judged({path: deployment("driver", pod=PICKY) for path in paths})
+    places = (place for f in report.findings for place in (f.location.path, *(also.location.path for also in f.also)))
+    return set(places), [note for note in report.summary.notes if "older releases" in note]
+
+
+@pytest.mark.parametrize("paths", [("r/v1.9.0.yaml", "r/v1.10.0.yaml"), ("d/csi-1.9/a.yaml", "d/csi-1.10/a.yaml")])
+def test_only_the_newest_release_has_findings(paths: tuple[str, str]) -> None:
+    found, notes = blamed(*paths)
+    assert found == {paths[1]}
+    assert len(notes) == 1
+    assert "1.9" in notes[0]
+    assert "1.10" in notes[0]
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("r/reviews-v1.yaml", "r/reviews-v2.yaml"),  # variants
+        ("r/v1.0.0.yaml", "r/web-v1.1.0.yaml"),  # of another thing
+        ("staging-1.29/a.yaml", "prod-1.30/a.yaml"),
+    ],
+)
+def test_what_differs_in_more_than_a_version_is_no_older_release(paths: tuple[str, str]) -> None:
+    assert blamed(*paths) == (set(paths), [])
+
+
+def test_a_release_that_is_named_is_judged() -> None:
+    assert blamed("r/v1.0.0.yaml")[0] == {"r/v1.0.0.yaml"}
+    both = {path: deployment("driver") for path in ("r/v1.0.0.yaml", "r/v1.1.0.yaml")}
+    assert set(alternatives(both).older) == {"r/v1.0.0.yaml"}
+    assert not alternatives(both, "r/v1.0.0.yaml").older
+
+
+def test_releases_are_seen_beside_the_file_that_has_one_of_their_workloads() -> None:
+    release = "".join(deployment(name) for name in ("controller", "node", "snapshot"))
+    files = {"d/controller.yaml": deployment("controller"), "d/v1.1/all.yaml": release, "d/v1.2/all.yaml": release}
+    assert set(alternatives(files).older) == {"d/v1.1"}

@@ -56,7 +56,7 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     for what in profile_of(it.pod).half_disabled:
         yield Lack(f"whether {pod.scheduler_name} binds its pods: {what}, and may fail", True)
     if pod.resource_claims:
-        named = ", ".join(pod.resource_claims)
+        named = ", ".join(claim.name for claim in pod.resource_claims)
         yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
     if pod.node_name and _mounts(it):
         yield Lack(

@@ -10,12 +10,12 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
+    from kubesched_lint.model.devices import DeviceClaim, DeviceClaimTemplate, DeviceClass, ResourceSlice
     from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.node import Node, NodeOverlay, NodePool
     from kubesched_lint.model.pod import BoundPod, SchedulerProfile
     from kubesched_lint.model.policy import (
         Autoscaler,
-        DeviceClass,
         DisruptionBudget,
         GroupTemplates,
         LimitRange,
@@ -55,6 +55,9 @@ class Inventory:
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
+    resource_slices: tuple[ResourceSlice, ...] = ()
+    device_claims: tuple[DeviceClaim, ...] = ()
+    device_claim_templates: tuple[DeviceClaimTemplate, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
     group_templates: tuple[GroupTemplates, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()

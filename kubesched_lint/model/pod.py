@@ -135,6 +135,15 @@ class Container:
 
 
 @record
+class PodClaim:
+    """An entry of ``spec.resourceClaims``: it names a ResourceClaim, or the template of one that is the pod's own."""
+
+    name: str
+    claim: str = ""
+    template: str = ""
+
+
+@record
 class Volume:
     """A volume that affects scheduling: a claim, an ephemeral claim, an inline disk, or an image.
 
@@ -293,7 +302,7 @@ class Pod:
     priority_class: str = ""
     preemption_policy: str = ""
     runtime_class: str = ""
-    resource_claims: tuple[str, ...] = ()
+    resource_claims: tuple[PodClaim, ...] = ()
     required_features: tuple[str, ...] = ()
     """Kubelet features that the spec needs, by the names in a node's status.declaredFeatures."""
     varying: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

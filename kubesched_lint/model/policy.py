@@ -73,15 +73,6 @@ class RuntimeClass:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class DeviceClass:
-    """``extended_resource`` is the resource name by which pods may request its devices; empty if it has none."""
-
-    name: str
-    extended_resource: str = ""
-    source: Source | None = field(default=None, compare=False)
-
-
 KUBERNETES, VOLCANO, COSCHEDULING = "Kubernetes", "Volcano", "coscheduling"
 POD_GROUP_SYSTEMS = {
     "scheduling.k8s.io": KUBERNETES,

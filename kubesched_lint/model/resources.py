@@ -15,11 +15,11 @@ from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.policy import DeviceClass
+    from kubesched_lint.model.devices import DeviceClass
 
 
 _POD_LEVEL = ("cpu", "memory")
-_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
+DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 
 
 def effective_requests(
@@ -66,7 +66,7 @@ def device_class_resources(classes: Collection[DeviceClass], version: str) -> fr
     """
     if not has(version, EXTENDED_RESOURCES_OF_DEVICES):
         return frozenset()
-    implicit = {_DEVICE_CLASS + c.name for c in classes}
+    implicit = {DEVICE_CLASS + c.name for c in classes}
     return frozenset(implicit | {c.extended_resource for c in classes if c.extended_resource})
 
 

@@ -12,6 +12,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import KINDS
 
 _POLICY = "kubesched_lint.model.decode.policy"
+_DEVICES = "kubesched_lint.model.decode.devices"
 _STORAGE = "kubesched_lint.model.decode.storage"
 
 # kind → (API group, field of Inventory, module, decoder). A module is loaded at the first document of its kind.
@@ -22,7 +23,15 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "PodDisruptionBudget": ("policy", "budgets", _POLICY, "decode_budget"),
     "PriorityClass": ("scheduling.k8s.io", "priority_classes", _POLICY, "decode_priority_class"),
     "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
-    "DeviceClass": ("resource.k8s.io", "device_classes", _POLICY, "decode_device_class"),
+    "DeviceClass": ("resource.k8s.io", "device_classes", _DEVICES, "decode_device_class"),
+    "ResourceSlice": ("resource.k8s.io", "resource_slices", _DEVICES, "decode_resource_slice"),
+    "ResourceClaim": ("resource.k8s.io", "device_claims", _DEVICES, "decode_device_claim"),
+    "ResourceClaimTemplate": (
+        "resource.k8s.io",
+        "device_claim_templates",
+        _DEVICES,
+        "decode_device_claim_template",
+    ),
     "PodGroup": ("scheduling.k8s.io", "pod_groups", _POLICY, "decode_pod_group"),
     "Workload": ("scheduling.k8s.io", "group_templates", _POLICY, "decode_group_templates"),
     "LimitRange": ("", "limit_ranges", _POLICY, "decode_limit_range"),
@@ -79,7 +88,7 @@ def decode_object(value: Value, namespace: str, source: Source | None = None, or
         return "workloads", decode_workload(value, namespace, source, order)
     _, field, module, name = _OTHERS[kind]
     decode: Callable[..., Any] = getattr(import_module(module), name)
-    if module == _POLICY or field in _NAMESPACED:
+    if module in (_POLICY, _DEVICES) or field in _NAMESPACED:
         return field, decode(value, namespace, source)
     return field, decode(value, source)
 

@@ -33,6 +33,7 @@ from kubesched_lint.model.pod import (
     NodeSelectorTerm,
     Pod,
     PodAffinityTerm,
+    PodClaim,
     PreferredNodeTerm,
     SpreadConstraint,
     Toleration,
@@ -74,7 +75,7 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
         priority_class=text(spec, "priorityClassName", path),
         preemption_policy=text(spec, "preemptionPolicy", path),
         runtime_class=text(spec, "runtimeClassName", path),
-        resource_claims=each(_name, spec, "resourceClaims", path),
+        resource_claims=each(_claim, spec, "resourceClaims", path),
         required_features=tuple(_required_features(spec, path)),
         path=path,
         labels_path=labels_path,
@@ -103,6 +104,11 @@ def _affinity(spec: Value, path: Path) -> dict[str, Any]:
 
 def _name(item: Value, here: Path) -> str:
     return text(item, "name", here)
+
+
+def _claim(item: Value, here: Path) -> PodClaim:
+    template = text(item, "resourceClaimTemplateName", here)
+    return PodClaim(_name(item, here), text(item, "resourceClaimName", here), template)
 
 
 def _required_features(spec: Value, path: Path) -> Iterator[str]:

@@ -25,7 +25,6 @@ from kubesched_lint.model.policy import (
     KUBERNETES,
     POD_GROUP_SYSTEMS,
     Autoscaler,
-    DeviceClass,
     DisruptionBudget,
     GroupTemplates,
     LimitItem,
@@ -115,10 +114,6 @@ def decode_runtime_class(value: Value, namespace: str, source: Source | None) ->
         each(toleration, scheduling, "tolerations", at),
         source,
     )
-
-
-def decode_device_class(value: Value, namespace: str, source: Source | None) -> DeviceClass:
-    return DeviceClass(_name(value), text(mapping(value, "spec", ()), "extendedResourceName", _SPEC), source)
 
 
 def decode_pod_group(value: Value, namespace: str, source: Source | None) -> PodGroup:

@@ -1,0 +1,192 @@
+"""Devices, their classes, and claims for them, as DynamicResources reads them.
+
+Mirrors ``staging/src/k8s.io/api/resource/v1/types.go`` (v1.36). Amounts are exact fractions of the unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from fractions import Fraction
+
+from kubesched_lint.findings import Path, Source
+from kubesched_lint.model.pod import NodeSelectorTerm
+from kubesched_lint.record import record
+
+Attribute = tuple[str, str | int | bool]
+"""Kind (``string``, ``int``, ``bool``, ``version``, or ``unknown``) and value of a device's attribute."""
+Amounts = Mapping[str, Fraction]
+DeviceID = tuple[str, str, str]
+"""Driver, pool and device."""
+EXACT_COUNT, ALL = "ExactCount", "All"
+MOST_RESULTS = 32
+"""AllocationResultsMaxSize: the devices that one claim may have."""
+MOST_ALTERNATIVES = 8
+"""FirstAvailableDeviceRequestMaxSize."""
+
+
+@record
+class DeviceClass:
+    """``extended_resource`` is the resource name by which pods may request its devices; empty if it has none."""
+
+    name: str
+    extended_resource: str = ""
+    source: Source | None = field(default=None, compare=False)
+    selectors: tuple[str, ...] = ()
+    """CEL expressions; an empty one is a selector of another kind."""
+    created: str = ""
+
+
+@record
+class DeviceTaint:
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+@record
+class DeviceToleration:
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: DeviceTaint) -> bool:
+        """Mirrors ``dynamic-resource-allocation/resourceclaim/devicetoleration.go`` (v1.36)."""
+        if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
+            return False
+        return self.operator == "Exists" or (self.operator == "Equal" and self.value == taint.value)
+
+
+@record
+class Capacity:
+    """The amount that a device has, and the request policy of one that several claims may share."""
+
+    value: Fraction
+    default: Fraction | None = None
+    minimum: Fraction | None = None
+    maximum: Fraction | None = None
+    step: Fraction | None = None
+    valid_values: tuple[Fraction, ...] = ()
+    has_range: bool = False
+
+
+@record
+class NodeAccess:
+    """The nodes that can use a slice or a device: one, all, those of a selector, or none."""
+
+    node_name: str = ""
+    all_nodes: bool = False
+    terms: tuple[NodeSelectorTerm, ...] | None = None
+
+    @property
+    def is_given(self) -> bool:
+        return bool(self.node_name or self.all_nodes or self.terms is not None)
+
+
+@record
+class Device:
+    name: str
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    capacity: Mapping[str, Capacity] = field(default_factory=dict)
+    consumes: tuple[tuple[str, Amounts], ...] = ()
+    """Counter set and the amounts that the device takes from its counters."""
+    taints: tuple[DeviceTaint, ...] = ()
+    is_shared: bool = False
+    """Several claims may have it at a time (``allowMultipleAllocations``)."""
+    access: NodeAccess = NodeAccess()
+    binds_to_node: bool = False
+    has_binding_conditions: bool = False
+
+
+@record
+class ResourceSlice:
+    name: str
+    driver: str
+    pool: str
+    generation: int = 0
+    slice_count: int = 0
+    access: NodeAccess = NodeAccess()
+    is_per_device: bool = False
+    """Each device has its own ``access``."""
+    devices: tuple[Device, ...] = ()
+    counter_sets: tuple[tuple[str, Amounts], ...] = ()
+    source: Source | None = field(default=None, compare=False)
+
+
+@record
+class DeviceRequest:
+    """One request of a claim, or one alternative of a request with ``alternatives``, which has no class of its own."""
+
+    name: str
+    device_class: str = ""
+    mode: str = EXACT_COUNT
+    count: int = 1
+    admin_access: bool = False
+    selectors: tuple[str, ...] = ()
+    tolerations: tuple[DeviceToleration, ...] = ()
+    capacity: Amounts = field(default_factory=dict)
+    alternatives: tuple[DeviceRequest, ...] = ()
+    path: Path = field(default=(), compare=False)
+
+
+@record
+class DeviceConstraint:
+    """All devices of ``requests`` (empty: all) have the same value of an attribute, or all different ones."""
+
+    match_attribute: str = ""
+    distinct_attribute: str = ""
+    requests: tuple[str, ...] = ()
+    path: Path = field(default=(), compare=False)
+
+
+@record
+class AllocatedDevice:
+    request: str
+    """Name of the request; of an alternative, ``request/alternative``."""
+    driver: str
+    pool: str
+    device: str
+    admin_access: bool = False
+    is_share: bool = False
+    consumed: Amounts = field(default_factory=dict)
+
+    @property
+    def id(self) -> DeviceID:
+        return self.driver, self.pool, self.device
+
+
+@record
+class Allocation:
+    devices: tuple[AllocatedDevice, ...] = ()
+    terms: tuple[NodeSelectorTerm, ...] | None = None
+    """The nodes that can use the devices; None: every node."""
+
+
+@record
+class DeviceClaim:
+    """A ResourceClaim of resource.k8s.io."""
+
+    namespace: str
+    name: str
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[DeviceConstraint, ...] = ()
+    allocation: Allocation | None = None
+    reserved_for: tuple[str, ...] = ()
+    """Names of the pods that use it."""
+    deleting: bool = False
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""
+    """Name of the pod that it was made for."""
+    source: Source | None = field(default=None, compare=False)
+
+
+@record
+class DeviceClaimTemplate:
+    """A ResourceClaimTemplate."""
+
+    namespace: str
+    name: str
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[DeviceConstraint, ...] = ()
+    source: Source | None = field(default=None, compare=False)

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.cluster.classes import PodClass, PodClasses
+from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
@@ -81,6 +82,8 @@ class ClusterState:
         self.nonzero_memory: list[int] = [0] * len(index)
         self.namespaces: dict[str, Labels] = {n.name: n.labels for n in objects.namespaces}
         self._storage = Storage.of(objects)
+        self.devices: Devices | None = None
+        """Device classes, slices and claims; None: they are not modelled, and DynamicResources accepts every node."""
         self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
         self._claims: dict[tuple[str, str], NodeCounter] = {}
         self.touched = Touched()

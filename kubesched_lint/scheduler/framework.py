@@ -18,6 +18,7 @@ from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod, Toleration, profile_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.plugins import (
+    dynamic_resources,
     inter_pod_affinity,
     node_volume_limits,
     pod_topology_spread,
@@ -52,11 +53,20 @@ _MODELLED: tuple[Plugin, ...] = (
     volume_zone,
     pod_topology_spread,
     inter_pod_affinity,
+    dynamic_resources,
     NodeDeclaredFeatures,
 )
 KUBELET_FILTERS: tuple[Plugin, ...] = (NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit)
 """The checks of the kubelet for a pod that names its node."""
-_WITH_PREFILTER: tuple[PreFilterPlugin, ...] = (NodeAffinity, volume_restrictions, volume_binding, volume_zone)
+_WITH_PREFILTER: tuple[PreFilterPlugin, ...] = (
+    NodeAffinity,
+    volume_restrictions,
+    volume_binding,
+    volume_zone,
+    dynamic_resources,
+)
+_DEVICES = dynamic_resources.NAME
+_LAST = NodeDeclaredFeatures.NAME
 
 _STEPS = 40
 """The cost in steps to run all plugins for a pod."""
@@ -178,7 +188,10 @@ def _prefilter(
     """
     pinned_by: list[str] = []
     waiting: PreFilterRefusal | None = None
-    for plugin in _prefilters(profile_of(pod).prefilters):
+    names = profile_of(pod).prefilters
+    if dynamic_resources.runs(pod, state):
+        names = (*names, _DEVICES)
+    for plugin in _prefilters(names):
         answer = plugin.prefilter(pod, state)
         if answer is None:
             continue
@@ -198,9 +211,13 @@ def _filters(names: tuple[str, ...], failing: tuple[str, ...]) -> tuple[Plugin, 
     return tuple(Failing(name) if name in failing else known[name] for name in names)
 
 
-def _filters_of(pod: Pod) -> tuple[Plugin, ...]:
+def _filters_of(pod: Pod, state: ClusterState) -> tuple[Plugin, ...]:
     profile = profile_of(pod)
-    return _filters(profile.filters, profile.failing)
+    names = profile.filters
+    if dynamic_resources.runs(pod, state):
+        at = -1 if names[-1:] == (_LAST,) else len(names)  # feature gates add the others before it
+        names = (*names[:at], _DEVICES, *names[at:])
+    return _filters(names, profile.failing)
 
 
 @cache
@@ -218,7 +235,7 @@ def _filter(
     """
     work.spend(_STEPS + len(state.index) // 64)
     rejections: list[Rejection] = []
-    for plugin in _filters_of(pod) if filters is None else filters:
+    for plugin in _filters_of(pod, state) if filters is None else filters:
         if not among:
             break
         gone = EMPTY

@@ -18,6 +18,7 @@ from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, PREEMPTION_SAYS_WHAT_IT_FOUND, has
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
+from kubesched_lint.scheduler.plugins import dynamic_resources
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -86,10 +87,11 @@ def preempt(
     """
     profile = profile_of(pod)
     deallocates = profile.allocates_devices and has(state.kubernetes_version, DYNAMIC_RESOURCES)
-    prefix = "no new claims to deallocate, " if deallocates else ""
+    is_refused = diagnosis.refusal is not None
+    prefix = f"{dynamic_resources.postfilter(pod, state, is_refused=is_refused)}, " if deallocates else ""
     if diagnosis.gated or not diagnosis.total:
         return Preemption()
-    if diagnosis.refusal is not None and prefix:
+    if diagnosis.refusal is not None and diagnosis.refusal.plugin != dynamic_resources.NAME and prefix:
         # PreFilter ended before DynamicResources ran, so its PostFilter finds no state of its own: an error, and
         # DefaultPreemption does not run.
         return Preemption("not found")

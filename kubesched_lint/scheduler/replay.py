@@ -10,9 +10,11 @@ from dataclasses import field
 from typing import Any
 
 from kubesched_lint.admission.admission import Admission
+from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.scheduler_config.read import profiles_of
 from kubesched_lint.cluster.state import NAMESPACE_NAME, ClusterState
+from kubesched_lint.model.decode.devices import decode_device_claim
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node, decode_pod_object
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.decode.policy import decode_namespace
@@ -22,7 +24,17 @@ from kubesched_lint.model.policy import Namespace
 from kubesched_lint.record import record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.devices.failures import UndecidedError
+from kubesched_lint.scheduler.devices.life import (
+    after_binding,
+    after_failure,
+    allocations,
+    binding_error,
+    is_evicted,
+    with_made_claims,
+)
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
+from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.preemption import Candidate, Preemption, preempt
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.tolerance import first_untolerated
@@ -46,6 +58,12 @@ class Prediction:
     equals: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(node, victims) of every result that upstream may choose as well, because all its criteria are equal."""
     diagnosis: Diagnosis | None = None
+    devices: Mapping[str, Mapping[str, list[list[str]]]] = field(default_factory=dict)
+    """Feasible node → reference of the pod → [request, driver, pool, device], for pods that need devices."""
+    evicting: tuple[str, ...] = ()
+    """Those of them where a device's taint evicts the pod as soon as it is bound."""
+    unknown: str = ""
+    """Why nothing is predicted."""
     index: NodeIndex | None = None
     """The index for explaining the prediction; None for a rejected pod."""
 
@@ -70,6 +88,10 @@ class Prediction:
         if self.total:
             shown["scores"] = {plugin: dict(nodes) for plugin, nodes in self.scores.items()}
             shown["total"] = dict(self.total)
+        if self.devices:
+            shown["devices"] = dict(self.devices)
+        if self.unknown:
+            shown["unknown"] = self.unknown
         return {**shown, "message": self.message, "nominated": self.nominated, "victims": list(self.victims)}
 
 
@@ -104,19 +126,46 @@ def replay(
             yield recorded, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
             continue
         pod = admission.stored(decode_pod_object(recorded["pod"]))
+        if state.devices is not None:
+            pod, state.devices = with_made_claims(pod, name, state.devices)
         prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
         yield recorded, prediction
         if "rejected" in recorded:
             continue  # the API server refused a pod that we would admit: there is no pod to continue with
         node = recorded["node"] if "node" in recorded else _own_choice(prediction)
         _evict(recorded, prediction, state)
-        if node is not None:
+        if node is not None and node not in prediction.evicting:
             waiting = BoundPod(name, node, pod)
         _renew_volumes(recorded, state)
+        _renew_devices(recorded, pod, name, None if node in prediction.evicting else node, state)
 
 
 def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") -> Prediction:
     """Return the scheduler's first answer for one admitted pod."""
+    attempt = attempt_of(pod, state)
+    if attempt is None:
+        return _predict(pod, state, case, name)
+    if attempt.waits:
+        return Prediction(case, name)
+    try:
+        found = _predict(pod, state, case, name)
+    except UndecidedError as error:
+        return Prediction(case, name, unknown=str(error))
+    if not found.feasible:
+        return found
+    failure = binding_error(attempt)
+    if failure:
+        return Prediction(case, name, message=failure, diagnosis=found.diagnosis, index=found.index)
+    at = {node: state.index.position(node) for node in found.feasible}
+    devices = state.devices or Devices()
+    return replace(
+        found,
+        devices={node: allocations(attempt, position) for node, position in at.items()},
+        evicting=tuple(node for node, position in at.items() if is_evicted(attempt, position, devices)),
+    )
+
+
+def _predict(pod: Pod, state: ClusterState, case: str, name: str) -> Prediction:
     diagnosis = diagnose(pod, state)
     names = state.index.names
     if diagnosis.feasible:
@@ -171,7 +220,10 @@ def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
     )
     schedulers = tuple(profiles_of({"profiles": case.get("schedulerProfiles") or []}).values())
     objects = replace(objects, nodes=nodes, pods=pods, namespaces=tuple(_namespaces(case)), schedulers=schedulers)
-    return ClusterState(NodeIndex(nodes), objects, kubernetes_version=version), started
+    state = ClusterState(NodeIndex(nodes), objects, kubernetes_version=version)
+    if objects.device_classes or objects.resource_slices or objects.device_claims or objects.device_claim_templates:
+        state.devices = Devices.of(objects, version)
+    return state, started
 
 
 def _namespaces(case: Case) -> Iterator[Namespace]:
@@ -209,3 +261,21 @@ def _renew_volumes(record: Mapping[str, Any], state: ClusterState) -> None:
             decode_object(value, value.get("metadata", {}).get("namespace") or "default") for value in after
         )
         state.storage = state.storage.with_objects(renewed.claims, renewed.volumes)
+
+
+def _renew_devices(record: Mapping[str, Any], pod: Pod, name: str, node: str | None, state: ClusterState) -> None:
+    """Update claims for devices to their state after the decision."""
+    if state.devices is None:
+        return
+    after = record.get("claims_after")
+    if after is not None:
+        claims = (decode_device_claim(value, "default", None) for value in after)
+        state.devices = replace(state.devices, claims={(c.namespace, c.name): c for c in claims})
+        return
+    attempt = attempt_of(pod, state)
+    if attempt is not None:
+        position = None if node is None else state.index.position(node)
+        if position is None or not attempt.on(position).is_given:
+            state.devices = after_failure(attempt, state.devices)
+        else:
+            state.devices = after_binding(attempt, name, position, state.devices)

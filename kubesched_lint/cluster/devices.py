@@ -1,0 +1,86 @@
+"""Device classes, slices and claims by name: immutable, so that a state can keep, swap and restore them in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from typing import Any
+
+from kubesched_lint.model.devices import (
+    DeviceClaim,
+    DeviceClaimTemplate,
+    DeviceClass,
+    DeviceID,
+    DeviceTaint,
+    ResourceSlice,
+)
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.resources import DEVICE_CLASS
+from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
+from kubesched_lint.record import record, replace
+from kubesched_lint.releases import RECORDED
+
+NO_EXECUTE = "NoExecute"
+
+
+@record
+class Devices:
+    classes: Mapping[str, DeviceClass] = field(default_factory=dict)
+    slices: tuple[ResourceSlice, ...] = ()
+    templates: Mapping[tuple[str, str], DeviceClaimTemplate] = field(default_factory=dict)
+    """(namespace, name) → template."""
+    claims: Mapping[tuple[str, str], DeviceClaim] = field(default_factory=dict)
+    """(namespace, name) → claim."""
+
+    serves_resources: bool = True
+    """Classes serve extended resources: the gate DRAExtendedResource is on."""
+    lasting: dict[Any, Any] = field(default_factory=dict, compare=False)
+    """What ``scheduler.devices`` has computed from slices and selectors, whatever the claims are."""
+
+    @classmethod
+    def of(cls, objects: Inventory, version: str = RECORDED) -> Devices:
+        """Return the devices of a cluster of this version of Kubernetes."""
+        return cls(
+            {c.name: c for c in objects.device_classes},
+            objects.resource_slices,
+            {(t.namespace, t.name): t for t in objects.device_claim_templates},
+            {(c.namespace, c.name): c for c in objects.device_claims},
+            has(version, EXTENDED_RESOURCES_OF_DEVICES),
+        )
+
+    def with_claims(self, claims: Iterable[DeviceClaim]) -> Devices:
+        """Return the devices with these claims added, or replacing those of the same name."""
+        return replace(self, claims={**self.claims, **{(c.namespace, c.name): c for c in claims}})
+
+    def without_claims(self, gone: Iterable[tuple[str, str]]) -> Devices:
+        left_out = frozenset(gone)
+        return replace(self, claims={key: claim for key, claim in self.claims.items() if key not in left_out})
+
+    @cached_property
+    def class_of_resource(self) -> Mapping[str, DeviceClass]:
+        """Extended resource → the class that serves it; of several the newest, then the first by name.
+
+        Mirrors ``dynamic-resource-allocation/deviceclass/extendedresourcecache`` (v1.36).
+        """
+        if not self.serves_resources:
+            return {}
+        by_name = sorted(self.classes.values(), key=lambda c: c.name, reverse=True)
+        oldest_first = sorted(by_name, key=lambda c: c.created)
+        explicit = {c.extended_resource: c for c in oldest_first if c.extended_resource}
+        return {**explicit, **{DEVICE_CLASS + c.name: c for c in oldest_first}}
+
+    @cached_property
+    def evicting_taints(self) -> Mapping[DeviceID, Sequence[DeviceTaint]]:
+        """Device → its NoExecute taints, in the newest generation of its pool."""
+        found: dict[DeviceID, Sequence[DeviceTaint]] = {}
+        for each in sorted(self.slices, key=lambda s: s.generation):
+            for device in each.devices:
+                taints = [taint for taint in device.taints if taint.effect == NO_EXECUTE]
+                found[each.driver, each.pool, device.name] = taints
+        return found
+
+    @cached_property
+    def answers(self) -> dict[Any, Any]:
+        """What ``scheduler.devices`` has computed for these claims."""
+        return {}

@@ -1,0 +1,144 @@
+"""Evaluate a selector with cel-cpp (``cel-expr-python``); import it only when an expression needs it.
+
+Two environments, as for own rules: the checker knows Quantity and Semver as types, and the runner has maps in their
+place, because values of opaque types cannot be made in Python. Mirrors ``dynamic-resource-allocation/cel/compile.go``
+and ``apiserver/pkg/cel/library/{quantity,semverlib}.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
+
+from kubesched_lint.model.devices import Attribute, Device
+from kubesched_lint.scheduler.devices.cel_functions import FUNCTIONS, quantity_of, semver_of
+from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
+
+_MISSING = "NOT_FOUND: Key not found in map : "
+_ASKS_FOR_DOMAIN = re.compile(r"\bin\s+device\.(?:attributes|capacity)\b(?!\s*\[)")
+_TYPE = cel.Type
+
+
+def evaluate(expression: str, driver: str, device: Device) -> bool:
+    """Return the value of an expression for a device. Raises SelectorError and UndecidedError."""
+    program = _compiled(expression)
+    values = _values(driver, device)
+    while True:
+        found = program.eval(_environments()[1].Activation(values))
+        value = found.plain_value()
+        if isinstance(value, bool):
+            return value
+        if found.type() != _TYPE.ERROR:
+            raise UndecidedError(f"the selector {expression!r} yields no boolean")
+        _explain(str(value), expression, values)
+
+
+def _explain(error: str, expression: str, values: Mapping[str, Any]) -> None:
+    """Raise the error of an evaluation, unless it names a domain without attributes: upstream has an empty map there.
+
+    Such a domain is added to ``values`` for the next try. But it stays absent for ``in``, so an expression that also
+    asks whether a domain is there is undecided.
+    """
+    if error.startswith(_MISSING):
+        key = error.removeprefix(_MISSING).strip('"')
+        domains: tuple[dict[str, Any], ...] = values["device.attributes"], values["device.capacity"]
+        is_written = f'"{key}"' in expression or f"'{key}'" in expression
+        if not is_written or all(key in each for each in domains):
+            raise SelectorError(f"no such key: {key}")
+        if _ASKS_FOR_DOMAIN.search(expression):
+            raise UndecidedError(f"the selector {expression!r} indexes a domain and asks for one")
+        for each in domains:
+            each.setdefault(key, {})
+        return
+    if "divide by zero" in error:
+        raise SelectorError("division by zero")
+    raise UndecidedError(f"the selector {expression!r} fails: {error.partition(': ')[2] or error}")
+
+
+def _values(driver: str, device: Device) -> dict[str, Any]:
+    attributes: dict[str, dict[str, Any]] = {}
+    for name, attribute in device.attributes.items():
+        domain, own = _qualified(name, driver)
+        attributes.setdefault(domain, {})[own] = _plain(name, attribute)
+    capacity: dict[str, dict[str, Any]] = {}
+    for name, amount in device.capacity.items():
+        domain, own = _qualified(name, driver)
+        capacity.setdefault(domain, {})[own] = quantity_of(amount.value)
+    return {
+        "device.driver": driver,
+        "device.allowMultipleAllocations": device.is_shared,
+        "device.attributes": attributes,
+        "device.capacity": capacity,
+    }
+
+
+def _qualified(name: str, driver: str) -> tuple[str, str]:
+    domain, slash, own = name.partition("/")
+    return (domain, own) if slash else (driver, name)
+
+
+def _plain(name: str, attribute: Attribute) -> Any:
+    kind, value = attribute
+    if kind == "unknown":
+        raise SelectorError(f"attribute {name}: unsupported attribute value")
+    return semver_of(str(value)) if kind == "version" else value
+
+
+@cache
+def _compiled(expression: str) -> Any:
+    checker, runner = _environments()
+    try:
+        return runner.deserialize(checker.compile(expression).serialize())
+    except RuntimeError as error:
+        raise UndecidedError(f"the selector {expression!r} cannot be evaluated here: {_first(str(error))}") from None
+
+
+def _first(error: str) -> str:
+    return error.partition("\n")[0].partition("ERROR: <input>:")[2] or error.partition("\n")[0]
+
+
+@cache
+def _environments() -> tuple[Any, Any]:
+    """Return the checker and the runner."""
+    opaque = _TYPE.AbstractType("kubernetes.Quantity"), _TYPE.AbstractType("kubernetes.Semver")
+    maps = (_TYPE.Map(_TYPE.STRING, _TYPE.STRING),) * 2
+    return _environment(*opaque), _environment(*maps)
+
+
+def _environment(quantity: Any, semver: Any) -> Any:
+    def of_domains(value: Any) -> Any:
+        return _TYPE.Map(_TYPE.STRING, _TYPE.Map(_TYPE.STRING, value))
+
+    variables = {
+        "device.driver": _TYPE.STRING,
+        "device.allowMultipleAllocations": _TYPE.BOOL,
+        "device.attributes": of_domains(_TYPE.DYN),
+        "device.capacity": of_domains(quantity),
+    }
+    extensions = [ext_optional.ExtOptional(), ext_bindings.ExtBindings(), ext_strings.ExtStrings(), ext_math.ExtMath()]
+    return cel.NewEnv(variables=variables, functions=_functions(quantity, semver), extensions=extensions)
+
+
+def _functions(quantity: Any, semver: Any) -> list[Any]:
+    types = {"Q": quantity, "V": semver, "s": _TYPE.STRING, "i": _TYPE.INT, "b": _TYPE.BOOL, "d": _TYPE.DOUBLE}
+    declared = []
+    for name, (implementation, signatures) in FUNCTIONS.items():
+        overloads: dict[str, Any] = {}
+        for signature in signatures:
+            taken, _, given = signature.partition(">")
+            parameters = [types[letter] for letter in taken.lstrip(".")]
+            overload = cel.Overload(
+                f"{name}_{taken.lstrip('.')}",
+                return_type=types[given],
+                parameters=parameters,
+                is_member=taken.startswith("."),
+                impl=implementation,
+            )
+            overloads.setdefault(str([str(each) for each in parameters]), overload)  # the runner has one map for both
+        declared.append(cel.FunctionDecl(name, list(overloads.values())))
+    return declared

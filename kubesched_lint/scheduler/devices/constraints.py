@@ -1,0 +1,59 @@
+"""matchAttribute and distinctAttribute over the devices of one claim.
+
+Mirrors ``structured/internal/incubating/constraint.go`` and matchAttributeConstraint beside it (v1.36).
+"""
+
+from __future__ import annotations
+
+from kubesched_lint.model.devices import Attribute, Device, DeviceConstraint
+
+Names = tuple[str, str]
+"""A request, and the chosen alternative of it; empty without one."""
+
+
+def attribute_of(device: Device, driver: str, name: str) -> Attribute | None:
+    """Return the attribute of a fully qualified name; one without a domain has that of the driver."""
+    domain, slash, own = name.partition("/")
+    found = device.attributes.get(name)
+    if found is None and slash and domain == driver:
+        found = device.attributes.get(own)
+    return found
+
+
+class Constraint:
+    """A constraint, and the devices that it has seen."""
+
+    def __init__(self, wanted: DeviceConstraint) -> None:
+        self._requests = frozenset(wanted.requests)
+        self._name = wanted.match_attribute or wanted.distinct_attribute
+        self._is_match = bool(wanted.match_attribute)
+        self._count = 0
+        self._seen: dict[str, Attribute] = {}
+        """For a match the common value; else the value of the last device per request, as upstream keeps it."""
+
+    def add(self, names: Names, driver: str, device: Device) -> bool:
+        """Take a device; return False, and take nothing, if it violates the constraint."""
+        if not self._concerns(names):
+            return True
+        attribute = attribute_of(device, driver, self._name)
+        if attribute is None or (self._count and not self._allows(attribute)):
+            return False
+        if not (self._is_match and self._count):
+            self._seen["" if self._is_match else names[0]] = attribute
+        self._count += 1
+        return True
+
+    def remove(self, names: Names) -> None:
+        """Give back a device that was taken."""
+        if self._concerns(names):
+            self._count -= 1
+            if not self._is_match:
+                self._seen.pop(names[0], None)
+
+    def _concerns(self, names: Names) -> bool:
+        return not self._requests or names[0] in self._requests or "/".join(names) in self._requests
+
+    def _allows(self, attribute: Attribute) -> bool:
+        if self._is_match:
+            return attribute[0] != "unknown" and self._seen[""] == attribute
+        return not self._seen or (attribute[0] != "unknown" and attribute not in self._seen.values())

@@ -1,0 +1,23 @@
+"""Why no devices were allocated, other than that too few are left."""
+
+from __future__ import annotations
+
+
+class AllocationError(Exception):
+    """An error in a claim, a class or a pool: it ends the scheduling attempt on every node, with this message."""
+
+
+class NodeError(Exception):
+    """An error that concerns one node: the message is the reason of its rejection."""
+
+
+class UndecidedError(Exception):
+    """It is not known what the scheduler does, because we cannot evaluate a selector or would search for too long."""
+
+
+class SelectorError(Exception):
+    """A selector fails on a device; the message is cel-go's.
+
+    Upstream ends the attempt on all nodes: a selector that reads an attribute which some device lacks stops the pod
+    everywhere. ``Search`` says whose selector it is.
+    """

@@ -1,0 +1,129 @@
+"""The life of a pod's claims: made from templates before it is scheduled, allocated and reserved when it is bound.
+
+Mirrors ``pkg/controller/resourceclaim/controller.go``, and Reserve, PreBind and PostFilter of
+``plugins/dynamicresources/dynamicresources.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from kubesched_lint.cluster.devices import NO_EXECUTE, Devices
+from kubesched_lint.model.devices import DeviceClaim, DeviceRequest, DeviceTaint, DeviceToleration
+from kubesched_lint.model.pod import Pod, PodClaim
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.devices.attempt import PLUGIN, Attempt
+from kubesched_lint.scheduler.devices.extended import IN_MEMORY
+
+_LONGEST_BASE = 57
+RANDOM = "*"
+"""Stands for the five characters that the API server adds to a generated name, and for a pod's uid."""
+
+
+def with_made_claims(pod: Pod, name: str, devices: Devices) -> tuple[Pod, Devices]:
+    """Return the pod with the names of its own claims, and the devices with these claims.
+
+    A claim whose template does not exist is not made.
+    """
+    made: list[DeviceClaim] = []
+    references: list[PodClaim] = []
+    for reference in pod.resource_claims:
+        template = devices.templates.get((pod.namespace, reference.template))
+        if template is not None:
+            claim = DeviceClaim(
+                pod.namespace, _generated(name, reference.name), template.requests, template.constraints, owner=name
+            )
+            made.append(claim)
+            reference = replace(reference, claim=claim.name)
+        references.append(reference)
+    if not made:
+        return pod, devices
+    return replace(pod, resource_claims=tuple(references)), devices.with_claims(made)
+
+
+def _generated(pod: str, reference: str) -> str:
+    base = f"{pod}-{reference}-"
+    if len(base) > _LONGEST_BASE:  # upstream shortens both in proportion, and drops the last dash
+        parts = [each[: len(each) * _LONGEST_BASE // len(base)] for each in (pod, reference)]
+        base = "-".join(parts)
+    return base + RANDOM
+
+
+def binding_error(attempt: Attempt) -> str:
+    """Return why PreBind fails: a claim that two references name cannot be reserved twice; empty if it does not."""
+    for (_, name), count in Counter((claim.namespace, claim.name) for claim in attempt.held).items():
+        if count > 1:
+            claim = next(claim for claim in attempt.held if claim.name == name)
+            field = f"status.reservedFor[{len(claim.reserved_for) + 1}]"
+            return (
+                f'running PreBind plugin "{PLUGIN}": add reservation to claim {claim.namespace}/{name}: '
+                f'ResourceClaim.resource.k8s.io "{name}" is invalid: {field}: Duplicate value: "{RANDOM}"'
+            )
+    return ""
+
+
+def is_evicted(attempt: Attempt, position: int, devices: Devices) -> bool:
+    """Return whether the pod is evicted as soon as it is bound to a node, because of a device's NoExecute taint.
+
+    Only a toleration with the effect NoExecute keeps it; one without an effect lets the scheduler allocate the device,
+    and the pod is deleted at once. Mirrors claimEvictionTime of
+    ``pkg/controller/devicetainteviction/device_taint_eviction.go`` (v1.36), without toleration seconds.
+    """
+    tolerations = {
+        (claim.name, "/".join(filter(None, names))): each.tolerations
+        for claim in attempt.on(position).claims
+        for request in claim.requests
+        for names, each in _alternatives(request)
+    }
+    held = [
+        (one.id, tolerations.get((claim.name, one.request), ()))
+        for claim in attempt.on(position).claims
+        for one in (claim.allocation.devices if claim.allocation else ())
+    ]
+    taints = devices.evicting_taints
+    return any(not _keeps(accepted, taint) for device, accepted in held for taint in taints.get(device, ()))
+
+
+def _alternatives(request: DeviceRequest) -> list[tuple[tuple[str, str], DeviceRequest]]:
+    if request.alternatives:
+        return [((request.name, each.name), each) for each in request.alternatives]
+    return [((request.name, ""), request)]
+
+
+def _keeps(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> bool:
+    return any(t.effect == NO_EXECUTE and t.tolerates(taint) for t in tolerations)
+
+
+def after_binding(attempt: Attempt, name: str, position: int, devices: Devices) -> Devices:
+    """Return the devices after a pod is bound: its claims are allocated as the node can, and reserved for it."""
+    new = {claim.name: claim for claim in attempt.on(position).claims}
+    claims = [new.pop(claim.name, claim) for claim in attempt.held]
+    claims += [replace(claim, name=f"{name}-extended-resources-{RANDOM}", owner=name) for claim in new.values()]
+    return devices.with_claims(replace(claim, reserved_for=(*claim.reserved_for, name)) for claim in claims)
+
+
+def after_failure(attempt: Attempt, devices: Devices) -> Devices:
+    """Return the devices after a pod was not bound and is deleted: its own claims go, and one idle claim is free again.
+
+    Of several idle claims the scheduler draws one.
+    """
+    away = [claim for given in attempt.seen() for claim in given.unavailable if not claim.reserved_for]
+    freed = devices.with_claims(replace(claim, allocation=None) for claim in away[:1])
+    return freed.without_claims((claim.namespace, claim.name) for claim in attempt.held if claim.owner)
+
+
+def allocations(attempt: Attempt, position: int) -> dict[str, list[list[str]]]:
+    """Return reference of the pod → [request, driver, pool, device] of each device it would have on a node.
+
+    The claim for extended resources, which no reference names, has the name ``<extended-resources>``.
+    """
+    claims = {claim.name: claim for claim in (*attempt.held, *attempt.on(position).claims)}
+    named = {reference.name: reference.claim for reference in attempt.references}
+    if IN_MEMORY in claims:
+        named[IN_MEMORY] = IN_MEMORY
+    return {
+        reference: [[held.request, *held.id] for held in allocation.devices]
+        for reference, name in named.items()
+        if (allocation := claims[name].allocation) is not None
+    }

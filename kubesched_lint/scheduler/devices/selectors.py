@@ -1,0 +1,50 @@
+"""Selectors of classes and requests: CEL expressions over one device.
+
+Mirrors ``dynamic-resource-allocation/cel/compile.go`` (v1.36). The API server has compiled every stored expression, so
+one that does not compile here uses a function that we lack: it is undecided, not wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from kubesched_lint.model.devices import Device
+from kubesched_lint.scheduler.devices.failures import UndecidedError
+
+NEEDED = "pip install 'kubesched-lint[cel]'"
+_OF_DRIVER = re.compile(r"""\s*device\.driver\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*""")
+
+
+class Selectors:
+    """Evaluates expressions, each pair of an expression and a device once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str, int], tuple[Device, bool]] = {}
+
+    def matches(self, expression: str, driver: str, device: Device) -> bool:
+        """Return whether a device satisfies an expression. Raises SelectorError and UndecidedError."""
+        wanted = _OF_DRIVER.fullmatch(expression)
+        if wanted:
+            return driver == (wanted[1] if wanted[1] is not None else wanted[2])
+        key = (expression, driver, id(device))
+        found = self._known.get(key)
+        if found is None:  # kept with the device, so that its id() is not reused
+            found = self._known[key] = device, _evaluated(expression, driver, device)
+        return found[1]
+
+
+def _evaluated(expression: str, driver: str, device: Device) -> bool:
+    if not has_cel():
+        raise UndecidedError(f"the selector {expression!r} needs the extra: {NEEDED}")
+    from kubesched_lint.scheduler.devices.cel import evaluate
+
+    return evaluate(expression, driver, device)
+
+
+@cache
+def has_cel() -> bool:
+    """Return whether the extra is installed. Without protobuf cel-expr-python ends the process."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("cel_expr_python", "google", "google.protobuf"))

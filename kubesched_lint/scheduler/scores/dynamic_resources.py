@@ -1,0 +1,48 @@
+"""DynamicResources prefers nodes that can give the earlier alternatives of ``firstAvailable``.
+
+Mirrors computeScore of ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.devices import MOST_ALTERNATIVES, DeviceClaim
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
+from kubesched_lint.scheduler.scores.levels import Levels, scaled
+
+
+class DynamicResources:
+    name = "DynamicResources"
+    weight = 2
+
+    def __init__(self, pod: Pod, state: ClusterState) -> None:
+        self._attempt = attempt_of(pod, state)
+
+    def levels(self, feasible: NodeSet) -> Levels | None:
+        """Return the scores; None for a pod without claims, which has zeros. Raises UndecidedError."""
+        attempt = self._attempt
+        if attempt is None:
+            return None
+        allocated = [claim for claim in attempt.held if claim.allocation is not None]
+        found: dict[int, NodeSet] = {}
+        for position in positions(feasible):
+            new = attempt.on(position).claims
+            score = _score((*allocated, *new)) if new else 0
+            found[score] = found.get(score, EMPTY) | only(position)
+        return scaled(found)
+
+
+def _score(claims: Iterable[DeviceClaim]) -> int:
+    """Return 8 for each request met by its first alternative, 7 for the second, and so on."""
+    score = 0
+    for claim in claims:
+        met = {held.request for held in claim.allocation.devices} if claim.allocation is not None else set()
+        for request in claim.requests:
+            for i, each in enumerate(request.alternatives):
+                if f"{request.name}/{each.name}" in met:
+                    score += MOST_ALTERNATIVES - i
+    return score

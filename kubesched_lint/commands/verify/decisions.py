@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
+from kubesched_lint.commands.verify.devices import device_answers, is_message, of_another_node
 from kubesched_lint.scheduler.replay import Prediction, replay
 
 Record = Mapping[str, Any]
@@ -21,7 +22,8 @@ SOURCE_ONLY = (
     "volumes bound from a pool of free ones",
     "disruption budgets of owned pods",
     "default spread constraints of owned pods",
-    "NodeDeclaredFeatures and extended resources that DRA allocates",
+    "NodeDeclaredFeatures",
+    "devices with admin access, devices with nodes of their own, pools that contradict themselves",
     "tolerations with Gt and Lt (gated off)",
 )
 
@@ -53,11 +55,15 @@ def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
         yield Answer("rejected", True)
     if _is_undecided(record):
         return
+    if prediction.unknown:
+        yield Answer("decided", False, record.get("message") or record.get("node"), None, prediction.unknown)
+        return
     filters = list(_filter_answers(record, prediction))
     yield from filters
-    yield from _per_filter(prediction, all(a.agrees for a in filters)) if filters else ()
+    yield from _per_filter(prediction, all(a.agrees or a.explained for a in filters)) if filters else ()
     yield from _score_answers(record, prediction)
     yield from _preemption_answers(record, prediction)
+    yield from device_answers(record, prediction)
 
 
 def _rejection(record: Record, prediction: Prediction) -> Answer:
@@ -80,7 +86,9 @@ def _filter_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
         )
         yield Answer("feasible", ours == theirs, sorted(theirs), sorted(ours), because)
     if "message" in record:
-        yield Answer("message", record["message"] == prediction.message, record["message"], prediction.message)
+        same = is_message(prediction.message, record["message"])
+        because = "" if same else of_another_node(prediction, record["message"])
+        yield Answer("message", same, record["message"], prediction.message, because, bool(because))
 
 
 def _per_filter(prediction: Prediction, agrees: bool) -> Iterator[Answer]:

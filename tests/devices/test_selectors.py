@@ -1,0 +1,91 @@
+"""Selectors with Kubernetes' functions, and without the library."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from kubesched_lint.model.devices import Capacity, Device
+from kubesched_lint.scheduler.devices import selectors
+from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
+from kubesched_lint.scheduler.devices.selectors import Selectors
+
+DEVICE = Device(
+    "gpu-0",
+    {
+        "model": ("string", "a100"),
+        "healthy": ("bool", True),
+        "index": ("int", 3),
+        "version": ("version", "1.10.0+build"),
+        "other.example.com/x": ("int", 1),
+    },
+    {"memory": Capacity(Fraction(40 << 30))},
+)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'device.driver == "d"',
+        'device.attributes["d"].model in ["a100", "h100"]',
+        'device.attributes["d"].version.isGreaterThan(semver("1.9.3"))',
+        'device.attributes["d"].version == semver("1.10.0")',
+        'device.attributes["d"].version.compareTo(semver("1.10.0-rc.1")) == 1',
+        'semver("v1.2", true).minor() == 2 && isSemver("1.0.0") && !isSemver("1.0")',
+        'device.capacity["d"].memory.compareTo(quantity("40Gi")) == 0',
+        'device.capacity["d"].memory == quantity("40960Mi")',
+        'device.capacity["d"].memory.sub(quantity("39Gi")).asInteger() == 1073741824',
+        'device.capacity["d"].?disk.orValue(quantity("0")).sign() == 0',
+        'device.attributes["other.example.com"].x == 1',
+        'has(device.attributes["d"].index) && device.attributes["d"].index < 4',
+        '!has(device.attributes["nobody"].x)',
+        '!("nobody" in device.attributes)',
+        'device.attributes["nobody"].?x.orValue(true)',
+        'cel.bind(own, device.attributes["d"], own.healthy && own.index == 3)',
+        "!device.allowMultipleAllocations",
+    ],
+)
+def test_true_of_the_device(expression: str) -> None:
+    assert Selectors().matches(expression, "d", DEVICE)
+    assert not Selectors().matches(f"!({expression})", "d", DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ('device.attributes["d"].slices == 1', "no such key: slices"),
+        ('device.attributes["nobody"].slices == 1', "no such key: slices"),
+        ('device.capacity["d"].disk.isLessThan(quantity("1"))', "no such key: disk"),
+        ('device.attributes["d"].index / 0 == 1', "division by zero"),
+    ],
+)
+def test_a_failure_has_the_words_of_cel_go(expression: str, message: str) -> None:
+    with pytest.raises(SelectorError) as error:
+        Selectors().matches(expression, "d", DEVICE)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'device.attributes["d"].model',
+        "device.nothing",
+        "ip('::1').family() == 6",
+        'device.attributes["d"].model > 3',
+        "(",
+        '"x" in device.attributes ? true : device.attributes["x"].y',
+        'device.attributes["x"].?y.orValue(false) || "x" in device.attributes',
+    ],
+)
+def test_what_we_cannot_say_is_undecided(expression: str) -> None:
+    with pytest.raises(UndecidedError):
+        Selectors().matches(expression, "d", DEVICE)
+
+
+def test_without_the_library_the_usual_class_selector_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selectors, "has_cel", lambda: False)
+    assert Selectors().matches(" device.driver == 'd'", "d", DEVICE)
+    assert not Selectors().matches('device.driver == "e"', "d", DEVICE)
+    with pytest.raises(UndecidedError, match="needs the extra"):
+        Selectors().matches('device.attributes["d"].healthy', "d", DEVICE)

@@ -44,6 +44,14 @@ class Answer:
     """Enough pods, with ``MAY_MISS`` and ``CERTAIN``."""
     missed: Rest | None = None
     """With ``MAY_MISS``: the end of a course in which too few pods are bound."""
+    key: str = ""
+    """The label of which all its nodes must have one value; empty without such a constraint."""
+
+    @property
+    def shortage(self) -> str:
+        """With ``IMPOSSIBLE``: ``at most 2 fit``, with the domain if there is one."""
+        fit = f"at most {self.most} fit" if self.most else "none fits"
+        return f"{fit} in one {self.key}" if self.key else fit
 
 
 @once_per_world
@@ -53,7 +61,6 @@ def answers(world: World) -> tuple[Answer, ...]:
 
 
 _WORDS = {
-    IMPOSSIBLE: "at most {most} fit",
     MAY_MISS: "they fit, but the scheduler may miss the placement",
     CERTAIN: "they fit in every order",
 }
@@ -67,7 +74,8 @@ def in_words(answer: Answer) -> str:
     start = f"its pods start with PodGroup {gang} or not at all"
     if gang.is_foreign:
         start = f"{gang.group.system} starts its pods with those of {gang}"
-    return f"{start}, {gang.needed} at the same time: {_WORDS[answer.verdict].format(most=answer.most)}"
+    how = answer.shortage if answer.verdict == IMPOSSIBLE else _WORDS[answer.verdict]
+    return f"{start}, {gang.needed} at the same time: {how}"
 
 
 def _answer(gang: Gang, world: World) -> Answer:
@@ -76,7 +84,7 @@ def _answer(gang: Gang, world: World) -> Answer:
         return Answer(UNKNOWN, gang)  # fewer pods than it needs: podgroup-min-count reports that
     most = _most(gang, pods, world)
     if most < gang.needed:
-        return Answer(IMPOSSIBLE, gang, most)
+        return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, world))
     waiting = [
         BoundPod(f"{it.workload.name}-{number}", "", pod)
         for it, pod in zip(gang.members, pods, strict=True)
@@ -121,12 +129,15 @@ def _pod(it: Member, gang: Gang) -> Pod | None:
     return None if gates or pod.node_name or pod.volumes else pod
 
 
+def constraint(gang: Gang, world: World) -> str:
+    """Return the label of which all nodes of the gang must have one value; empty without such a constraint."""
+    return gang.group.topology_key if TOPOLOGY in enabled_gates(world) else ""
+
+
 def domains(gang: Gang, world: World) -> tuple[NodeSet, ...]:
     """The sets of nodes one of which takes the whole gang; all nodes without a topology constraint."""
-    key = gang.group.topology_key
-    if not key or TOPOLOGY not in enabled_gates(world):
-        return (world.index.all,)
-    return tuple(world.index.domains(key).values())
+    key = constraint(gang, world)
+    return tuple(world.index.domains(key).values()) if key else (world.index.all,)
 
 
 def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:

@@ -28,7 +28,7 @@ def _hazard(answer: Answer, world: World) -> Hazard:
     if gang.is_foreign:
         assumes.append(f"{gang.group.system} puts pods only where kube-scheduler would")
     names = tuple(str(it.workload) for it in gang.members)
-    where = f" in one {gang.group.topology_key}" if gang.group.topology_key else ""
+    where = f" in one {answer.key}" if answer.key else ""
     return Hazard(
         at=at,
         source=source,

@@ -72,6 +72,27 @@ def test_the_deploy_cell_is_the_answer_about_the_gang(
         assert (cells[name].verdict, cells[name].bound) == (verdict, (least, most)), name
 
 
+RACK = MIXED.replace("{minCount: 3}}", "{minCount: 3}}, schedulingConstraints: {topology: [{key: rack}]}")
+TOPOLOGY = f"{GATES},TopologyAwareWorkloadScheduling=true"
+
+
+@pytest.mark.parametrize(
+    ("manifests", "gates", "why", "told"),
+    [
+        (MIXED, GATES, "at most 2 fit", ""),
+        (MIXED.replace('"2"', '"4"'), GATES, "none fits", ""),
+        (RACK, TOPOLOGY, "none fits in one rack", "no feasible placements found"),
+        (RACK, GATES, "at most 2 fit", ""),
+    ],
+)
+def test_a_bad_deploy_cell_says_how_many_fit_and_what_the_pods_say(
+    manifests: str, gates: str, why: str, told: str
+) -> None:
+    cell = deploy_cells(manifests, 3, gates)["large"]
+    assert cell.because == f"PodGroup shop/g needs 3 pods at the same time, and {why}"
+    assert cell.message == told
+
+
 def test_without_gates_the_pods_are_tried_one_by_one() -> None:
     assert deploy_cells(MIXED, 3, "GenericWorkload=false")["small"].bound == (2, 2)
     assert deploy_cells(MIXED, 3, "")["small"].verdict == "unknown"

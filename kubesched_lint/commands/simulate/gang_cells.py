@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, Answer, answers
+from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, Answer, answers, domains
 from kubesched_lint.lifecycle.gangs import Rest
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, Witness, words
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.pod_groups import SHORT
+from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
@@ -37,10 +37,12 @@ def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
     gang = answer.gang
     group = f"PodGroup {gang}"
     if answer.verdict == IMPOSSIBLE:
-        why = f"{group} needs {gang.needed} pods at the same time, and at most {answer.most} fit"
+        why = f"{group} needs {gang.needed} pods at the same time, and {answer.shortage}"
         proven = not staying_beside_set(world).pods
         made = _made(cell, BAD, Range(0, 0, "closed-form"), why)
-        return replace(made, proven=proven, blamed=workload, at=workload.replicas_path)
+        told = "" if domains(gang, world) else NOWHERE
+        worst = None if told else _too_few(answer)
+        return replace(made, proven=proven, blamed=workload, at=workload.replicas_path, message=told, worst=worst)
     if not _is_alone(answer, world):
         return cell
     if answer.verdict == MAY_MISS and answer.missed is not None:
@@ -56,6 +58,13 @@ def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
 def _made(cell: Cell, verdict: str, bound: Range, why: str) -> Cell:
     text = words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
     return Cell(cell.event, verdict, cell.wanted, bound, text=text, why=why, assumes=cell.assumes)
+
+
+def _too_few(answer: Answer) -> Witness:
+    if not answer.most:
+        return Witness(0, False, ("none of its pods finds a node",))
+    found = f"at most {answer.most} of its {answer.gang.pods} pods find a node"
+    return Witness(0, False, (found, f"none is bound; those with a node say: {SHORT}"))
 
 
 def _missed(rest: Rest) -> Witness:

@@ -182,3 +182,29 @@ def test_classes_serve_extended_resources_where_the_gate_is_on() -> None:
     assert served["example.com/gpu"].name == "a"
     assert served["deviceclass.resource.kubernetes.io/old"].name == "old"
     assert Devices.of(objects, "1.35").class_of_resource == {}
+
+
+def numbered(*numas: int) -> list[dict[str, Any]]:
+    return [{"name": f"d{i}", "attributes": {"numa": {"int": numa}}} for i, numa in enumerate(numas)]
+
+
+def test_the_search_turns_back_over_a_constraint() -> None:
+    """The first device has no partner: it goes back, and its value no longer counts."""
+    match = [{"matchAttribute": f"{DRIVER}/numa"}]
+    slices = [slice_of(numbered(0, 1, 2, 2))]
+    assert given(devices_with(slices, [claim_of(ask(count=2), constraints=match)])) == ["d2", "d3"]
+    two = claim_of(ask("a"), ask("b"), ask("free", count=2), constraints=[{**match[0], "requests": ["a", "b"]}])
+    assert given(devices_with(slices, [two])) == ["d2", "d3", "d0", "d1"]
+
+
+def test_the_next_alternative_is_tried() -> None:
+    alternatives = [{**ask(count=count)["exactly"], "name": f"s{count}"} for count in (3, 2)]
+    claim = claim_of({"name": "f", "firstAvailable": alternatives}, ask())
+    found = attempt_for(devices_with([slice_of(named("a", "b", "c"))], [claim])).on(0)
+    (allocated,) = found.claims
+    assert allocated.allocation is not None
+    assert [(one.request, one.device) for one in allocated.allocation.devices] == [
+        ("f/s2", "a"),
+        ("f/s2", "b"),
+        ("r", "c"),
+    ]

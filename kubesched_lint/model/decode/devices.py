@@ -117,9 +117,11 @@ def _owners(meta: Value) -> Iterator[str]:
 
 def _amount(value: Value, key: str, path: Path) -> Fraction | None:
     """Return a quantity exactly; None if it is absent."""
-    found, here = value.get(key), (*path, key)
-    if found is None:
-        return None
+    found = value.get(key)
+    return None if found is None else _quantity(found, (*path, key))
+
+
+def _quantity(found: object, here: Path) -> Fraction:
     if not isinstance(found, (str, int, float)) or isinstance(found, bool):
         raise wrong(here, "a quantity", found)
     try:
@@ -211,9 +213,7 @@ def _list_of_amounts(value: Value, key: str, path: Path) -> Iterator[Fraction]:
     if not isinstance(found, list):
         raise wrong((*path, key), "a list of quantities", found)
     for i, item in enumerate(found):
-        amount = _amount({"value": item}, "value", (*path, key, i))
-        if amount is not None:
-            yield amount
+        yield _quantity(item, (*path, key, i))
 
 
 def _taint(item: Value, here: Path) -> DeviceTaint:

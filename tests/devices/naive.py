@@ -1,0 +1,76 @@
+"""A plain allocator: every assignment of devices to requests, checked as a whole. It shares only the model's types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+
+from kubesched_lint.model.devices import ALL, Device, DeviceClaim, DeviceConstraint, DeviceRequest, ResourceSlice
+
+Place = tuple[ResourceSlice, Device]
+Choice = tuple[DeviceClaim, DeviceRequest, str, Sequence[Place]]
+"""A claim's request or alternative, its full name, and its devices."""
+
+
+def is_possible(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim]) -> bool:
+    """Return whether all claims can be met together from free devices that one node sees."""
+    places = [(each, device) for each in slices for device in each.devices]
+    options = [list(_options(claim, request, places)) for claim in claims for request in claim.requests]
+    return any(_holds(choice, slices) for choice in product(*options))
+
+
+def _options(claim: DeviceClaim, request: DeviceRequest, places: Sequence[Place]) -> Iterator[Choice]:
+    for each in request.alternatives or (request,):
+        name = f"{request.name}/{each.name}" if request.alternatives else request.name
+        selected = [place for place in places if _is_selected(each, place[1])]
+        usable = [place for place in selected if _is_tolerated(each, place[1])]
+        if each.mode != ALL:
+            yield from ((claim, each, name, chosen) for chosen in combinations(usable, each.count))
+        elif selected and usable == selected:
+            yield claim, each, name, selected
+
+
+def _is_selected(request: DeviceRequest, device: Device) -> bool:
+    """Selectors are written as ``model:<value>`` here; the class has the driver of every device."""
+    models = [("string", selector.removeprefix("model:")) for selector in request.selectors]
+    return all(device.attributes.get("model") == model for model in models)
+
+
+def _is_tolerated(request: DeviceRequest, device: Device) -> bool:
+    return all(any(t.key in ("", taint.key) for t in request.tolerations) for taint in device.taints)
+
+
+def _holds(choice: Sequence[Choice], slices: Sequence[ResourceSlice]) -> bool:
+    used = [device for *_, chosen in choice for _, device in chosen]
+    names = [device.name for device in used]
+    if len(set(names)) < len(names):
+        return False
+    return _counters_suffice(used, slices) and all(
+        _agrees(constraint, [c for c in choice if c[0] is claim])
+        for claim in {id(c[0]): c[0] for c in choice}.values()
+        for constraint in claim.constraints
+    )
+
+
+def _counters_suffice(used: Sequence[Device], slices: Sequence[ResourceSlice]) -> bool:
+    left = {(name, counter): n for each in slices for name, cs in each.counter_sets for counter, n in cs.items()}
+    for device in used:
+        for name, counters in device.consumes:
+            for counter, n in counters.items():
+                left[name, counter] -= n
+    return all(n >= Fraction(0) for n in left.values())
+
+
+def _agrees(constraint: DeviceConstraint, choice: Sequence[Choice]) -> bool:
+    wanted = constraint.requests
+    name = (constraint.match_attribute or constraint.distinct_attribute).partition("/")[2]
+    places = [place for _, _, whose, chosen in choice if not wanted or _is_in(whose, wanted) for place in chosen]
+    values = [device.attributes.get(name) for _, device in places]
+    if None in values:
+        return False
+    return len(set(values)) <= 1 if constraint.match_attribute else len(set(values)) == len(values)
+
+
+def _is_in(name: str, wanted: Sequence[str]) -> bool:
+    return name in wanted or name.partition("/")[0] in wanted

@@ -50,7 +50,6 @@ _OF_RUNNING = (
 _KEPT_ALONE = (
     *("containers.ports.name", "containers.resources.claims", "resources.claims"),
     *("initContainers.ports.name", "initContainers.resources.claims"),
-    *("resourceClaims.resourceClaimName", "resourceClaims.resourceClaimTemplateName"),
 )
 """Where those fields are that a capture keeps only to tell templates apart: no ``Pod`` has them."""
 

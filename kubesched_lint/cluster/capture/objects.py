@@ -174,8 +174,12 @@ class DeviceClassSpec(Part):
     extended_resource_name: str | None = None
 
 
+class DeviceClassMeta(NameMeta):
+    creation_timestamp: str | None = None
+
+
 class KeptDeviceClass(Part):
-    metadata: NameMeta
+    metadata: DeviceClassMeta
     spec: DeviceClassSpec | None = None
 
 

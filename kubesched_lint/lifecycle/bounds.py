@@ -21,6 +21,7 @@ from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
@@ -60,15 +61,11 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if not usable:
         yield Counted(0, "no node that it may use")
         return
-    apart = [
-        t
-        for t in pod.required_anti_affinity
-        if setting.selects(t, pod, pod) and (not mixed or setting.reaches_old(t.selector, number))
-    ]
+    apart = _apart(setting, number, mixed=mixed)
     most = min(wanted, _on_each(setting, number, wanted))
     if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
         most = min(most, 1)
-    room, with_room, total = _room(setting, pod, usable, most)
+    room, with_room, total = _room(setting, replace(pod, required_anti_affinity=apart), usable, most)
     for term in apart:
         key = term.topology_key
         work.spend(len(index.domains(key)) // 4)
@@ -91,6 +88,16 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if total < wanted:
         what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
         yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
+
+
+def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:
+    """Return the anti-affinity terms that keep any two pods of a workload apart; ``mixed``: also of two revisions."""
+    pod = as_checked(setting.pods[number])
+    return tuple(
+        t
+        for t in pod.required_anti_affinity
+        if setting.selects(t, pod, pod) and (not mixed or setting.reaches_old(t.selector, number))
+    )
 
 
 class _Room(NamedTuple):
@@ -188,7 +195,13 @@ def domain_room(
 
 
 def most_beside(
-    setting: Setting, number: int, wanted: int, *, moving: bool = False, with_nodes: bool = False
+    setting: Setting,
+    number: int,
+    wanted: int,
+    *,
+    moving: bool = False,
+    with_nodes: bool = False,
+    mixed: bool = False,
 ) -> Counted:
     """Return the most pods that fit into n domains, where n pods match the workload's required affinity.
 
@@ -197,6 +210,7 @@ def most_beside(
 
     ``moving``: an event may have moved each matching pod to another domain, while pods stay in both domains.
     ``with_nodes``: the event removes whole nodes, so where a domain is one node, all its pods go together.
+    ``mixed``: some of the pods are of another revision, which some selectors do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     every = Counted(wanted, "all that are wanted")
@@ -212,8 +226,9 @@ def most_beside(
     key = pod.required_affinity[0].topology_key
     moving = moving and not (with_nodes and index.one_node_each(key) and not guests and not running)
     found = sum(_hosting(setting, i, moving=moving) for i in hosts) + guests * (2 if moving else 1) + running
-    usable, daemon = setting.usable[number], setting.workloads[number].kind == "DaemonSet"
-    room = dict(copies(pod, setting.cluster, usable, 1 if daemon else wanted))
+    usable, surges = setting.usable[number], mixed or setting.workloads[number].kind != "DaemonSet"
+    like = replace(pod, required_anti_affinity=_apart(setting, number, mixed=mixed))
+    room = dict(copies(like, setting.cluster, usable, _on_each(setting, number, wanted) if surges else 1))
     changing = draws(pod) or any(_may_come_and_go(setting, i) for i in hosts)
     if not (changing or moving or guests or running) and index.one_node_each(key):
         room = _room_beside(setting, pod, [setting.pods[i] for i in hosts], room)

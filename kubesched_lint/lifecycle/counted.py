@@ -49,10 +49,8 @@ def count(setting: Setting, event: str, number: int) -> EventBounds:
     work.spend(_STEPS + len(setting.workloads) // 4)
     bounds = _despite_deletions(setting, event, number)
     if _waits_in_turn(setting, number):
-        bounds.least, bounds.never_stuck = (
-            Counted(0, "a pod of the old revision waits, and no controller replaces it"),
-            False,
-        )
+        bounds.least = Counted(0, "a pod of the old revision waits, and no controller replaces it")
+        bounds.never_stuck = False
     if number in quota_short(setting):
         bounds = _granted(setting, event, number, bounds)
     if number not in setting.never_ready:
@@ -94,7 +92,10 @@ def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds
     if daemon and event == "node-loss":  # it wants no pod on the lost node, so none is missing there
         beside = beside._replace(pods=min(beside.pods + 1, bounds.wanted))
     if beside.pods < bounds.most.pods:
-        bounds.most, bounds.always_stuck = beside, bounds.always_stuck or event == "rollout"
+        bounds.always_stuck = bounds.always_stuck or event == "rollout"
+        if event == "rollout":  # old pods may run beside the new ones
+            beside = most_beside(setting, number, bounds.wanted, mixed=True)
+        bounds.most = min(bounds.most, beside, key=lambda counted: counted.pods)
     return bounds
 
 

@@ -117,12 +117,30 @@ def test_scaling_down_halves_what_has_no_autoscaler():
     assert size_after(setting, "scale-down", 0) == 3
 
 
-def _apart(replicas: int):
-    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
-    spec = {
-        "containers": [{"name": "c"}],
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
-    }
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize(("replicas", "stuck"), [(1, False), (3, True)])
+def test_pods_that_repel_only_their_own_revision_share_a_node_in_a_rollout(replicas, stuck, near):
+    """One per node of each revision: the new pod starts beside the old one, which a bound must not forbid."""
+    hashed = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
+    hashed["matchLabelKeys"] = ["pod-template-hash"]
+    web = _apart(replicas, hashed, near=[hashed] * near)
+    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),)
+    setting = Setting(cluster, Inventory(), (web,))
+    story = story_of(setting, (0,), expected=False, most_states=5000)
+    ends = EventOutcomes(setting, (0,), [story], []).ends("rollout", 0)
+    assert {not e.outcome.complete for e in ends} == {stuck}
+    event_bounds = count(setting, "rollout", 0)
+    assert event_bounds.always_stuck == stuck
+    assert all(min(e.outcome.bound, replicas) <= event_bounds.most.pods for e in ends)
+
+
+IN_ZONE = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
+
+
+def _apart(replicas: int, term=IN_ZONE, near=()):
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    affinity = {"podAntiAffinity": {required: [term]}} | ({"podAffinity": {required: near}} if near else {})
+    spec = {"containers": [{"name": "c"}], "affinity": affinity}
     body = {
         "replicas": replicas,
         "selector": {"matchLabels": {"app": "web"}},

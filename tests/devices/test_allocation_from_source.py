@@ -9,7 +9,9 @@ import pytest
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.model.devices import DeviceClass
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.scheduler.devices import allocator
 from kubesched_lint.scheduler.devices.attempt import NOT_ALL, NOT_HERE
+from kubesched_lint.scheduler.devices.failures import UndecidedError
 from tests.devices.inventories import DRIVER, GPU, ask, attempt_for, claim_of, devices_with, given, slice_of
 
 HELD = {
@@ -208,3 +210,21 @@ def test_the_next_alternative_is_tried() -> None:
         ("f/s2", "b"),
         ("r", "c"),
     ]
+
+
+def test_a_search_without_end_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Upstream gives up after ten seconds."""
+    monkeypatch.setattr(allocator, "MOST_TRIES", 5000)
+    many = numbered(*range(30))
+    claim = claim_of(ask(count=8), {**ask("s", selectors=[{"cel": {"expression": "device.driver == 'none'"}}])})
+    with pytest.raises(UndecidedError, match="takes more than 5,000 tries"):
+        given(devices_with([slice_of(many)], [claim]))
+
+
+def test_a_deep_search_is_undecided_and_a_usual_one_is_not() -> None:
+    slices = [slice_of(named(*(f"d{i}" for i in range(128))))]
+    claims = [claim_of(*(ask(f"r{r}") for r in range(32)), name=f"c{c}") for c in range(5)]
+    devices = devices_with(slices, claims)
+    assert len(given(devices, *(f"c{c}" for c in range(4)))) == 128
+    with pytest.raises(UndecidedError, match="its 5 claims ask for too many devices"):
+        given(devices, *(f"c{c}" for c in range(5)))

@@ -35,8 +35,8 @@ from kubesched_lint.scheduler.devices.taken import Taken
 
 MOST_TRIES = 200_000
 """Tries on one node; upstream gives up after 10 seconds (filterTimeout)."""
-MOST_CLAIMS = 8
-"""Claims of one pod: the search recurses up to four times for each of their devices."""
+MOST_DEPTH = 600
+"""Calls inside calls: two for each device, and two for each request."""
 _PREVENTING = ("NoSchedule", "NoExecute")
 _NOTHING: Amounts = {}
 
@@ -105,10 +105,10 @@ class Search:
 
     def run(self) -> bool:
         """Return whether all claims got their devices. Raises AllocationError, NodeError and UndecidedError."""
-        if len(self._claims) > MOST_CLAIMS or any(len(claim.requests) > MOST_RESULTS for claim in self._claims):
-            raise UndecidedError(f"more than {MOST_CLAIMS} claims of {MOST_RESULTS} requests are not searched")
         for claim in self._claims:
             self._asks.append(self._asks_of(claim))
+        if self._depth() > MOST_DEPTH:
+            raise UndecidedError(f"its {len(self._claims)} claims ask for too many devices to search")
         try:
             done = self._claim(0)
         except _TooManyError:
@@ -116,6 +116,10 @@ class Search:
         if not done and any(pool.is_invalid for pool in self._pools):
             raise NodeError("invalid resource pools were encountered")
         return done
+
+    def _depth(self) -> int:
+        most = (max(ask.number for ask in asks) for each in self._asks for asks in each)
+        return sum(2 * min(number, MOST_RESULTS) + 2 for number in most) + len(self._claims)
 
     # --- what is asked for -------------------------------------------------------------------------------------------
 
@@ -232,6 +236,7 @@ class Search:
             give_back = self._take(c, ask, ask.all_devices[n], must=True)
             return give_back is not None and self._go_on(c, r, ask, n, 0, give_back)
         for i in range(start, len(self._candidates)):
+            self._spend()
             candidate = self._candidates[i]
             if not self._is_eligible(c, ask, candidate):
                 continue

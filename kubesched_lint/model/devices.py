@@ -70,6 +70,10 @@ class Capacity:
     valid_values: tuple[Fraction, ...] = ()
     has_range: bool = False
 
+    @property
+    def has_policy(self) -> bool:
+        return self.has_range or self.default is not None or bool(self.valid_values)
+
 
 @record
 class NodeAccess:

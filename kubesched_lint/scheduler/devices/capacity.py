@@ -19,6 +19,8 @@ def has_room(device: Device, wanted: Amounts, allocated: Amounts, allocating: Am
     if any(name not in device.capacity for name in wanted):
         return False
     for name, capacity in device.capacity.items():
+        if not (name in wanted or capacity.has_policy or name in allocated or name in allocating):
+            continue  # a whole device, as most are
         taken = _consumed(wanted.get(name), capacity)
         if _violates(taken, capacity):
             return False

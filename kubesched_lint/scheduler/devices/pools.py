@@ -42,6 +42,7 @@ class Offers:
         self._index = index
         self._of_node: dict[str, list[ResourceSlice]] = {}
         self._shared: list[tuple[ResourceSlice, NodeSet]] = []
+        self._pools: dict[int, Sequence[Pool]] = {}
         self._of_pool: dict[tuple[str, str], list[ResourceSlice]] = {}
         for each in sorted(slices, key=lambda s: s.name):
             self._of_pool.setdefault((each.driver, each.pool), []).append(each)
@@ -53,8 +54,14 @@ class Offers:
     def can_use(self, access: NodeAccess, position: int) -> bool:
         return bool(self._matching(access) >> position & 1)
 
-    def pools(self, position: int) -> list[Pool]:
+    def pools(self, position: int) -> Sequence[Pool]:
         """Return the pools for a node, in the order in which the allocator tries them."""
+        found = self._pools.get(position)
+        if found is None:
+            found = self._pools[position] = self._gathered(position)
+        return found
+
+    def _gathered(self, position: int) -> Sequence[Pool]:
         newest: dict[tuple[str, str], list[ResourceSlice]] = {}
         for each in self._relevant(position):
             held = newest.setdefault((each.driver, each.pool), [])

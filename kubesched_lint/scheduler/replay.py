@@ -112,6 +112,7 @@ def replay(
     state, started = _state(case, version)
     admission = Admission(state.objects)
     waiting: BoundPod | None = None
+    doubt = ""
     node: str | None
     for recorded in case["decisions"]:
         started.update(recorded.get("started") or {})
@@ -129,6 +130,8 @@ def replay(
         if state.devices is not None:
             pod, state.devices = with_made_claims(pod, name, state.devices)
         prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
+        if doubt and (prediction.devices or prediction.unknown):
+            prediction = Prediction(str(case.get("id", "")), shown, unknown=doubt)
         yield recorded, prediction
         if "rejected" in recorded:
             continue  # the API server refused a pod that we would admit: there is no pod to continue with
@@ -137,7 +140,10 @@ def replay(
         if node is not None and node not in prediction.evicting:
             waiting = BoundPod(name, node, pod)
         _renew_volumes(recorded, state)
-        _renew_devices(recorded, pod, name, None if node in prediction.evicting else node, state)
+        if prediction.unknown and "node" not in recorded:
+            doubt = doubt or f"{shown} may hold devices: {prediction.unknown}"
+        is_held = not prediction.unknown and node not in prediction.evicting
+        _renew_devices(recorded, pod, name, node if is_held else None, state)
 
 
 def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") -> Prediction:

@@ -151,6 +151,12 @@ def test_a_missing_class_refuses_the_pod() -> None:
     assert attempt.refusal == "request r: device class none does not exist"
 
 
+def test_a_missing_claim_refuses_the_pod() -> None:
+    devices = devices_with([slice_of(named("a"))], [claim_of(ask())])
+    assert attempt_for(devices, "c").refusal == ""
+    assert attempt_for(devices, "c", "d").refusal == 'resourceclaim.resource.k8s.io "d" not found'
+
+
 def test_a_taint_keeps_a_device_unless_tolerated() -> None:
     tainted = named("a", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}])
     for toleration, expected in (

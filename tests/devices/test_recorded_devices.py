@@ -89,3 +89,17 @@ def test_without_the_library_nothing_is_satisfied(monkeypatch: pytest.MonkeyPatc
     unknown = [line for case in cases("dra") for line in lines(case) if "unknown" in line]
     assert len(unknown) > 20
     assert all(not line["feasible"] and "needs the extra" in str(line["unknown"]) for line in unknown)
+
+
+def test_a_pod_that_is_undecided_leaves_later_pods_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without answers it may hold any device; with ``node`` alone the next pods go on from there."""
+    monkeypatch.setattr(selectors, "has_cel", lambda: False)
+    seen = 0
+    for case in cases("dra"):
+        alone = list(lines(without_answers(case)))
+        first = next((i for i, line in enumerate(alone) if "unknown" in line), len(alone))
+        assert not any("devices" in line for line in alone[first:])
+        seen += len(alone) - first
+        bound = [{"pod": record["pod"], "node": record["node"]} for record in case["decisions"]]
+        assert len(list(lines({**case, "decisions": bound}))) == len(alone)
+    assert seen > 20

@@ -73,6 +73,11 @@ class Attempt:
     @cached_property
     def refusal(self) -> str:
         """Why PreFilter refuses the pod; empty if it does not."""
+        for reference, found in zip(self.references, self.claims, strict=True):
+            if found is None:
+                return f'resourceclaim.resource.k8s.io "{reference.claim or reference.template}" not found'
+            if found.deleting:
+                return f'resourceclaim "{found.name}" is being deleted'
         for claim in self.held:
             if claim.allocation is None:
                 for request in claim.requests:

@@ -23,7 +23,7 @@ from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.world.gangs import KUEUE, Gang, enabled_gates, gangs_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
-IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "impossible", "certain", "may miss", "unknown"
+TOO_FEW, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
 _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
 _STEPS = 400_000
@@ -61,6 +61,7 @@ def answers(world: World) -> tuple[Answer, ...]:
 
 
 _WORDS = {
+    TOO_FEW: "fewer are created",
     MAY_MISS: "they fit, but the scheduler may miss the placement",
     CERTAIN: "they fit in every order",
 }
@@ -80,8 +81,10 @@ def in_words(answer: Answer) -> str:
 
 def _answer(gang: Gang, world: World) -> Answer:
     pods = [pod for it in gang.members if (pod := _pod(it, gang)) is not None]
-    if _is_beyond(gang, world) or len(pods) < len(gang.members) or gang.pods < max(gang.needed, 1):
-        return Answer(UNKNOWN, gang)  # fewer pods than it needs: podgroup-min-count reports that
+    if _is_beyond(gang, world) or len(pods) < len(gang.members) or not gang.pods:
+        return Answer(UNKNOWN, gang)
+    if gang.pods < gang.needed:
+        return Answer(TOO_FEW, gang)  # podgroup-min-count reports it
     most = _most(gang, pods, world)
     if most < gang.needed:
         return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, world))

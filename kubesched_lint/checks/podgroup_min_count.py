@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, Place, pattern, proof
-from kubesched_lint.model.feature_gates import GROUPS
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.gangs import gates_of, pod_group
+from kubesched_lint.model.feature_gates import GANGS, GROUPS
+from kubesched_lint.model.policy import PodGroup
+from kubesched_lint.text import did_you_mean, joined, many
+from kubesched_lint.world.gangs import Gang, gates_of, group_around, group_names, pod_group
 from kubesched_lint.world.world import Member, World
 
 
@@ -15,35 +16,59 @@ def check(it: Member) -> Iterator[Hazard]:
     name = it.workload.pod.group
     if not name or gates_of(it.world).get(GROUPS) is False:
         return
-    at = (*it.workload.pod.path, "schedulingGroup", "podGroupName")
     group = pod_group(it.world, it.workload.namespace, name)
     if group is None:
-        known = it.world.cluster_has("PodGroup")
-        yield Hazard(
-            at=at,
-            evidence=pattern(f"no PodGroup {it.workload.namespace}/{name}" + ("" if known else " in the manifests")),
-            values={"group": name, "where": "the manifests or the cluster" if known else "the manifests"},
-        )
+        yield _missing(it, name)
         return
-    gang = _members(it.world, it.workload.namespace, name)
-    pods = sum(it.world.member(w).replicas for w in gang)
-    if group.min_count is None or pods >= group.min_count or any(w.kind == "DaemonSet" for w in gang):
+    gang = group_around(it)
+    if gang is None or it.workload.ref != gang.members[0].workload.ref or not _holds_back(group, it.world):
         return
-    related = () if group.source is None else (Place(group.path, "how many must come together", group.source),)
-    yield Hazard(
-        at=at,
-        evidence=proof(
-            f"minCount {group.min_count} > {pods} pods of {', '.join(str(w) for w in gang)}",
-            demand=group.min_count,
-            supply=pods,
-            assumes=("no other workload has pods in the group",),
+    most = sum(_most_pods(one) for one in gang.members)
+    if most < gang.needed and all(one.workload.kind != "DaemonSet" for one in gang.members):
+        yield _few(gang, most)
+
+
+def _holds_back(group: PodGroup, world: World) -> bool:
+    """Whether the gates are on; those of a stored group may be, and podgroup-ignored speaks of the others."""
+    gates, is_stored = gates_of(world), group.source is None
+    return group.min_count is not None and all(gates.get(gate, is_stored) for gate in (GROUPS, GANGS))
+
+
+def _most_pods(it: Member) -> int:
+    return max(it.replicas, 0 if it.autoscaler is None else it.autoscaler.max_replicas)
+
+
+def _missing(it: Member, name: str) -> Hazard:
+    known = it.world.cluster_has("PodGroup")
+    stated = GROUPS in gates_of(it.world)
+    return Hazard(
+        at=(*it.workload.pod.path, "schedulingGroup", "podGroupName"),
+        evidence=pattern(
+            f"no PodGroup {it.workload.namespace}/{name}"
+            + ("" if known else " in the manifests")
+            + ("" if stated else f", if the feature gate {GROUPS} is on")
+            + did_you_mean(name, group_names(it.world, it.workload.namespace))
         ),
-        values={"group": name, "least": group.min_count, "pods": pods},
-        related=related,
-        variant="few",
+        values={"group": name, "where": "the manifests or the cluster" if known else "the manifests"},
     )
 
 
-def _members(world: World, namespace: str, name: str) -> tuple[Workload, ...]:
-    """The workloads of the set whose pods are in the group."""
-    return tuple(w for w in world.manifests.workloads if w.namespace == namespace and w.pod.group == name)
+def _few(gang: Gang, most: int) -> Hazard:
+    group, first = gang.group, gang.members[0].workload
+    related = [] if group.source is None else [Place(group.path, "how many must come together", group.source)]
+    for it in gang.members[1:]:
+        one = it.workload
+        related.append(Place(one.replicas_path, f"{many(it.replicas, 'pod')} of {one}", one.source, one.ref))
+    return Hazard(
+        at=(*first.pod.path, "schedulingGroup", "podGroupName"),
+        together=tuple(it.workload.ref for it in gang.members),
+        evidence=proof(
+            f"minCount {gang.needed} > {most} pods of {joined([str(it.workload) for it in gang.members])}",
+            demand=gang.needed,
+            supply=most,
+            assumes=("no other workload has pods in the group",),
+        ),
+        values={"group": group.name, "least": gang.needed, "pods": most},
+        related=tuple(related),
+        variant="few",
+    )

@@ -801,7 +801,6 @@ RULES = (
         needs=('set',),
         messages={'default': 'the pods of {object} wait for PodGroup {group}, which is not in {where}: none of them is scheduled until it exists', 'few': 'the pods of {object} wait forever: PodGroup {group} needs {least|pod}, and there will never be more than {pods}'},
         helps={'default': 'add the PodGroup {group} to namespace {namespace}, or drop schedulingGroup', 'few': 'set minCount to at most {pods}, or run more replicas'},
-        default='strict',
         since='0.1.0',
     ),
     Rule(

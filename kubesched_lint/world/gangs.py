@@ -65,7 +65,7 @@ def loose_groups(world: World) -> Iterator[Gang]:
 @once_per_world
 def _groups(world: World) -> tuple[Gang, ...]:
     found: dict[tuple[str, str, str], tuple[PodGroup, list[Member]]] = {}
-    known = {(g.system, g.namespace, g.name): g for g in world.objects.pod_groups}
+    known = _known_groups(world)
     for workload in world.as_deployed:
         for system, name, stated in _groups_of(workload):
             group = known.get((system, workload.namespace, name), stated)
@@ -82,8 +82,27 @@ def foreign_gangs_of(it: Member) -> Iterator[Gang]:
 
 def pod_group(world: World, namespace: str, name: str) -> PodGroup | None:
     """Return the PodGroup of kube-scheduler: that of the manifests, else of the cluster."""
-    groups = (g for g in world.objects.pod_groups if g.system == KUBERNETES)
-    return next((g for g in groups if (g.namespace, g.name) == (namespace, name)), None)
+    return _known_groups(world).get((KUBERNETES, namespace, name))
+
+
+def group_names(world: World, namespace: str) -> Iterator[str]:
+    """Yield the names of the PodGroups of kube-scheduler in a namespace."""
+    return (name for system, where, name in _known_groups(world) if (system, where) == (KUBERNETES, namespace))
+
+
+@once_per_world
+def _known_groups(world: World) -> Mapping[tuple[str, str, str], PodGroup]:
+    return {(group.system, group.namespace, group.name): group for group in world.objects.pod_groups}
+
+
+def group_around(it: Member) -> Gang | None:
+    """Return the workloads in the same PodGroup of kube-scheduler, whatever its gates; None if no group is known."""
+    return _around(it.world).get((it.workload.namespace, it.workload.pod.group))
+
+
+@once_per_world
+def _around(world: World) -> Mapping[tuple[str, str], Gang]:
+    return {(g.group.namespace, g.group.name): g for g in _groups(world) if not g.is_foreign}
 
 
 def _counts(group: PodGroup, world: World) -> bool:

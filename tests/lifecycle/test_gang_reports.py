@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.commands.why.ask import Question, answer
-from kubesched_lint.library import load_cluster, simulate
+from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
@@ -91,6 +91,43 @@ def test_a_bad_deploy_cell_says_how_many_fit_and_what_the_pods_say(
     cell = deploy_cells(manifests, 3, gates)["large"]
     assert cell.because == f"PodGroup shop/g needs 3 pods at the same time, and {why}"
     assert cell.message == told
+
+
+FEW = GROUP + job("small", 1, 1) + "---\n" + job("large", 1, 1)
+
+
+def counted(manifests: str, gates: str) -> list[str]:
+    found = lint(text=manifests, cluster=load_cluster(text=sketch(8)), feature_gates=gates).findings
+    return [f.message for f in found if f.rule == "podgroup-min-count"]
+
+
+def test_a_gang_with_too_few_pods_is_reported_once_and_never_starts() -> None:
+    assert [m.partition("needs ")[2] for m in counted(FEW, GATES)] == ["3 pods, and there will never be more than 2"]
+    cells = deploy_cells(FEW, 8)
+    assert {(cell.verdict, cell.bound, cell.proven) for cell in cells.values()} == {("bad", (0, 0), True)}
+    assert cells["small"].because == "PodGroup shop/g needs 3 pods before any is tried, and the manifests create 2"
+    assert "no other workload has pods in the group" in cells["small"].assumes
+
+
+@pytest.mark.parametrize("gates", ["", "GenericWorkload=true,GangScheduling=false"])
+def test_too_few_pods_do_not_matter_without_the_gates(gates: str) -> None:
+    assert not counted(FEW, gates)
+
+
+def test_an_autoscaler_may_add_the_pods_that_a_gang_lacks() -> None:
+    web = (
+        job("web", 2, 1)
+        .replace("batch/v1\nkind: Job", "apps/v1\nkind: Deployment")
+        .replace("parallelism: 2", "replicas: 2\n  selector: {matchLabels: {a: b}}")
+        .replace("    spec:\n", "    metadata: {labels: {a: b}}\n    spec:\n")
+        .replace("Never", "Always")
+    )
+    scaler = (
+        "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: shop}\n"
+        "spec: {minReplicas: 2, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
+    )
+    assert counted(GROUP + web, GATES)
+    assert not counted(GROUP + web + scaler, GATES)
 
 
 def test_without_gates_the_pods_are_tried_one_by_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, Answer, answers, domains
+from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, TOO_FEW, Answer, answers, domains
 from kubesched_lint.lifecycle.gangs import Rest
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
@@ -36,13 +36,15 @@ def _answers(world: World) -> Iterator[Answer]:
 def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
     gang = answer.gang
     group = f"PodGroup {gang}"
+    if answer.verdict == TOO_FEW:
+        why = f"{group} needs {gang.needed} pods before any is tried, and the manifests create {gang.pods}"
+        made = _never(cell, why, workload, Witness(0, False, ("its pods wait, without a message of the scheduler",)))
+        return replace(made, proven=True, assumes=(*cell.assumes, "no other workload has pods in the group"))
     if answer.verdict == IMPOSSIBLE:
         why = f"{group} needs {gang.needed} pods at the same time, and {answer.shortage}"
-        proven = not staying_beside_set(world).pods
-        made = _made(cell, BAD, Range(0, 0, "closed-form"), why)
         told = "" if domains(gang, world) else NOWHERE
-        worst = None if told else _too_few(answer)
-        return replace(made, proven=proven, blamed=workload, at=workload.replicas_path, message=told, worst=worst)
+        made = _never(cell, why, workload, None if told else _too_few(answer))
+        return replace(made, proven=not staying_beside_set(world).pods, message=told)
     if not _is_alone(answer, world):
         return cell
     if answer.verdict == MAY_MISS and answer.missed is not None:
@@ -53,6 +55,11 @@ def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
         why = f"every course of the scheduler binds the {gang.needed} pods of {group}"
         return _made(cell, FINE, Range(cell.wanted, cell.wanted, "search"), why)
     return cell
+
+
+def _never(cell: Cell, why: str, workload: Workload, worst: Witness | None) -> Cell:
+    made = _made(cell, BAD, Range(0, 0, "closed-form"), why)
+    return replace(made, blamed=workload, at=workload.replicas_path, worst=worst)
 
 
 def _made(cell: Cell, verdict: str, bound: Range, why: str) -> Cell:

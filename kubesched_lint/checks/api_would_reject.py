@@ -9,7 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put, Rename
-from kubesched_lint.manifests.classify import placeholder_of, rendered_text, value_at, word_to_replace
+from kubesched_lint.manifests.classify import rendered_text, unfilled, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.releases import RECORDED, minor_of
 from kubesched_lint.text import is_slip
@@ -32,6 +32,8 @@ _POD_SPECS: tuple[Path, ...] = (
     ("spec", "template", "spec"),
     ("spec", "jobTemplate", "spec", "template", "spec"),
 )
+_CAPITALS = r"[A-Z][A-Z0-9_-]+"
+"""A name that a tool replaces: no name has capitals."""
 _GONE = 404
 _UNDECODED = 400
 _INVALID = 422
@@ -58,7 +60,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
         # One finding per place: further causes there repeat the first.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
-        if placeholder_of(document.value, cause.path) is not None or _follows(document, cause):
+        if unfilled(value_at(document.value, cause.path)) is not None or _follows(document, cause):
             continue
         word = _word_to_replace(document, cause)
         if word:
@@ -107,6 +109,8 @@ def _word_to_replace(document: Document, cause: Cause) -> str | None:
     if cause.message.startswith(_UNKNOWN_FIELD):
         key = str(cause.path[-1])
         return None if key.isidentifier() else word_to_replace(key, (), document.path)
+    if cause.path in _NAMED_ANEW and re.fullmatch(_CAPITALS, name := str(value_at(document.value, cause.path))):
+        return name
     return None if _CHOICE.search(cause.message) else word_to_replace(document.value, cause.path, document.path)
 
 

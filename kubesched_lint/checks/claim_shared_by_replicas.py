@@ -13,7 +13,7 @@ from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.attachment import is_attached
+from kubesched_lint.world.attachment import has_known_class, is_attached
 from kubesched_lint.world.claims import claim_named
 from kubesched_lint.world.world import Member
 
@@ -25,20 +25,24 @@ def check(it: Member) -> Iterator[Hazard]:
     overlaps = rolls and replicas == 1 and unavailable == 0
     values = {"replicas": replicas, "surge": surge}
     one_node: list[tuple[Path, str]] = []
+    is_known = False
     mounted = _mounted(it.workload)
     for at, volume, claim in _claims(it):
         if set(claim.access_modes) == {"ReadWriteOncePod"} and it.workload.stays:
             yield from _one_pod(it, at, {**values, "claim": claim.name}, overlaps=overlaps)
-        elif set(claim.access_modes) == {"ReadWriteOnce"} and is_attached(it.world, claim):
-            # The kubelet waits for no volume that no container mounts (volume/util/util.go, GetPodVolumeNames, v1.36).
-            one_node += [(at, claim.name)] if mounted is None or volume in mounted else []
+            continue
+        # The kubelet waits for no volume that no container mounts (volume/util/util.go, GetPodVolumeNames, v1.36).
+        is_used = mounted is None or volume in mounted
+        if is_used and set(claim.access_modes) == {"ReadWriteOnce"} and is_attached(it.world, claim):
+            one_node.append((at, claim.name))
+            is_known = is_known or has_known_class(it.world, claim)
     is_shared = replicas > 1 and it.workload.kind != "StatefulSet"
     if one_node and (is_shared or overlaps) and not _one_node(it.workload):
         (at, _), *others = one_node  # one edit of the workload mends all its claims
         yield Hazard(
             at=at,
             evidence=pattern(f"{replicas} pods, one node" if is_shared else "old pod and surge pod, one node"),
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if is_known else Severity.NOTE,  # k3s' default class keeps pods at one node
             values={**values, "claims": _in_words([name for _, name in one_node])},
             related=(
                 *(Place(also, f"the claim {name}") for also, name in others),

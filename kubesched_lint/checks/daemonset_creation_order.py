@@ -81,6 +81,8 @@ def _evidence(it: Member, daemon: Workload) -> Evidence | None:
         if found is not None:
             return pattern(f"{order}; on {found.node} the two may not fit together ({', '.join(found.reasons)})")
     elif not it.world.member(daemon).reach.matching:
+        if it.world.node_groups.are_all:
+            return None
         return pattern(f"{order}; no node of this group exists yet")
     if shared & ~it.world.today:
         found_new = _too_small(it, daemon)

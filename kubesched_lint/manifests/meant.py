@@ -36,6 +36,7 @@ _PERHAPS_APPLIED = (
     ("tests", r"_*fixtures?"),
     ("expected results of tests", r"(?:golden|expected)(?:[-_]?(?:files|outputs?|results?))?|goldens"),
     ("copied code", r"vendor"),
+    ("archived files", r"archives?"),
 )
 """Reason and pattern of names that an environment, a namespace or an application may have, too."""
 _HOMES = r"app(?:lication)?s|clusters?|env(?:ironment)?s?|namespaces|overlays?|services|stages|teams|tenants"

@@ -68,8 +68,7 @@ def _keys(finding: Finding, mistake: int) -> Iterator[tuple[object, ...]]:
     alike = (finding.rule, finding.severity, finding.targets)
     if finding.cause:
         yield (*alike, finding.cause, *_nameless_premises(finding))
-    else:
-        yield (*alike, finding.location, finding.at, mistake)
+    yield (*alike, finding.location, finding.at, mistake)
     yield (*alike, finding.object, finding.at, finding.message, finding.evidence.text)
 
 

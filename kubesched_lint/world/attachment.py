@@ -34,3 +34,9 @@ def is_attached(world: World, claim: Claim) -> bool:
     storage_class = storage_class_of(world, claim)
     name = claim.storage_class or "" if storage_class is None else storage_class.provisioner
     return re.search(_NOT_ATTACHED, name) is None
+
+
+def has_known_class(world: World, claim: Claim) -> bool:
+    """Return whether a claim names its class, has a volume already, or the default class is known."""
+    is_named = claim.storage_class is not None or storage_class_of(world, claim) is not None
+    return is_named or bool(volumes_for(world, claim))

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.record import record, replace
 from kubesched_lint.releases import judged_by
+from kubesched_lint.validation.removed import removed_in
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.policy import DisruptionBudget
 
 
 @record
@@ -31,3 +34,13 @@ class Premises:
         """Return the premises with the version that a world of this cluster is judged by."""
         version = judged_by(self.kubernetes_version, cluster.server_version if cluster else "")
         return self if version == self.kubernetes_version else replace(self, kubernetes_version=version)
+
+    def with_served_budgets(self, manifests: Inventory) -> Inventory:
+        """Return the manifests without budgets of an API version that is gone: the API server refuses them."""
+        if not any(map(self._is_gone, manifests.budgets)):
+            return manifests
+        return replace(manifests, budgets=tuple(b for b in manifests.budgets if not self._is_gone(b)))
+
+    def _is_gone(self, budget: DisruptionBudget) -> bool:
+        served_as = getattr(budget.source, "api_version", "")
+        return bool(removed_in(served_as, "PodDisruptionBudget", self.kubernetes_version))

@@ -58,9 +58,9 @@ class World:
     """``cluster`` None: only the manifests are known. A rule's requirements are checked before its check runs."""
 
     def __init__(self, manifests: Inventory, cluster: Cluster | None = None, premises: Premises | None = None) -> None:
-        self.manifests = manifests
         self.cluster = cluster
         self.premises = (premises or Premises()).settled(cluster)
+        self.manifests = self.premises.with_served_budgets(manifests)
         self._members: dict[int, Member] = {}
         self._answers: dict[object, object] = {}
         self.refused: Mapping[int, Refusals] | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.findings import Finding
+from kubesched_lint.findings import Finding, Report
 from kubesched_lint.manifests.meant import reason_of
+from kubesched_lint.record import replace
 from kubesched_lint.report.causes import one_per_cause
 
 NODES = """
@@ -117,7 +118,9 @@ def test_a_service_without_a_spec_is_only_a_part() -> None:
 def test_workloads_that_wait_for_one_daemonset_have_one_cause() -> None:
     daemon = deployment("zz", "nodeSelector: {pool: gpu}").replace("Deployment", "DaemonSet").replace("replicas: 1", "")
     readers = [deployment(name, "nodeSelector: {pool: gpu}") for name in ("a", "b")]
-    assert len(found(*readers, daemon, rule="daemonset-creation-order")) == 1
+    some = load_cluster(text=NODES.replace("nodeGroups: complete\n", ""))
+    folded = one_per_cause(lint(text="---".join((*readers, daemon)), cluster=some)).findings
+    assert len([one for one in folded if one.rule == "daemonset-creation-order"]) == 1
 
 
 @pytest.mark.parametrize("pool", ["", "taints: [{key: batch, value: x, effect: NoSchedule}], "])
@@ -140,7 +143,7 @@ spec:
     ("folder", "reason"),
     [
         ("DEPRECATED", "archived files"), ("archived", "archived files"), ("obsolete", "archived files"),
-        ("archive", ""), ("radarr.disabled", "disabled files"), ("apps-disabled", "disabled files"),
+        ("radarr.disabled", "disabled files"), ("apps-disabled", "disabled files"),
         ("disabled-apps", ""),
     ],
 )  # fmt: skip
@@ -260,3 +263,69 @@ spec: {template: {spec: {nodeName: w-amd-3, restartPolicy: Never, containers: [{
 """
     (one,) = found(job, rule="nodename-bypass")
     assert one.message.endswith("the Job fails after its backoffLimit")
+
+
+# --- fifty-six further ones, from which somebody deploys a cluster ----------------------------------------------------
+
+OLD_BUDGET = """
+apiVersion: policy/v1beta1
+kind: PodDisruptionBudget
+metadata: {name: a, namespace: shop}
+spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}
+"""
+
+
+def test_a_budget_that_the_server_refuses_holds_up_no_drain() -> None:
+    web = deployment("a", "dnsPolicy: Default")
+    assert not found(web, OLD_BUDGET, rule="drain-stuck")
+    assert len(found(web, OLD_BUDGET, rule="api-would-reject")) == 1
+    assert len(found(web, OLD_BUDGET.replace("v1beta1", "v1"), rule="drain-stuck")) == 1
+
+
+def test_the_order_does_not_matter_where_no_node_of_the_group_ever_comes() -> None:
+    daemon = deployment("zz", "nodeSelector: {pool: gpu}").replace("Deployment", "DaemonSet").replace("replicas: 1", "")
+    objects = "---".join((deployment("a", "nodeSelector: {pool: gpu}"), daemon))
+    some = load_cluster(text=NODES.replace("nodeGroups: complete\n", ""))
+    rules = [{one.rule for one in lint(text=objects, cluster=it).findings} for it in (load_cluster(text=NODES), some)]
+    assert ["daemonset-creation-order" in found for found in rules] == [False, True]
+
+
+@pytest.mark.parametrize(("of", "severity"), [("storageClassName: fast, ", "warning"), ("", "note")])
+def test_nobody_knows_whether_the_default_class_attaches_its_volumes(of: str, severity: str) -> None:
+    claim = f"""
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: data, namespace: shop}}
+spec: {{accessModes: [ReadWriteOnce], {of}resources: {{requests: {{storage: 1Gi}}}}}}
+"""
+    (one,) = found(claim, claiming("a"), rule="claim-shared-by-replicas")
+    assert one.severity.word == severity
+
+
+def test_one_line_that_overlays_render_is_one_cause_whatever_its_namespace() -> None:
+    (one,) = lint(text="---".join((LOCAL_FAST, claiming("a"))), cluster=load_cluster(text=NODES)).findings
+    other = replace(one, object=replace(one.object, namespace="prod"), cause="prod/data", fingerprint="other")
+    (folded,) = one_per_cause(Report((one, other))).findings
+    assert [also.object.namespace for also in folded.also] == ["prod"]
+
+
+LOCAL_FAST = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}
+"""
+
+
+@pytest.mark.parametrize("name", ["ARCNS", "APP_NAME", "APP-NS"])
+def test_a_namespace_in_capitals_is_filled_in(name: str) -> None:
+    def refused(namespace: str) -> list[Finding]:
+        return found(pod("a", "dnsPolicy: Default").replace(": shop", f": {namespace}"), rule="api-would-reject")
+
+    assert not refused(name)
+    assert refused("Shop")
+
+
+def test_a_placeholder_inside_what_is_refused_is_filled_in() -> None:
+    web = deployment("a", "dnsPolicy: Default")
+    assert not found(web.replace("app: a}", "app: 'x-${ENV}-'}"), rule="api-would-reject")

@@ -77,7 +77,7 @@ def test_a_folder_of_tests_is_told_and_not_read(tmp_path: Path, folder: str) -> 
     [
         "overlays/test", "envs/test", "environments/tests", "clusters/e2e", "env/testing", "apps/vendor", "apps/test",
         "namespaces/test", "latest", "contest", "attestation", "test-eu", "testkube", "shop-test", "golden-gate",
-        "vendors", "expected-load-balancer", "e2e-eu", "archive",
+        "vendors", "expected-load-balancer", "e2e-eu", "apps/archive",
     ],
 )  # fmt: skip
 def test_an_environment_or_an_application_is_read(tmp_path: Path, folder: str) -> None:

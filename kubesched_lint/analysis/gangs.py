@@ -26,7 +26,7 @@ from kubesched_lint.world.world import Member, World, once_per_world
 TOO_FEW, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
 _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
-_STEPS = 400_000
+_STEPS = 1_000_000
 
 Places = tuple[tuple[str, str], ...]
 """(pod, node) of each placed pod."""
@@ -95,7 +95,7 @@ def _answer(gang: Gang, world: World) -> Answer:
     ]
     if world.pools:
         return Answer(UNKNOWN, gang, most)
-    places = _filled(gang, waiting, world) if _are_independent(waiting) else ()
+    places = _filled(gang, waiting, world) if _are_independent(waiting, world) else ()
     if places:
         return Answer(CERTAIN, gang, most, places)
     owners = {id(pod): owner_selector(it.workload, pod.labels) for it, pod in zip(gang.members, pods, strict=True)}
@@ -156,11 +156,13 @@ def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:
     return best
 
 
-def _are_independent(waiting: Sequence[BoundPod]) -> bool:
-    """Whether the pods are equal and take nothing but resources: then no order or choice changes how many fit."""
+def _are_independent(waiting: Sequence[BoundPod], world: World) -> bool:
+    """Whether the pods are equal and each takes room on its own node only: no order or choice changes how many fit."""
     pod = waiting[0].pod
-    parts = (pod.required_affinity, pod.required_anti_affinity, pod.spread, pod.host_ports, pod.volumes)
-    return not any(parts) and all(bound.pod == pod for bound in waiting)
+    if pod.required_affinity or pod.spread or pod.volumes or any(bound.pod != pod for bound in waiting):
+        return False
+    keys = {term.topology_key for term in pod.required_anti_affinity}
+    return all(nodes.bit_count() == 1 for key in keys for nodes in world.index.domains(key).values())
 
 
 def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
@@ -188,7 +190,7 @@ def _followed(
     state = at_rest(world).state
     gates = {*enabled_gates(world), GROUPS, GANGS}
     group = replace(gang.group, min_count=gang.needed)
-    steps = min(work.share(0, 8), _STEPS)
+    steps = min(work.share(0, 2), _STEPS)
     found = outcomes(group, waiting, state, gates, owners=owners, any_order=True, steps=steps)
     enough = next((rest.on for rest in found.rests if len(rest.on) >= gang.needed), ())
     missed = next((rest for rest in found.rests if len(rest.on) < gang.needed), None)

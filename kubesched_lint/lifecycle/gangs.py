@@ -54,7 +54,7 @@ def outcomes(
     members: Sequence[BoundPod] = (),
     owners: Mapping[int, Selector | None] | None = None,
     any_order: bool = False,
-    steps: float = 3_000_000,
+    steps: float = 120_000_000,
 ) -> Outcomes:
     """Return every outcome for pods that are created one after another; ``state`` is restored.
 
@@ -131,7 +131,7 @@ class _Course:
 class _Search:
     def __init__(self, cycle: GroupCycle, members: tuple[BoundPod, ...]) -> None:
         self.cycle = cycle
-        self.rests: list[Rest] = []
+        self.rests: dict[Rest, None] = {}
         self._members = members
         self._state = cycle.state
         self._seen: set[object] = set()
@@ -182,9 +182,7 @@ class _Search:
     def _rest(self, course: _Course, messages: Sequence[str]) -> None:
         on = tuple((bound.name, self._state.index.names[at]) for bound, at in course.on)
         told = tuple((bound.name, text) for bound, text in zip(course.waiting, messages, strict=True))
-        rest = Rest(on, told)
-        if rest not in self.rests:
-            self.rests.append(rest)
+        self.rests[Rest(on, told)] = None
 
     def _is_known(self, course: _Course) -> bool:
         """Return whether an equal course was followed: equal pods wait, in the same order, and are on nodes."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.feature_gates import GANGS, PREEMPTION, TOPOLOGY
@@ -33,6 +34,8 @@ NOWHERE = "no feasible placements found"
 _NO_DOMAIN = "cannot determine domain for already scheduled pods"
 _PLACED_ALONE = "not eligible due to placement-based pod group scheduling limitation"
 _PREEMPTS_TOGETHER = "not eligible due to workload aware preemption enabled"
+_STEPS = 40
+"""Cost of placing one pod and taking it back, in steps of ``work``."""
 
 
 @record
@@ -222,6 +225,7 @@ class _Courses:
 
     def _with(self, pod: Pod, position: int, step: _Step, placed: int) -> Iterator[Attempt]:
         state = self._cycle.state
+        work.spend(_STEPS)
         mark = state.mark()
         self._cycle.put(pod, position)
         yield from self._from(step, placed)

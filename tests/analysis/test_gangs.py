@@ -99,6 +99,19 @@ def test_a_large_gang_of_equal_pods_is_certain() -> None:
     assert (found.verdict, len(found.placement)) == (CERTAIN, 220)
 
 
+def apart(key: str) -> Value:
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "j"}}}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def test_equal_pods_that_each_take_a_node_are_certain() -> None:
+    nodes = [node(f"n{i}", 4, "ab"[i % 2]) for i in range(30)]
+    assert answer(nodes, group(30), job("j", 30, 1, **IN_GROUP, **apart("kubernetes.io/hostname"))).verdict == CERTAIN
+    # A node of one zone closes the others of it, so here it matters who is where: the answer comes from a search.
+    assert answer(nodes[:4], group(2), job("j", 2, 1, **IN_GROUP, **apart(ZONE))).verdict == CERTAIN
+    assert answer(nodes[:4], group(3), job("j", 3, 1, **IN_GROUP, **apart(ZONE))).verdict == IMPOSSIBLE
+
+
 def test_the_scores_of_a_gang_know_its_controllers() -> None:
     """Pods of a ReplicaSet are spread by default, those of a Job are not."""
     pod = job("d", 1, 1, **IN_GROUP)["spec"]["template"]

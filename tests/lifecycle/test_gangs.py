@@ -135,6 +135,13 @@ def test_a_search_that_is_cut_claims_nothing() -> None:
     assert (found.least, found.most) == (0, 3)
 
 
+def test_a_search_pays_for_each_placement() -> None:
+    """A step is about a microsecond: 20 equal nodes and 2 pods make 400 ends, and each takes many steps."""
+    nodes = [node(f"n{i}") for i in range(20)]
+    assert outcomes(gang(2), waiting(100, 200), state(nodes), ON, steps=10_000).is_cut
+    assert not outcomes(gang(2), waiting(100, 200), state(nodes), ON, steps=100_000).is_cut
+
+
 def test_a_gang_evicts_pods_of_lower_priority() -> None:
     low = bound("low", "n0", pod(requests={"cpu": 2000}, priority=0))
     where = state([node("n0", allocatable=room(2000))], low)

@@ -82,7 +82,12 @@ def _of_groups(it: Member) -> Iterator[Lack]:
     elif group is None:
         yield Lack(f"whether PodGroup {name} exists: its pods wait for it", True)
     elif (group.min_count is not None and gates.get(GANGS)) or (group.topology_key and gates.get(TOPOLOGY)):
-        yield Lack(f"what becomes of PodGroup {name}, whose pods are tried together", True)
+        yield Lack(fate_of_group(name), True)
+
+
+def fate_of_group(name: str) -> str:
+    """Return the lack that an answer of ``analysis.gangs`` about the group makes good."""
+    return f"what becomes of PodGroup {name}, whose pods are tried together"
 
 
 def own_plugins(pod: Pod) -> Iterator[str]:

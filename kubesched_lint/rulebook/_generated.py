@@ -463,6 +463,7 @@ RULES = (
         helps={'': 'ask for at most {most|pod}, lower the requests, or add nodes'},
         uses=('pods',),
         each='set',
+        yields_to=('resource-exceeds-any-node', 'nodeselector-matches-nothing'),
         preview=True,
         since='0.2.0',
     ),

@@ -147,3 +147,10 @@ def test_why_says_whether_the_gang_fits(cpu: int, note: str) -> None:
     found = manifest_set(documents("set.yaml", MIXED.encode(), is_read), "shop")
     explained = answer(Question("shop/large", feature_gates=GATES), found.inventory, load_cluster(text=sketch(cpu)))
     assert any(note in said for said in explained.notes), explained.notes
+    assert not any(said.startswith("not known: what becomes of PodGroup") for said in explained.notes)
+
+
+def test_a_pod_too_large_for_every_node_is_reported_once() -> None:
+    cluster = load_cluster(text=sketch(3))
+    found = lint(text=GROUP + job("huge", 3, 9), cluster=cluster, feature_gates=GATES, ignore=["api-would-reject"])
+    assert [f.rule for f in found.findings] == ["resource-exceeds-any-node"]

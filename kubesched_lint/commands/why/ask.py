@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.lacks import lacks_of
+from kubesched_lint.analysis.lacks import fate_of_group, lacks_of
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -90,8 +90,10 @@ def _copy(
     notes += _notes(workload, pod, running, question)
     notes += _of_pools(with_known_growth(world).member(workload))
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
-    notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
-    notes += _of_gangs(world, workload)
+    answered = list(_of_gangs(world, workload))
+    left = [lack for lack in lacks if not answered or lack.text != fate_of_group(pod.group)]
+    notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in left]
+    notes += answered
     notes += _profile_note(pod)
     if workload.kind == "DaemonSet":
         return _daemon(str(subject), world.member(workload), state, question, notes)

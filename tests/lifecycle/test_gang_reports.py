@@ -150,6 +150,13 @@ def test_why_says_whether_the_gang_fits(cpu: int, note: str) -> None:
     assert not any(said.startswith("not known: what becomes of PodGroup") for said in explained.notes)
 
 
+@pytest.mark.parametrize(("manifests", "cpu", "verdict"), [(FEW, 8, "bad"), (MIXED, 3, "bad"), (MIXED, 4, "unknown")])
+def test_a_loss_does_not_start_a_gang_that_never_starts(manifests: str, cpu: int, verdict: str) -> None:
+    cluster, events = load_cluster(text=sketch(cpu)), ["node-loss", "drain"]
+    found = simulate(text=manifests, cluster=cluster, events=events, feature_gates=GATES)
+    assert {(cell.verdict, cell.bound[0]) for cell in found.outcomes} == {(verdict, 0)}
+
+
 def test_a_pod_too_large_for_every_node_is_reported_once() -> None:
     cluster = load_cluster(text=sketch(3))
     found = lint(text=GROUP + job("huge", 3, 9), cluster=cluster, feature_gates=GATES, ignore=["api-would-reject"])

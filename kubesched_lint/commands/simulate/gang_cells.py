@@ -8,16 +8,21 @@ from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, TOO_FEW
 from kubesched_lint.lifecycle.gangs import Rest
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell, Range, Witness, words
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, Cell, Range, Witness, words
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
+_LOSSES = ("node-loss", "zone-loss", "drain")
+
 
 def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[Row]:
-    """Yield each row; a workload in a gang of kube-scheduler has the gang's answer as its deploy cell."""
+    """Yield each row; a workload in a gang of kube-scheduler has the gang's answer as its deploy cell.
+
+    A gang that never starts is not started by a loss either: these cells have the same answer.
+    """
     known = {it.workload.ref: answer for answer in _answers(world) for it in answer.gang.members}
     for row in rows:
         workload = setting.workloads[row.number]
@@ -25,8 +30,17 @@ def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[
         if answer is None:
             yield row
         else:
-            cells = (_cell(cell, answer, workload, world) if cell.event == "deploy" else cell for cell in row.cells)
+            events = {"deploy", *(_LOSSES if _never_starts(answer, world) else ())}
+            cells = (
+                _cell(cell, answer, workload, world) if cell.event in events and cell.verdict != NONE else cell
+                for cell in row.cells
+            )
             yield replace(row, cells=tuple(cells))
+
+
+def _never_starts(answer: Answer, world: World) -> bool:
+    """Whether fewer nodes do not change the answer: no running pod closes nodes to the gang."""
+    return answer.verdict == TOO_FEW or (answer.verdict == IMPOSSIBLE and not staying_beside_set(world).pods)
 
 
 def _answers(world: World) -> Iterator[Answer]:
@@ -59,6 +73,8 @@ def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
 
 def _never(cell: Cell, why: str, workload: Workload, worst: Witness | None) -> Cell:
     made = _made(cell, BAD, Range(0, 0, "closed-form"), why)
+    if cell.event != "deploy":
+        worst = Witness(0, False, ("none of its pods ran before",))
     return replace(made, blamed=workload, at=workload.replicas_path, worst=worst)
 
 

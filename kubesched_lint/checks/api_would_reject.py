@@ -25,15 +25,13 @@ _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 _REQUIRED = "Required value"
 _UNKNOWN_FIELD = "unknown field "
 _MISMATCH = "`selector` does not match template `labels`"
-_NAMED_ANEW = (("metadata", "name"), ("metadata", "namespace"))
+_NAMED_ANEW: tuple[Path, ...] = (("metadata", "name"), ("metadata", "namespace"))
 _FEW = 8
 _POD_SPECS: tuple[Path, ...] = (
     ("spec",),
     ("spec", "template", "spec"),
     ("spec", "jobTemplate", "spec", "template", "spec"),
 )
-_CAPITALS = r"[A-Z][A-Z0-9_-]+"
-"""A name that a tool replaces: no name has capitals."""
 _GONE = 404
 _UNDECODED = 400
 _INVALID = 422
@@ -109,9 +107,12 @@ def _word_to_replace(document: Document, cause: Cause) -> str | None:
     if cause.message.startswith(_UNKNOWN_FIELD):
         key = str(cause.path[-1])
         return None if key.isidentifier() else word_to_replace(key, (), document.path)
-    if cause.path in _NAMED_ANEW and re.fullmatch(_CAPITALS, name := str(value_at(document.value, cause.path))):
-        return name
-    return None if _CHOICE.search(cause.message) else word_to_replace(document.value, cause.path, document.path)
+    paths: tuple[Path, ...] = (cause.path,)
+    if cause.path in _NAMED_ANEW and str(value_at(document.value, cause.path)).isupper():
+        paths = _NAMED_ANEW  # the namespace ``APPNS`` of an object called ``APPNAME``
+    if _CHOICE.search(cause.message):
+        return None
+    return next(filter(None, (word_to_replace(document.value, path, document.path) for path in paths)), None)
 
 
 def _in_short(cause: Cause) -> str:

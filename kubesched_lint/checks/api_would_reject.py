@@ -58,9 +58,9 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
         # One finding per place: further causes there repeat the first.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
-        if unfilled(value_at(document.value, cause.path)) is not None or _follows(document, cause):
+        if _follows(document, cause):
             continue
-        word = _word_to_replace(document, cause)
+        word = unfilled(value_at(document.value, cause.path)) or _word_to_replace(document, cause)
         if word:
             open_word = open_word or word
             continue

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from kubesched_lint.model.devices import DeviceClass
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, PodAffinityTerm, SpreadConstraint, Toleration
-from kubesched_lint.model.policy import DeviceClass, Namespace
+from kubesched_lint.model.policy import Namespace
 from kubesched_lint.scheduler.framework import diagnose, message, static_reach, untolerated_taints
 from kubesched_lint.scheduler.placement import is_sampled, nodes_to_find
 from kubesched_lint.scheduler.preemption import preempt

@@ -95,13 +95,18 @@ _EXPANDED = frozenset(("args", "command", "env", "image", "annotations"))
 """Fields in which Kubernetes itself expands ``$(NAME)``, or which do not affect scheduling."""
 
 
+def _is_expanded(key: object, child: Any) -> bool:
+    """Return whether it is such a field; a label may be called ``env``, too."""
+    return key in _EXPANDED and (key == "image" or not isinstance(child, str))
+
+
 def unfilled(value: Any) -> str | None:
     """Return the first placeholder in any value that affects scheduling; None if there is none."""
     if isinstance(value, str):
         return placeholder(value) if "$" in value or "{" in value or "<" in value else None
     inner: Iterable[Any] = ()
     if isinstance(value, dict):
-        inner = (item for key, child in value.items() if key not in _EXPANDED for item in (key, child))
+        inner = (item for key, child in value.items() if not _is_expanded(key, child) for item in (key, child))
     elif isinstance(value, list):
         inner = value
     return next((found for item in inner if (found := unfilled(item)) is not None), None)

@@ -325,4 +325,5 @@ def test_capitals_beside_a_name_that_is_filled_in_are_filled_in_too(name: str, n
 
 def test_a_placeholder_inside_what_is_refused_is_filled_in() -> None:
     web = deployment("a", "dnsPolicy: Default")
-    assert not found(web.replace("app: a}", "app: 'x-${ENV}-'}"), rule="api-would-reject")
+    for label in ("app", "env"):
+        assert not found(web.replace("{app: a}", f"{{{label}: 'x-${{ENV}}-'}}"), rule="api-would-reject")

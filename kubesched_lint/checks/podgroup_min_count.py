@@ -23,7 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
     gang = group_around(it)
     if gang is None or it.workload.ref != gang.members[0].workload.ref or not _holds_back(group, it.world):
         return
-    most = sum(_most_pods(one) for one in gang.members)
+    most = sum(one.most_wanted for one in gang.members)
     if most < gang.needed and all(one.workload.kind != "DaemonSet" for one in gang.members):
         yield _few(gang, most)
 
@@ -32,10 +32,6 @@ def _holds_back(group: PodGroup, world: World) -> bool:
     """Whether the gates are on; those of a stored group may be, and podgroup-ignored speaks of the others."""
     gates, is_stored = gates_of(world), group.source is None
     return group.min_count is not None and all(gates.get(gate, is_stored) for gate in (GROUPS, GANGS))
-
-
-def _most_pods(it: Member) -> int:
-    return max(it.replicas, 0 if it.autoscaler is None else it.autoscaler.max_replicas)
 
 
 def _missing(it: Member, name: str) -> Hazard:

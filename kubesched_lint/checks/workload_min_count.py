@@ -14,23 +14,19 @@ from kubesched_lint.world.world import Member, World
 def check(world: World) -> Iterator[Hazard]:
     if gates_of(world).get(GROUPS) is False:
         return
+    controllers = {(w.namespace, w.kind, w.name): w for w in world.as_deployed if w.kind != "DaemonSet"}
     for one in world.manifests.group_templates:
-        for it in _controllers(one, world):
-            most = max(it.replicas, 0 if it.autoscaler is None else it.autoscaler.max_replicas)
-            for template in one.templates:
-                if template.min_count is not None and template.min_count > most:
-                    yield _hazard(one, template, it, most, gates_are_stated=GROUPS in gates_of(world))
+        controller = controllers.get((one.namespace, *one.controller))
+        if controller is None:
+            continue
+        it = world.member(controller)
+        for template in one.templates:
+            if template.min_count is not None and template.min_count > it.most_wanted:
+                yield _hazard(one, template, it, gates_are_stated=GROUPS in gates_of(world))
 
 
-def _controllers(one: GroupTemplates, world: World) -> Iterator[Member]:
-    wanted = (one.namespace, *one.controller)
-    for workload in world.as_deployed:
-        if (workload.namespace, workload.kind, workload.name) == wanted and workload.kind != "DaemonSet":
-            yield world.member(workload)
-
-
-def _hazard(one: GroupTemplates, template: PodGroup, it: Member, most: int, *, gates_are_stated: bool) -> Hazard:
-    least = template.min_count or 0
+def _hazard(one: GroupTemplates, template: PodGroup, it: Member, *, gates_are_stated: bool) -> Hazard:
+    least, most = template.min_count or 0, it.most_wanted
     gates = () if gates_are_stated else ("the feature gates of gangs are on",)
     return Hazard(
         at=template.path,

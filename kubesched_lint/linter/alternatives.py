@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.manifests.meant import environment_in
@@ -15,9 +15,6 @@ from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more, first_few, joined, many
-
-if TYPE_CHECKING:
-    from kubesched_lint.linter.judged import Judged
 
 _MOST_GROUPS, _MOST_PATHS = 3, 4
 """Groups in a note, and paths of each."""
@@ -65,21 +62,12 @@ class Alternatives:
         """Path of a release → that of the newest one: their names differ in nothing but the version."""
         return {path: newest for group in self.groups for path, newest in _older(group)}
 
-    def current(self, judged: Iterable[Judged]) -> Iterator[Judged]:
-        """Yield the findings that lie in no older release: it is history, and who installs one names it."""
-        for one in judged:
-            place = os.path.normpath(one.finding.location.path.removesuffix(RENDERED))
-            if not self.older or self.older.keys().isdisjoint(_with_folders(place)):
-                yield one
-
-    def older_notes(self) -> Iterator[str]:
-        """Yield a note for the newest release of each group on the older ones, whose findings are left out."""
-        beside: dict[str, list[str]] = {}
-        for path, newest in self.older.items():
-            beside.setdefault(newest, []).append(os.path.basename(path))
-        for newest, names in list(beside.items())[:_MOST_GROUPS]:
-            listed = first_few(names, _MOST_PATHS)
-            yield f"not reported: findings in {listed}, older releases of {newest}; name one to judge it"
+    def newest_beside(self, path: str) -> str:
+        """Return the newest release if a file lies in an older one; else nothing."""
+        if not self.older:
+            return ""
+        place = os.path.normpath(path.removesuffix(RENDERED))
+        return next((self.older[folder] for folder in _with_folders(place) if folder in self.older), "")
 
     def note(self) -> str:
         """Return a note for a report that judges each alternative apart."""

@@ -54,8 +54,8 @@ def rests_on_nodes(rule: Rule) -> bool:
     return "nodes" in rule.needs or "nodes" in rule.uses
 
 
-def is_left_out(rule: Rule, it: Member, hazard: Hazard, disabled: dict[str, set[object]]) -> bool:
-    """Whether nobody needs to hear of a hazard; one that rests on a disabled filter is put into ``disabled``."""
+def is_left_out(rule: Rule, it: Member, hazard: Hazard, unreported: dict[str, set[object]]) -> bool:
+    """Whether nobody needs to hear of a hazard; ``unreported`` counts those that rest on a disabled filter."""
     if is_past_scheduler(rule, it.workload, hazard) or concerns_nobody(rule, it, hazard):
         return True
     if not it.world.objects.schedulers:
@@ -64,7 +64,7 @@ def is_left_out(rule: Rule, it: Member, hazard: Hazard, disabled: dict[str, set[
 
     filters = disabled_filter(rule, it, hazard)
     if filters:
-        disabled.setdefault(filters, set()).add((rule.slug, id(it.workload), hazard.at))
+        unreported.setdefault(f"about {filters}", set()).add((rule.slug, id(it.workload), hazard.at))
     return bool(filters) or is_about_text(rule, hazard)
 
 

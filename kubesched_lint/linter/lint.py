@@ -132,7 +132,7 @@ class _Run:
         self._carriers = Carriers(manifests.inventory.workloads)
         self._homes: dict[tuple[object, ...], tuple[OfSet | None, int]] = {}
         self._transient: tuple[WhatIf[Judged], ...] = ()
-        self._disabled: dict[str, set[object]] = {}
+        self._unreported: dict[str, set[object]] = {}
         self._judged_before: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], world: World) -> None:
@@ -263,9 +263,15 @@ class _Run:
         """Return the last of the sets on the nodes of a world."""
         return world if self.sets[-1] is None else self.sets[-1].whole(world)
 
-    def current(self, judged: Iterable[Judged]) -> Iterable[Judged]:
-        """Return the findings that lie in no release with a newer one beside it."""
-        return judged if self.of_all is None else self.variants.alternatives.current(judged)
+    def current(self, judged: Iterable[Judged]) -> Iterator[Judged]:
+        """Yield the findings that lie in no older release: it is history, and who installs one names it."""
+        for one in judged:
+            newest = self.of_all and self.variants.alternatives.newest_beside(one.finding.location.path)
+            if newest:
+                which = f"in older releases of {newest}; to judge one, name it"
+                self._unreported.setdefault(which, set()).add(identity_of(one))
+            else:
+                yield one
 
     def notes(self) -> Iterator[str]:
         """Notes for the footer about alternatives and duplicate definitions."""
@@ -275,8 +281,7 @@ class _Run:
             yield from self.variants.notes()
             differing = {key: items for of_set in self.sets if of_set for key, items in of_set.differing.items()}
             yield from note_on(list(differing.values()))
-        for what, hazards in self._disabled.items():
-            yield f"not reported: {many(len(hazards), 'finding')} about {what}"
+        yield from (f"not reported: {many(len(found), 'finding')} {which}" for which, found in self._unreported.items())
 
     def _again(self, judged: Judged, world: World) -> Judged | None:
         """The same finding in another world; None if its rule does not report it there."""
@@ -312,7 +317,7 @@ class _Run:
             try:
                 for hazard in self._asked(check, subject, world, params):
                     work.spend(_HAZARD_STEPS)
-                    if workload is not None and is_left_out(rule, world.member(workload), hazard, self._disabled):
+                    if workload is not None and is_left_out(rule, world.member(workload), hazard, self._unreported):
                         continue
                     if is_cut_short(hazard, world):
                         raise UncheckedError(_TOO_MANY_NODES)

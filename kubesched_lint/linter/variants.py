@@ -71,7 +71,6 @@ class Variants:
         """Yield a note for a report on all variants."""
         if len(self.all) > 1:
             yield self.alternatives.note()
-        yield from self.alternatives.older_notes()
 
     def seen_from(self, source: Source | None) -> Variant:
         """Return the last variant that judges the workload of ``source``; the last of all if ``source`` is of none."""

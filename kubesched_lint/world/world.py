@@ -329,9 +329,14 @@ class Member:
         return starting_replicas(self.workload, self.world.cluster, self.autoscaler)
 
     @property
+    def most_wanted(self) -> int:
+        """The largest number of pods that it wants: at the maximum of its autoscaler."""
+        return max(self.replicas, 0 if self.autoscaler is None else self.autoscaler.max_replicas)
+
+    @property
     def most(self) -> int:
-        """The largest number of pods at any time: at the maximum of its autoscaler, with surge."""
-        wanted = max(self.replicas, 0 if self.autoscaler is None else self.autoscaler.max_replicas)
+        """The largest number of pods at any time: ``most_wanted``, with surge."""
+        wanted = self.most_wanted
         surge = rolling_bounds(self.workload.strategy, wanted)[0] if self.workload.kind == "Deployment" else 0
         return wanted + surge
 

@@ -20,6 +20,7 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
+from kubesched_lint.scheduler.pod_groups import SHORT
 from kubesched_lint.world.gangs import KUEUE, Gang, enabled_gates, gangs_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -60,23 +61,31 @@ def answers(world: World) -> tuple[Answer, ...]:
     return tuple(_answer(gang, world) for gang in gangs_of(world))
 
 
-_WORDS = {
-    TOO_FEW: "fewer are created",
-    MAY_MISS: "they fit, but the scheduler may miss the placement",
-    CERTAIN: "they fit in every order",
-}
+def because(answer: Answer) -> str:
+    """Return why a gang starts, may miss its placement or never starts; empty if that is not known."""
+    gang, group = answer.gang, f"PodGroup {answer.gang}"
+    if answer.verdict == TOO_FEW:
+        return f"{group} needs {gang.needed} pods before any is tried, and the manifests create {gang.pods}"
+    if answer.verdict == IMPOSSIBLE:
+        return f"{group} needs {gang.needed} pods at the same time, and {answer.shortage}"
+    if answer.verdict == MAY_MISS:
+        return f"{group} fits, but the scheduler may miss the placement"
+    return f"every course of the scheduler binds {gang.needed} pods of {group}" if answer.verdict == CERTAIN else ""
 
 
-def in_words(answer: Answer) -> str:
-    """Return the answer as a note about one of its pods; empty if there is none."""
-    gang = answer.gang
-    if answer.verdict == UNKNOWN:
-        return ""
-    start = f"its pods start with PodGroup {gang} or not at all"
-    if gang.is_foreign:
-        start = f"{gang.group.system} starts its pods with those of {gang}"
-    how = answer.shortage if answer.verdict == IMPOSSIBLE else _WORDS[answer.verdict]
-    return f"{start}, {gang.needed} at the same time: {how}"
+def placed(places: Places) -> str:
+    """Return ``a-0 and a-1 on n1; b-0 on n2``."""
+    on: dict[str, list[str]] = {}
+    for pod, node in places:
+        on.setdefault(node, []).append(pod)
+    return "; ".join(f"{' and '.join(pods)} on {node}" for node, pods in on.items())
+
+
+def course(missed: Rest) -> tuple[str, ...]:
+    """Return how an attempt ends that misses the placement."""
+    pod, told = next(((pod, text) for pod, text in missed.messages if text.startswith("0/")), ("", SHORT))
+    start = (f"one course tries {placed(missed.tried)}",) if missed.tried else ()
+    return (*start, f"then {pod or 'the next pod'} finds no room: {told}")
 
 
 def _answer(gang: Gang, world: World) -> Answer:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kubesched_lint.analysis.gangs import MAY_MISS, Answer, answers
+from kubesched_lint.analysis.gangs import MAY_MISS, Answer, answers, course, placed
 from kubesched_lint.checks._gangs import place_of
 from kubesched_lint.findings import Hazard, witness
 from kubesched_lint.model.policy import VOLCANO
@@ -22,7 +22,6 @@ def _hazard(answer: Answer) -> Hazard:
     gang, missed = answer.gang, answer.missed
     assert missed is not None, "a course that misses has an end"
     at, source = place_of(gang)
-    message = next((text for _, text in missed.messages if text.startswith("0/")), "no further pod fits")
     return Hazard(
         at=at,
         source=source,
@@ -30,9 +29,9 @@ def _hazard(answer: Answer) -> Hazard:
         evidence=witness(
             f"{gang.needed} pods fit in one placement, and a course of the scheduler ends without it",
             trace=(
-                f"a placement: {_places(answer.placement)}",
+                f"a placement: {placed(answer.placement)}",
                 "the scheduler places pod after pod on the best node that is left, and never moves one",
-                f"in one course the next pod finds: {message}",
+                *course(missed),
             ),
         ),
         values={
@@ -43,11 +42,3 @@ def _hazard(answer: Answer) -> Hazard:
         },
         variant="foreign" if gang.is_foreign else "default",
     )
-
-
-def _places(placement: Sequence[tuple[str, str]]) -> str:
-    """Return ``a-0 and a-1 on n1; b-0 on n2``."""
-    on: dict[str, list[str]] = {}
-    for pod, node in placement:
-        on.setdefault(node, []).append(pod)
-    return "; ".join(f"{' and '.join(pods)} on {node}" for node, pods in on.items())

@@ -49,7 +49,8 @@ def why(
 
     Places the pods of the other manifests first, in apply order, as lint does; --alone skips them.
 
-    Exits with 1 when no node fits, with 2 when an input cannot be read or the name matches no or several objects.
+    Exits with 1 when no node fits or the pod's PodGroup never starts, with 2 when an input cannot be read or the name
+    matches no or several objects.
 
     Examples:
 
@@ -112,7 +113,7 @@ def why(
         painted = wants_color(color.value, sys.stdout, os.environ)
         width = terminal_width(sys.stdout, os.environ)
         say(as_text(found, color=painted, width=width, each=each), painted=painted)
-    raise typer.Exit(2 if manifests.errors else 0 if found.fitting else 1)
+    raise typer.Exit(2 if manifests.errors else int(found.is_negative))
 
 
 def _hint(name: str, inventory: Inventory, namespace: str) -> str:

@@ -8,6 +8,7 @@ order within the group is by priority, then by entry into the queue.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState
@@ -31,6 +32,8 @@ class Rest:
     """(pod, node) of the pods that were bound meanwhile."""
     messages: tuple[tuple[str, str], ...]
     """(pod, message) of the others; the message is empty while fewer pods exist than the group needs."""
+    tried: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """(pod, node) of the pods that found nodes in the last attempt, in its order; none of them is bound."""
 
 
 @record
@@ -158,7 +161,7 @@ class _Search:
     def _after(self, course: _Course, attempt: Attempt) -> None:
         if not attempt.scheduled and not attempt.victims:
             if not course.coming:
-                self._rest(course, attempt.messages)
+                self._rest(course, attempt.messages, attempt.nodes)
             return
         mark = self._state.mark()
         on, left = list(course.on), []
@@ -179,10 +182,12 @@ class _Search:
         names = self._state.index.names
         return (BoundPod(bound.name, names[at], bound.pod) for bound, at in course.on)
 
-    def _rest(self, course: _Course, messages: Sequence[str]) -> None:
-        on = tuple((bound.name, self._state.index.names[at]) for bound, at in course.on)
+    def _rest(self, course: _Course, messages: Sequence[str], nodes: Sequence[int | None] = ()) -> None:
+        names = self._state.index.names
+        on = tuple((bound.name, names[at]) for bound, at in course.on)
         told = tuple((bound.name, text) for bound, text in zip(course.waiting, messages, strict=True))
-        self.rests[Rest(on, told)] = None
+        tried = zip(course.waiting, nodes, strict=False)
+        self.rests.setdefault(Rest(on, told, tuple((bound.name, names[at]) for bound, at in tried if at is not None)))
 
     def _is_known(self, course: _Course) -> bool:
         """Return whether an equal course was followed: equal pods wait, in the same order, and are on nodes."""

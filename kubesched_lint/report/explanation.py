@@ -14,6 +14,8 @@ from kubesched_lint.text import first_few, many, plural
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kubesched_lint.commands.why.groups import GroupAnswer
+
 MANY = 20
 """With more nodes, nodes with equal rows share one row."""
 _NAMED = 3
@@ -33,6 +35,8 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     for note in found.notes:
         blocks[0] += "".join(f"\n  {palette.dim(line)}" for line in wrapped(f"note: {note}", max(width - 2, 0), 6))
     fitting = found.fitting
+    if found.group is not None:
+        blocks.append(_of_group(found.group, palette, width))
     blocks.append(_outcome(found, palette, width))
     if any(node.scores for node in fitting):
         table = _rendered(_scores(found, groups), color)
@@ -48,6 +52,14 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
         table = _rendered(_refusals(refused, groups), color)
         blocks.append(table if _has_room(table, width) else "\n".join(_refusal_lines(refused, each, palette, width)))
     return "\n\n".join(blocks)
+
+
+def _of_group(group: GroupAnswer, palette: Palette, width: int) -> str:
+    paint = palette.bold if group.never_starts or group.course else palette.good
+    lines = [_sentence(paint, group.text, width)]
+    for text in group.lines:
+        lines += (f"  {line}" for line in wrapped(visible(text), max(width - 2, 0), 2))
+    return "\n".join([*lines, "", "For this pod alone:"])
 
 
 def _outcome(found: Explanation, palette: Palette, width: int) -> str:
@@ -243,12 +255,24 @@ def as_json(found: Explanation) -> str:
             "nominated": found.nominated or None,
             "victims": list(found.victims),
             "notes": list(found.notes),
+            **({} if found.group is None else {"group": _group(found.group)}),
             **({} if found.made_for is None else {"madeFor": found.made_for}),
             **({"created": False} if found.not_created else {}),
             "nodes": [_node(node) for node in found.nodes],
         },
         2,
     )
+
+
+def _group(group: GroupAnswer) -> dict[str, object]:
+    return {
+        "name": group.group,
+        "verdict": group.verdict,
+        "neverStarts": group.never_starts,
+        "text": group.text,
+        "placement": [{"pod": pod, "node": node} for pod, node in group.placement],
+        "course": list(group.course),
+    }
 
 
 def _node(node: NodeVerdict) -> dict[str, object]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.report.explanation import as_json, as_text
 
 GATES = "GenericWorkload=true,GangScheduling=true"
 GROUP = """\
@@ -135,19 +138,46 @@ def test_without_gates_the_pods_are_tried_one_by_one() -> None:
     assert deploy_cells(MIXED, 3, "")["small"].verdict == "unknown"
 
 
+def explained(cpu: int, manifests: str = MIXED, name: str = "shop/large") -> Explanation:
+    found = manifest_set(documents("set.yaml", manifests.encode(), is_read), "shop")
+    return answer(Question(name, feature_gates=GATES), found.inventory, load_cluster(text=sketch(cpu)))
+
+
 @pytest.mark.parametrize(
-    ("cpu", "note"),
+    ("manifests", "cpu", "text", "is_negative"),
     [
-        (8, "its pods start with PodGroup shop/g or not at all, 3 at the same time: they fit in every order"),
-        (4, "they fit, but the scheduler may miss the placement"),
-        (3, "at most 2 fit"),
+        (MIXED, 8, "The group starts: every course of the scheduler binds 3 pods of PodGroup shop/g.", False),
+        (MIXED, 4, "The group may not start: PodGroup shop/g fits, but the scheduler may miss the placement.", False),
+        (MIXED, 3, "No pod of the group starts: PodGroup shop/g needs 3 pods at the same time, and none fits.", True),
+        (FEW, 8, "No pod of the group starts: PodGroup shop/g needs 3 pods before any is tried", True),
     ],
 )
-def test_why_says_whether_the_gang_fits(cpu: int, note: str) -> None:
-    found = manifest_set(documents("set.yaml", MIXED.encode(), is_read), "shop")
-    explained = answer(Question("shop/large", feature_gates=GATES), found.inventory, load_cluster(text=sketch(cpu)))
-    assert any(note in said for said in explained.notes), explained.notes
-    assert not any(said.startswith("not known: what becomes of PodGroup") for said in explained.notes)
+def test_why_answers_for_the_gang_before_the_pod(manifests: str, cpu: int, text: str, is_negative: bool) -> None:
+    found = explained(cpu, manifests.replace('"2"', '"4"') if cpu == 3 else manifests, "shop/small")
+    assert found.group is not None
+    assert found.group.text.startswith(text)
+    assert found.is_negative == is_negative
+    shown = as_text(found)
+    assert 0 < shown.index(text) < shown.index("For this pod alone:")
+    assert json.loads(as_json(found))["group"]["neverStarts"] == is_negative
+    assert not any(said.startswith("not known: what becomes of PodGroup") for said in found.notes)
+
+
+def test_why_shows_the_placement_and_the_course_that_misses_it() -> None:
+    group = explained(4).group
+    assert group is not None
+    on = dict(group.placement)
+    assert on["small-0"] == on["small-1"] != on["large-0"]
+    tried, end = group.course
+    assert set(tried.split()) >= {"small-0", "small-1"}
+    assert end.startswith("then large-0 finds no room: 0/2 nodes are available: 2 Insufficient cpu.")
+
+
+def test_why_of_a_waiting_pod_of_the_cluster_says_that_its_group_is_not_followed() -> None:
+    pod = OTHER.removeprefix("---\n").replace("{containers", "{schedulingGroup: {podGroupName: g}, containers")
+    snapshot = f"{sketch(4)}---\n{pod}"
+    found = answer(Question("shop/o"), manifest_set([], "shop").inventory, load_cluster(text=snapshot))
+    assert "not known: what becomes of PodGroup g, whose pods are tried together" in found.notes
 
 
 @pytest.mark.parametrize(("manifests", "cpu", "verdict"), [(FEW, 8, "bad"), (MIXED, 3, "bad"), (MIXED, 4, "unknown")])

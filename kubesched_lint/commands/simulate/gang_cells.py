@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, TOO_FEW, Answer, answers, domains
-from kubesched_lint.lifecycle.gangs import Rest
+from kubesched_lint.analysis.gangs import (
+    CERTAIN,
+    IMPOSSIBLE,
+    MAY_MISS,
+    TOO_FEW,
+    Answer,
+    answers,
+    because,
+    course,
+    domains,
+)
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, Cell, Range, Witness, words
@@ -48,25 +57,21 @@ def _answers(world: World) -> Iterator[Answer]:
 
 
 def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
-    gang = answer.gang
-    group = f"PodGroup {gang}"
+    gang, why = answer.gang, because(answer)
     if answer.verdict == TOO_FEW:
-        why = f"{group} needs {gang.needed} pods before any is tried, and the manifests create {gang.pods}"
         made = _never(cell, why, workload, Witness(0, False, ("its pods wait, without a message of the scheduler",)))
         return replace(made, proven=True, assumes=(*cell.assumes, "no other workload has pods in the group"))
     if answer.verdict == IMPOSSIBLE:
-        why = f"{group} needs {gang.needed} pods at the same time, and {answer.shortage}"
         told = "" if domains(gang, world) else NOWHERE
         made = _never(cell, why, workload, None if told else _too_few(answer))
         return replace(made, proven=not staying_beside_set(world).pods, message=told)
     if not _is_alone(answer, world):
         return cell
     if answer.verdict == MAY_MISS and answer.missed is not None:
-        why = f"{group} fits, but the scheduler may miss the placement"
         made = _made(cell, DEPENDS, Range(0, cell.wanted, "search"), why)
-        return replace(made, worst=_missed(answer.missed), best=_placed(answer, cell.wanted))
+        worst = Witness(0, False, ("the pods are tried one by one", *course(answer.missed)))
+        return replace(made, worst=worst, best=_placed(answer, cell.wanted))
     if answer.verdict == CERTAIN and gang.needed == gang.pods:
-        why = f"every course of the scheduler binds the {gang.needed} pods of {group}"
         return _made(cell, FINE, Range(cell.wanted, cell.wanted, "search"), why)
     return cell
 
@@ -88,11 +93,6 @@ def _too_few(answer: Answer) -> Witness:
         return Witness(0, False, ("none of its pods finds a node",))
     found = f"at most {answer.most} of its {answer.gang.pods} pods find a node"
     return Witness(0, False, (found, f"none is bound; those with a node say: {SHORT}"))
-
-
-def _missed(rest: Rest) -> Witness:
-    told = next((text for _, text in rest.messages if text.startswith("0/")), SHORT)
-    return Witness(0, False, ("the pods are tried one by one", f"the next one finds no room: {told}"))
 
 
 def _placed(answer: Answer, wanted: int) -> Witness:

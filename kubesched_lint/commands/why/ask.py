@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
@@ -15,6 +16,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.why.explain import Explanation, explain, place_earlier
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.model.feature_gates import GROUPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -23,8 +25,12 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
+from kubesched_lint.world.gangs import gangs_of, gates_of
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
+
+if TYPE_CHECKING:
+    from kubesched_lint.commands.why.groups import GroupAnswer
 
 
 @record
@@ -90,10 +96,10 @@ def _copy(
     notes += _notes(workload, pod, running, question)
     notes += _of_pools(with_known_growth(world).member(workload))
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
-    answered = list(_of_gangs(world, workload))
-    left = [lack for lack in lacks if not answered or lack.text != fate_of_group(pod.group)]
+    group, of_groups = _of_gangs(world, workload) if gangs_of(world) else (None, [])
+    left = [lack for lack in lacks if group is None or lack.text != fate_of_group(pod.group)]
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in left]
-    notes += answered
+    notes += of_groups
     notes += _profile_note(pod)
     if workload.kind == "DaemonSet":
         return _daemon(str(subject), world.member(workload), state, question, notes)
@@ -106,16 +112,14 @@ def _copy(
         notes.append(f"{placed} earlier {plural(placed, 'replica was', 'replicas were')} placed first, with one seed")
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
-    return replace(found, may_grow=True) if world.pools else found
+    return replace(found, group=group, may_grow=bool(world.pools))
 
 
-def _of_gangs(world: World, workload: Workload) -> Iterator[str]:
-    """Yield whether the gangs of a workload fit."""
-    from kubesched_lint.analysis.gangs import answers, in_words
+def _of_gangs(world: World, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
+    """Return the answer about the gang of a workload, and notes about those that other systems admit."""
+    from kubesched_lint.commands.why.groups import foreign_notes, group_answer
 
-    for answer in answers(world):
-        if any(it.workload.ref == workload.ref for it in answer.gang.members):
-            yield from filter(None, [in_words(answer)])
+    return group_answer(world, workload), list(foreign_notes(world, workload))
 
 
 def _profile_note(pod: Pod) -> Iterator[str]:
@@ -207,6 +211,8 @@ def _pod_of_the_snapshot(
     owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
     notes = [f"it runs on {bound.node} now; this explains where a new copy would go"] if bound.node else []
     pod = world.admission.schedulers.again(bound.pod, mine)
+    if pod.group and not bound.node and gates_of(world).get(GROUPS) is not False:
+        notes.append(f"not known: {fate_of_group(pod.group)}")
     return explain(pod, state, owner, subject=str(subject), notes=[*notes, *_profile_note(pod)])
 
 

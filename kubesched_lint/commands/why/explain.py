@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -16,6 +17,9 @@ from kubesched_lint.scheduler.placement import Placer, is_sampled
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.verdict import Rejection
+
+if TYPE_CHECKING:
+    from kubesched_lint.commands.why.groups import GroupAnswer
 
 
 @record
@@ -69,6 +73,14 @@ class Explanation:
     """The API server rejects the pod with ``message``, so no node is examined."""
     made_for: int | None = None
     """Number of nodes for which a DaemonSet creates a pod; None for other pods. Other nodes get no pod."""
+
+    group: GroupAnswer | None = None
+    """What becomes of the gang that the pod is in."""
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the pod never runs: no node fits, or its gang never starts."""
+        return not self.fitting or (self.group is not None and self.group.never_starts)
 
     @property
     def fitting(self) -> tuple[NodeVerdict, ...]:

@@ -1,0 +1,81 @@
+"""The part of ``why`` about the gangs of a workload: whether their pods start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.gangs import (
+    CERTAIN,
+    IMPOSSIBLE,
+    MAY_MISS,
+    TOO_FEW,
+    UNKNOWN,
+    Answer,
+    Places,
+    answers,
+    because,
+    course,
+    placed,
+)
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+from kubesched_lint.world.world import World
+
+_OUTCOMES = {
+    TOO_FEW: "No pod of the group starts",
+    IMPOSSIBLE: "No pod of the group starts",
+    MAY_MISS: "The group may not start",
+    CERTAIN: "The group starts",
+}
+_FOREIGN = {
+    TOO_FEW: "fewer are created",
+    MAY_MISS: "they fit, but the scheduler may miss the placement",
+    CERTAIN: "they fit in every order",
+}
+
+
+@record
+class GroupAnswer:
+    """What becomes of a gang of kube-scheduler, deployed beside the running pods alone."""
+
+    group: str
+    """``namespace/name``."""
+    verdict: str
+    """One of ``too few``, ``impossible``, ``may miss`` and ``certain``."""
+    text: str
+    placement: Places = ()
+    """(pod, node) of enough pods."""
+    course: tuple[str, ...] = ()
+    """A course of the scheduler that misses the placement."""
+
+    @property
+    def never_starts(self) -> bool:
+        return self.verdict in (TOO_FEW, IMPOSSIBLE)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The placement and the course."""
+        return (*((f"a placement: {placed(self.placement)}",) if self.placement else ()), *self.course)
+
+
+def group_answer(world: World, workload: Workload) -> GroupAnswer | None:
+    """Return the answer about the PodGroup of a workload; None if it is in none, or the answer is unknown."""
+    for answer in _about(world, workload):
+        if not answer.gang.is_foreign and answer.verdict != UNKNOWN:
+            text = f"{_OUTCOMES[answer.verdict]}: {because(answer)}."
+            missing = course(answer.missed) if answer.missed is not None else ()
+            return GroupAnswer(str(answer.gang), answer.verdict, text, answer.placement, missing)
+    return None
+
+
+def foreign_notes(world: World, workload: Workload) -> Iterator[str]:
+    """Yield whether the gangs fit that another system admits."""
+    for answer in _about(world, workload):
+        gang = answer.gang
+        if gang.is_foreign and answer.verdict != UNKNOWN:
+            how = answer.shortage if answer.verdict == IMPOSSIBLE else _FOREIGN[answer.verdict]
+            yield f"{gang.group.system} starts its pods with those of {gang}, {gang.needed} at the same time: {how}"
+
+
+def _about(world: World, workload: Workload) -> Iterator[Answer]:
+    return (a for a in answers(world) if any(it.workload.ref == workload.ref for it in a.gang.members))

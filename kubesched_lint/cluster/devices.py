@@ -57,6 +57,35 @@ class Devices:
         left_out = frozenset(gone)
         return replace(self, claims={key: claim for key, claim in self.claims.items() if key not in left_out})
 
+    def without_pod(self, namespace: str, name: str) -> Devices:
+        """Return the devices after a pod is gone; itself if it held none.
+
+        Its own claims go. A claim that no pod uses any more is free again. Mirrors syncClaim of
+        ``pkg/controller/resourceclaim/controller.go`` (v1.36).
+        """
+        held = self._claims_of_pods.get((namespace, name), ())
+        if not held:
+            return self
+        left = self.without_claims((claim.namespace, claim.name) for claim in held if claim.owner == name)
+        return left.with_claims(_released(claim, name) for claim in held if claim.owner != name)
+
+    def held_by(self, pods: Iterable[tuple[str, str]]) -> Devices:
+        """Return the devices where only these pods, (namespace, name), hold any."""
+        found, staying = self, frozenset(pods)
+        for pod in self._claims_of_pods:
+            if pod not in staying:
+                found = found.without_pod(*pod)
+        return found
+
+    @cached_property
+    def _claims_of_pods(self) -> Mapping[tuple[str, str], Sequence[DeviceClaim]]:
+        """(namespace, pod) → the claims that it owns or that are reserved for it."""
+        found: dict[tuple[str, str], list[DeviceClaim]] = {}
+        for claim in self.claims.values():
+            for pod in dict.fromkeys((*claim.reserved_for, *filter(None, [claim.owner]))):
+                found.setdefault((claim.namespace, pod), []).append(claim)
+        return found
+
     @cached_property
     def class_of_resource(self) -> Mapping[str, DeviceClass]:
         """Extended resource → the class that serves it; of several the newest, then the first by name.
@@ -84,3 +113,8 @@ class Devices:
     def answers(self) -> dict[Any, Any]:
         """What ``scheduler.devices`` has computed for these claims."""
         return {}
+
+
+def _released(claim: DeviceClaim, pod: str) -> DeviceClaim:
+    others = tuple(name for name in claim.reserved_for if name != pod)
+    return replace(claim, reserved_for=others, allocation=claim.allocation if others else None)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Description
+from kubesched_lint.extras import has_cel
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
@@ -211,4 +212,4 @@ def _code() -> tuple[object, ...]:
                     stat = entry.stat()
                     written.append((entry.path, stat.st_mtime_ns, stat.st_size))
     tools = os.environ.get("PATH", "")  # notes depend on whether kubectl, kustomize and helm are installed
-    return (__version__, sys.version, find_spec("highspy") is not None, tools, sorted(written))
+    return (__version__, sys.version, find_spec("highspy") is not None, has_cel(), tools, sorted(written))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from kubesched_lint.extras import CEL_NEEDED, has_cel
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.cel.cost import MOST_BYTES, MOST_TURNS, Cost, cost_of
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
@@ -17,7 +18,6 @@ from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRI
 from kubesched_lint.rulebook.cel.syntax import selects
 from kubesched_lint.text import did_you_mean
 
-NEEDED = "pip install 'kubesched-lint[cel]'"
 PARAM_TYPES: Mapping[str, str] = {
     "integer": INT,
     "number": "double",
@@ -164,12 +164,9 @@ _FUNCTIONS = (
 
 
 def require_cel() -> None:
-    """Raise MissingCelError without the extra. Checks protobuf first: without it cel-expr-python ends the process."""
-    from importlib.util import find_spec
-
-    for name in ("cel_expr_python", "google", "google.protobuf"):
-        if find_spec(name) is None:
-            raise MissingCelError(f"rules with expressions need the extra: {NEEDED}")
+    """Raise MissingCelError without the extra."""
+    if not has_cel():
+        raise MissingCelError(f"rules with expressions need the extra: {CEL_NEEDED}")
 
 
 def _no_field(name: str, struct: str) -> str:

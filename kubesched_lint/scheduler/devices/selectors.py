@@ -7,12 +7,11 @@ one that does not compile here uses a function that we lack: it is undecided, no
 from __future__ import annotations
 
 import re
-from functools import cache
 
+from kubesched_lint.extras import CEL_NEEDED, has_cel
 from kubesched_lint.model.devices import Device
 from kubesched_lint.scheduler.devices.failures import UndecidedError
 
-NEEDED = "pip install 'kubesched-lint[cel]'"
 _OF_DRIVER = re.compile(r"""\s*device\.driver\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*""")
 
 
@@ -36,15 +35,7 @@ class Selectors:
 
 def _evaluated(expression: str, driver: str, device: Device) -> bool:
     if not has_cel():
-        raise UndecidedError(f"the selector {expression!r} needs the extra: {NEEDED}")
+        raise UndecidedError(f"the selector {expression!r} needs the extra: {CEL_NEEDED}")
     from kubesched_lint.scheduler.devices.cel import evaluate
 
     return evaluate(expression, driver, device)
-
-
-@cache
-def has_cel() -> bool:
-    """Return whether the extra is installed. Without protobuf cel-expr-python ends the process."""
-    from importlib.util import find_spec
-
-    return all(find_spec(name) is not None for name in ("cel_expr_python", "google", "google.protobuf"))

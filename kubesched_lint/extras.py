@@ -1,0 +1,15 @@
+"""The optional packages that some answers need."""
+
+from __future__ import annotations
+
+from functools import cache
+
+CEL_NEEDED = "pip install 'kubesched-lint[cel]'"
+
+
+@cache
+def has_cel() -> bool:
+    """Return whether expressions can be evaluated. Without protobuf cel-expr-python would end the process."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("cel_expr_python", "google", "google.protobuf"))

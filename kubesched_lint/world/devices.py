@@ -1,0 +1,132 @@
+"""The devices of a world: which there are, whose pods need them, and what the allocator would have to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
+from kubesched_lint.world.world import World, once_per_world
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.devices import Devices
+    from kubesched_lint.model.devices import DeviceClass, DeviceRequest
+    from kubesched_lint.model.pod import BoundPod, Pod
+
+
+@once_per_world
+def devices_of(world: World) -> Devices | None:
+    """Return the device classes, slices, templates and claims of manifests and cluster; None if there are none.
+
+    A claim of the cluster keeps its allocation: its spec cannot change.
+    """
+    objects = world.objects
+    if not (objects.device_classes or objects.resource_slices or objects.device_claims):
+        return None
+    from kubesched_lint.cluster.devices import Devices
+
+    found = Devices.of(objects, world.premises.kubernetes_version)
+    return found if world.cluster is None else found.with_claims(world.cluster.inventory.device_claims)
+
+
+def needs_devices(pod: Pod, world: World) -> bool:
+    """Return whether a pod as written has claims for devices, or requests a resource that a DeviceClass serves."""
+    return bool(pod.resource_claims) or not world.device_resources.isdisjoint(pod.requests)
+
+
+@once_per_world
+def _asking(world: World) -> tuple[Pod, ...]:
+    """Return the pods of the manifests that need devices."""
+    return tuple(w.pod for w in world.manifests.workloads if needs_devices(w.pod, world))
+
+
+def devices_beside(world: World, pods: Iterable[BoundPod]) -> Devices | None:
+    """Return the devices for a state that holds ``pods``: claims of other pods are released.
+
+    None if no pod of the manifests needs devices, or ``devices_unknown``.
+    """
+    found = devices_of(world) if _asking(world) and not devices_unknown(world) else None
+    return found and found.held_by((pod.namespace, pod.name) for pod in pods)
+
+
+@once_per_world
+def devices_unknown(world: World) -> str:
+    """Return the first unknown fact that the allocator needs for the pods of the manifests; empty if there is none.
+
+    Pods of one set share the devices, so a fact about one is missing for all.
+    """
+    return next(_unknown(world), "") if _asking(world) else ""
+
+
+def _unknown(world: World) -> Iterator[str]:
+    version, found = world.premises.kubernetes_version, devices_of(world)
+    if not has(version, DYNAMIC_RESOURCES):
+        yield f"whether the gate DynamicResourceAllocation is on, which is no default in {version}"
+    if world.pools:
+        yield "which devices the nodes have that pools could add"
+    if found is None or not (found.slices or world.cluster_has("ResourceSlice")):
+        yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
+        return
+    served = sorted({name for pod in _asking(world) for name in pod.requests if name in world.device_resources})
+    if served:
+        yield f"which nodes have the devices that a DeviceClass offers as {', '.join(served)}"
+    for pod in _asking(world):
+        yield from _unread(pod, found, world)
+    yield from _unmodelled(found)
+    yield from _undecidable(found, world)
+
+
+def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
+    """Yield the objects that a pod names and that may exist beside what is known."""
+    for reference in pod.resource_claims:
+        kind, name = "ResourceClaim", reference.claim
+        known = (pod.namespace, name) in devices.claims
+        if reference.template:
+            kind, name = "ResourceClaimTemplate", reference.template
+            known = (pod.namespace, name) in devices.templates
+        if not known and not world.cluster_has(kind):
+            yield f"whether {kind} {pod.namespace}/{name} exists"
+    if not world.cluster_has("DeviceClass"):
+        missing = (each.device_class for each in requests_of(pod, devices) if each.device_class not in devices.classes)
+        yield from (f"whether DeviceClass {name} exists, and what it selects" for name in missing)
+
+
+def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
+    """Yield the requests of a pod's claims, alternatives one by one; none of a claim or template that is missing."""
+    for reference in pod.resource_claims:
+        key = pod.namespace, reference.template or reference.claim
+        found = devices.templates.get(key) if reference.template else devices.claims.get(key)
+        for request in found.requests if found is not None else ():
+            yield from request.alternatives or (request,)
+
+
+def _unmodelled(devices: Devices) -> Iterator[str]:
+    if any(device.has_binding_conditions for each in devices.slices for device in each.devices):
+        yield "when the drivers of devices with binding conditions let pods start"
+    if any(devices.evicting_taints.values()):
+        yield "which pods leave devices with a NoExecute taint"
+
+
+def _undecidable(devices: Devices, world: World) -> Iterator[str]:
+    """Yield why selectors cannot be evaluated here, each tried on one device."""
+    from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
+    from kubesched_lint.scheduler.devices.selectors import Selectors
+
+    one = next(((s.driver, device) for s in devices.slices for device in s.devices), None)
+    if one is None:
+        return
+    selectors = Selectors()
+    for expression in dict.fromkeys(_selectors(devices, world)):
+        try:
+            selectors.matches(expression, *one)
+        except SelectorError:
+            continue
+        except UndecidedError as error:
+            yield f"which devices are meant: {error}"
+
+
+def _selectors(devices: Devices, world: World) -> Iterator[str]:
+    for pod in _asking(world):
+        for request in requests_of(pod, devices):
+            device_class: DeviceClass | None = devices.classes.get(request.device_class)
+            yield from filter(None, (*(device_class.selectors if device_class else ()), *request.selectors))

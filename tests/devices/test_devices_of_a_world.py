@@ -1,0 +1,114 @@
+"""What is known of the devices of a world, and what has to be known before the allocator is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint import extras
+from kubesched_lint.scheduler.devices import selectors
+from kubesched_lint.world.devices import devices_beside, devices_of, devices_unknown
+from kubesched_lint.world.user_settings import Premises
+from kubesched_lint.world.world import World
+from tests.devices.sets import (
+    GPU_CLASS,
+    KINDS,
+    Value,
+    claim,
+    cluster_of,
+    devices_on,
+    node,
+    template,
+    using,
+    world_of,
+)
+
+NODES = (node("n0"), node("n1"))
+ALLOCATION = {
+    "devices": {"results": [{"request": "gpu", "driver": "gpu.example.com", "pool": "n0", "device": "gpu-0"}]}
+}
+
+
+def held(name: str, *pods: str, owner: str = "") -> Value:
+    """A claim of the cluster that has the first device of n0."""
+    found = claim(name)
+    found["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": owner, "controller": True}] if owner else []
+    reserved = [{"resource": "pods", "name": pod, "uid": pod} for pod in pods]
+    return {**found, "status": {"allocation": ALLOCATION, "reservedFor": reserved}}
+
+
+def test_a_world_has_the_objects_of_manifests_and_cluster() -> None:
+    world = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2)), template(), claim("shared"), using(1))
+    found = devices_of(world)
+    assert found is not None
+    assert (list(found.classes), [s.name for s in found.slices]) == (["gpu"], ["n0-gpus"])
+    assert (list(found.templates), list(found.claims)) == ([("default", "gpu")], [("default", "shared")])
+    assert not devices_unknown(world)
+
+
+def test_a_world_without_devices_has_none() -> None:
+    world = world_of(cluster_of(*NODES), {**using(1), "kind": "ReplicaSet"})
+    assert devices_of(world) is None
+    assert devices_of(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)))) is not None
+    assert devices_beside(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))), ()) is None
+
+
+def test_a_manifest_does_not_take_the_allocation_of_the_clusters_claim() -> None:
+    world = world_of(cluster_of(*NODES, held("shared", "p")), claim("shared"))
+    found = devices_of(world)
+    assert found is not None
+    assert found.claims["default", "shared"].allocation is not None
+
+
+def test_only_pods_that_are_there_hold_devices() -> None:
+    objects = (*NODES, GPU_CLASS, held("shared", "a", "b"), held("own", "a", owner="a"), held("idle"))
+    world = world_of(cluster_of(*objects, devices_on("n0", 1)), template(), using(1))
+    known = devices_of(world)
+    assert known is not None
+    both = known.held_by([("default", "a"), ("default", "b")])
+    assert both is known
+    one = known.held_by([("default", "b")])
+    assert one.claims["default", "shared"].reserved_for == ("b",)
+    assert one.claims["default", "shared"].allocation is not None
+    assert ("default", "own") not in one.claims
+    none = known.held_by([("other", "a")])
+    assert none.claims["default", "shared"].allocation is None
+    assert none.claims["default", "idle"].allocation is not None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "objects", "says"),
+    [
+        (KINDS, (GPU_CLASS, devices_on("n0", 1)), ""),
+        (KINDS[:-3], (GPU_CLASS,), "which devices the nodes have: the cluster's file holds no ResourceSlice"),
+        ((*KINDS[:-3], "ResourceSlice"), (GPU_CLASS,), ""),
+        (tuple(k for k in KINDS if k != "DeviceClass"), (devices_on("n0", 1),), "whether DeviceClass gpu exists"),
+        (KINDS, (GPU_CLASS, devices_on("n0", 1, bindingConditions=["ready"])), "devices with binding conditions"),
+        (KINDS, (GPU_CLASS, devices_on("n0", 1, taints=[{"key": "k", "effect": "NoExecute"}])), "NoExecute taint"),
+    ],
+)
+def test_what_the_allocator_would_have_to_know(kinds: tuple[str, ...], objects: tuple[Value, ...], says: str) -> None:
+    found = devices_unknown(world_of(cluster_of(*NODES, *objects, kinds=kinds), template(), using(1)))
+    assert says in found if says else not found
+
+
+def test_a_template_that_may_exist_is_unknown_and_a_missing_one_is_known() -> None:
+    known = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), using(1))
+    assert not devices_unknown(known)
+    open_ = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1), kinds=KINDS[:-1]), using(1))
+    assert devices_unknown(open_) == "whether ResourceClaimTemplate default/gpu exists"
+
+
+def test_before_1_34_the_gate_decides() -> None:
+    cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))
+    world = world_of(cluster, template(), using(1))
+    old = World(world.manifests, cluster, Premises(kubernetes_version="1.33"))
+    assert "DynamicResourceAllocation" in devices_unknown(old)
+
+
+def test_a_selector_that_cannot_be_evaluated_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    picky = template(selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "a"'}}])
+    assert not devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), picky, using(1)))
+    monkeypatch.setattr(selectors, "has_cel", lambda: False)
+    found = devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), picky, using(1)))
+    assert found.startswith("which devices are meant: ")
+    assert extras.CEL_NEEDED in found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Container, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.files import Places, ResolvedPath, content, content_at, is_own_stream, is_within, place_of
 from kubesched_lint.findings import InputError
@@ -21,6 +22,9 @@ from kubesched_lint.manifests.inputs import (
 from kubesched_lint.manifests.meant import MEANT, LeftOut, Scope, is_of_cluster, of_cluster
 from kubesched_lint.manifests.walking import Found, Walk, holds_manifests, why_unreadable
 from kubesched_lint.record import replace
+
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.kustomizing import Store
 
 
 class _Lists:
@@ -57,14 +61,16 @@ def find_files(
     render: bool = True,
     progress: Progress | None = None,
     scope: Scope = MEANT,
+    store: Callable[[], Store | None] | None = None,
 ) -> Iterator[InputFile | Skipped | InputError]:
     """Yield the named files, the files of folders in name order (recursive), and ``-`` for standard input; each file
     once. ``is_excluded`` filters the contents of folders. An unreadable path becomes an InputError in its place.
     Links to files are followed inside the root of the path (see ``kubesched_lint.files``), links to folders only if
     named. With ``render``, the output of kustomizations and named charts replaces their files if a tool to render
-    them is installed. What ``scope`` leaves out is one Skipped for each folder, at the end.
+    them is installed; ``store`` opens the renderings of earlier runs. What ``scope`` leaves out is one Skipped for each
+    folder, at the end.
     """
-    search = _Search(is_excluded, render, progress, scope)
+    search = _Search(is_excluded, render, progress, scope, store)
     for path in paths:
         if path == "-":
             standard_input.cache_clear()
@@ -101,12 +107,18 @@ class _Search:
     """The search in all paths of one run."""
 
     def __init__(
-        self, is_excluded: Callable[[str], bool] | None, render: bool, progress: Progress | None, scope: Scope
+        self,
+        is_excluded: Callable[[str], bool] | None,
+        render: bool,
+        progress: Progress | None,
+        scope: Scope,
+        store: Callable[[], Store | None] | None,
     ) -> None:
         self._is_excluded = is_excluded
         self._render = render
         self._progress = progress
         self._scope = scope
+        self._store = store
         self._lists = _Lists()
         self._known: Places = {}
         self.seen: set[str] = set()
@@ -127,7 +139,7 @@ class _Search:
                 yield chart
                 return
         found = self._in_folder(path, place) if is_folder else self._named(path, place)
-        applied = _applied(found, path, self._progress) if is_folder and self._render else _NOTHING_APPLIED
+        applied = self._applied(found, path) if is_folder and self._render else _NOTHING_APPLIED
         for item in found:
             if not isinstance(item, Found):
                 yield item
@@ -147,6 +159,15 @@ class _Search:
         found = _joined(self._lists, [Found(path, place.real, left_out=above)], folder, place.root)
         is_beside = bool(self._lists.within(folder))
         return [replace(item, beside=is_beside) if isinstance(item, Found) else item for item in found]
+
+    def _applied(self, found: Sequence[Found | InputError | Skipped], named: str) -> Applied:
+        kept = [item.path for item in found if isinstance(item, Found) and item.left_out is None]
+        folders = [os.path.dirname(path) for path in kept if _names_kustomization(path)]
+        if not folders:
+            return _NOTHING_APPLIED
+        from kubesched_lint.manifests.overlays import applied_in
+
+        return applied_in(folders, named, self._progress, self._store() if self._store else None)
 
     def _is_left_out(self, item: Found, named: str, applied: Applied) -> bool:
         """Record a file that is not meant to be applied."""
@@ -185,16 +206,6 @@ def _joined(
 
 def _is_left_out(item: Found | InputError | Skipped) -> bool:
     return isinstance(item, Found) and item.left_out is not None
-
-
-def _applied(found: Sequence[Found | InputError | Skipped], named: str, progress: Progress | None = None) -> Applied:
-    kept = [item.path for item in found if isinstance(item, Found) and item.left_out is None]
-    folders = [os.path.dirname(path) for path in kept if _names_kustomization(path)]
-    if not folders:
-        return _NOTHING_APPLIED
-    from kubesched_lint.manifests.overlays import applied_in
-
-    return applied_in(folders, named, progress)
 
 
 def _chart(folder: str) -> InputFile | Skipped | InputError | None:

@@ -56,6 +56,8 @@ class KustomizeTree:
     kustomizations: dict[str, bytes] = field(default_factory=dict)
     """Real path of each kustomization file → its bytes."""
     folders: set[str] = field(default_factory=set)
+    fields: set[str] = field(default_factory=set)
+    """The fields that its kustomizations set."""
     files: dict[str, bytes] = field(default_factory=dict)
     instead: dict[str, str] = field(default_factory=dict)
     """Real path of a file → the text that the tool reads instead."""
@@ -150,6 +152,7 @@ class _Walk:
             if not self.tree.folders:
                 self.tree.value = value
             self.tree.folders.add(real)
+            self.tree.fields.update(value or ())
             self.tree.kustomizations[known.path] = known.data
             self.tree.instead[known.path] = as_json(value)
 

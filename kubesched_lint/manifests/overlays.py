@@ -3,55 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped, Written
 from kubesched_lint.manifests.inputs import LARGEST, Applied, InputFile, Progress
 from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, KustomizeTree, shown, tree_of
+from kubesched_lint.manifests.kustomizing import Store, render_trees
 from kubesched_lint.manifests.provenance import KustomizeRendering
-from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render, render_copy
+from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render
 from kubesched_lint.record import replace
 
 _NEEDS_PLUGIN = ("must specify --enable-helm", "external plugins disabled", "unable to find plugin", "enable-exec")
 
 
-def applied_in(folders: Iterable[str], named: str, progress: Progress | None = None) -> Applied:
+def applied_in(
+    folders: Iterable[str], named: str, progress: Progress | None = None, store: Store | None = None
+) -> Applied:
     """Render the kustomizations in these folders; return an empty Applied if no tool is installed."""
     tool = kustomizer()
     if tool is None:
         return Applied()
     found = (tree_of(folder or ".") for folder in folders)
     trees = outermost((tree for tree in found if tree is not None), named)
+    done = render_trees([tree for tree in trees if tree.obstacle is None], tool, store, progress)
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = {}
     consumed: set[str] = set()
-    done: set[str] = set()
-    for tree, outcome in zip(trees, _all_rendered(trees, tool, progress), strict=True):
+    rendered: set[str] = set()
+    for tree in trees:
+        outcome = tree.obstacle or _outcome(tree, tool, done[tree.real])
         if outcome is tree.obstacle and isinstance(outcome, InputError) and not _is_same(tree.folder, named):
             # The user did not name this one: trees also hold overlay templates that are completed elsewhere.
             outcome = Skipped(outcome.path, outcome.line, f"not rendered because {outcome.message}: {AS_IT_STANDS}")
         instead[next(iter(tree.kustomizations))] = (outcome,)
         if isinstance(outcome, InputFile):
             consumed |= {*tree.kustomizations, *tree.files}
-            done |= tree.folders
-    return Applied(instead, frozenset(consumed), frozenset(done))
-
-
-def _all_rendered(
-    trees: Sequence[KustomizeTree], tool: Tool, progress: Progress | None
-) -> Iterator[InputFile | Skipped | InputError]:
-    """Yield the results in the order of ``trees``; the tools run in parallel."""
-    if len(trees) < 2:
-        yield from (rendered(tree, tool) for tree in trees)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(len(trees), os.cpu_count() or 1)) as pool:
-        for number, outcome in enumerate(pool.map(lambda tree: rendered(tree, tool), trees), 1):
-            if progress is not None:
-                progress(f"{tool.name}: kustomizations rendered", number, len(trees))
-            yield outcome
+            rendered |= tree.folders
+    return Applied(instead, frozenset(consumed), frozenset(rendered))
 
 
 def outermost(trees: Iterable[KustomizeTree], named: str) -> tuple[KustomizeTree, ...]:
@@ -65,17 +54,13 @@ def _is_same(folder: str, other: str) -> bool:
     return os.path.realpath(folder) == os.path.realpath(other)
 
 
-def rendered(tree: KustomizeTree, tool: Tool) -> InputFile | Skipped | InputError:
-    """Return the applied objects as one file, or why they are unknown. Runs the tool."""
-    if tree.obstacle is not None:
-        return tree.obstacle
-    where = shown(next(iter(tree.kustomizations)), tree.folder)
-    try:
-        done = render_copy(tool, tree)
-    except RenderError as error:
-        if any(sign in str(error) for sign in _NEEDS_PLUGIN):
-            return Skipped(where, 1, f"not rendered because it needs a plugin ({error}): {AS_IT_STANDS}")
-        return InputError(where, str(error))
+def _outcome(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) -> InputFile | Skipped | InputError:
+    """Return the applied objects as one file, or why they are unknown."""
+    if isinstance(done, RenderError):
+        where = shown(next(iter(tree.kustomizations)), tree.folder)
+        if any(sign in str(done) for sign in _NEEDS_PLUGIN):
+            return Skipped(where, 1, f"not rendered because it needs a plugin ({done}): {AS_IT_STANDS}")
+        return InputError(where, str(done))
     text, starts = _without_origins(tree, done)
     path = f"{os.path.normpath(tree.folder)}{RENDERED}"
     how = f"{tool.name} {os.path.normpath(tree.folder)}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from kubesched_lint.manifests.kustomize_tree import KustomizeTree, as_json
 from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
 from kubesched_lint.record import record
 
 _LONGEST_MESSAGE = 600
+MARK = "kubesched-lint/tree"
+"""The annotation that says which tree of a batch an object is from."""
 
 
 class RenderError(Exception):
@@ -92,13 +95,44 @@ def render_copy(tool: Tool, tree: KustomizeTree) -> Rendered:
             raise RenderError(_of_the_original(str(error), folder, copy)) from None
 
 
+def render_copies(tool: Tool, trees: Sequence[KustomizeTree]) -> Rendered:
+    """Return the tool's output for several trees in one run; ``MARK`` on each object is the number of its tree.
+
+    Objects are annotated with their source files, as by ``render_copy``. Raises RenderError if one of them fails.
+    """
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="kubesched-lint-") as name:
+        top = os.path.realpath(name)
+        copy, around = os.path.join(top, "copy"), os.path.join(top, "around")
+        for number, tree in enumerate(trees):
+            folder = tree.copy_to(copy)
+            outer = os.path.join(around, str(number))
+            mark = {
+                "apiVersion": "builtin",
+                "kind": "AnnotationsTransformer",
+                "metadata": {"name": "mark"},
+                "annotations": {MARK: str(number)},
+                "fieldSpecs": [{"path": "metadata/annotations", "create": True}],
+            }
+            resources = [os.path.relpath(folder, outer)]
+            _write_kustomization(outer, {"resources": resources, "transformers": [f"---\n{as_json(mark)}"]})
+        resources = [str(number) for number in range(len(trees))]
+        _write_kustomization(around, {"resources": resources, "buildMetadata": ["originAnnotations"]})
+        return Rendered(render(tool, around), True, around, copy)
+
+
 def _ask_for_origins(around: str, folder: str, sorting: object) -> None:
     outer: dict[str, object] = {"resources": [folder], "buildMetadata": ["originAnnotations"]}
     if sorting is not None:
         outer["sortOptions"] = sorting
-    os.mkdir(around)
-    with open(os.path.join(around, "kustomization.yaml"), "w", encoding="utf-8") as file:
-        file.write(as_json(outer))
+    _write_kustomization(around, outer)
+
+
+def _write_kustomization(folder: str, value: dict[str, object]) -> None:
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as file:
+        file.write(as_json(value))
 
 
 def _of_the_original(words: str, folder: str, copy: str) -> str:

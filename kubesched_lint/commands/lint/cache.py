@@ -1,7 +1,8 @@
-"""A cache of reports, so that an unchanged set is not linted again.
+"""A cache of reports and renderings, so that an unchanged set is not linted again, nor an unchanged folder rendered.
 
-The key is a digest of all inputs of a report: names and bytes of the manifests and of the cluster, the options and this
-program. A run with other inputs (a live cluster, own rules, rendered files) is not cached. Each entry is one file that
+The key of a report is a digest of all its inputs: names and bytes of the manifests and of the cluster, the options and
+this program. A run with other inputs (a live cluster, own rules, rendered files) is not cached. The key of a rendering
+is a digest of the tool and of all files that it reads (``manifests/kustomizing``). Each entry is one file that
 is written atomically, so parallel runs do not disturb each other, and a damaged entry counts as missing. Entries are
 data: reading one runs no code.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint.cluster.cluster import Description
 from kubesched_lint.extras import has_cel
@@ -27,11 +28,15 @@ from kubesched_lint.version import __version__
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubesched_lint.manifests.rendering import Rendered
+
+_T = TypeVar("_T")
 WORTHWHILE = 256 * 1024
 """Bytes of manifests above which a look-up is quicker than linting."""
 LARGEST = 64 * 1024 * 1024
 """Maximum size of all entries together in bytes; the least recently used ones are removed first."""
-_SUFFIX = ".report"
+_REPORT = ".report"
+_RENDERING = ".rendering"
 _CHECKSUM = 32
 """Length in bytes of the checksum before each entry."""
 
@@ -53,18 +58,12 @@ class CacheFolder:
 
     def find(self, key: str, now: datetime) -> Report | None:
         """Return the report of ``key``, with the cluster's age at ``now``; None without a valid entry."""
-        import msgspec
-
-        name = f"{key}{_SUFFIX}"
         try:
             with own_folder(self.folder) as folder:
-                data = content_in(folder, name, self.largest)
-                packed = data[_CHECKSUM:]
-                if data[:_CHECKSUM] != _checksum(key, packed):
-                    return None
-                os.utime(name, dir_fd=folder, follow_symlinks=False)
-            kept = msgspec.msgpack.decode(packed, type=Kept)
-        except (OSError, msgspec.MsgspecError, ValueError):
+                kept = self._entry(folder, key, _REPORT, Kept)
+        except (OSError, ValueError):
+            return None
+        if kept is None:
             return None
         if kept.cluster is None:
             return kept.report
@@ -72,15 +71,47 @@ class CacheFolder:
 
     def keep(self, key: str, kept: Kept) -> None:
         """Write an entry; does nothing if the folder cannot be written."""
-        import msgspec
+        self._write({key: kept}, _REPORT)
+
+    def renderings(self, keys: Iterable[str]) -> dict[str, Rendered]:
+        """Return the renderings that are kept, by key."""
+        from kubesched_lint.manifests.rendering import Rendered
 
         try:
-            packed = msgspec.msgpack.encode(kept)
+            with own_folder(self.folder) as folder:
+                found = ((key, self._entry(folder, key, _RENDERING, Rendered)) for key in keys)
+                return {key: rendered for key, rendered in found if rendered is not None}
+        except (OSError, ValueError):
+            return {}
+
+    def keep_renderings(self, found: Mapping[str, Rendered]) -> None:
+        self._write(found, _RENDERING)
+
+    def _entry(self, folder: int, key: str, suffix: str, kind: type[_T]) -> _T | None:
+        """Return a valid entry of an open folder, and note that it was used; else None."""
+        import msgspec
+
+        name = f"{key}{suffix}"
+        try:
+            data = content_in(folder, name, self.largest)
+            packed = data[_CHECKSUM:]
+            if data[:_CHECKSUM] != _checksum(key, packed):
+                return None
+            os.utime(name, dir_fd=folder, follow_symlinks=False)
+            return msgspec.msgpack.decode(packed, type=kind)
+        except (OSError, msgspec.MsgspecError, ValueError):
+            return None
+
+    def _write(self, entries: Mapping[str, object], suffix: str) -> None:
+        try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             with own_folder(self.folder) as folder:
-                _put(folder, f"{key}{_SUFFIX}", _checksum(key, packed) + packed)
+                for key, entry in entries.items():
+                    packed = _packed(entry)
+                    if packed:
+                        _put(folder, f"{key}{suffix}", _checksum(key, packed) + packed)
                 self._shrink(folder)
-        except (OSError, ValueError):  # msgspec rejects file names that are not Unicode
+        except OSError:
             pass
 
     def _shrink(self, folder: int) -> None:
@@ -102,6 +133,16 @@ def _checksum(key: str, packed: bytes) -> bytes:
     return blake2b(packed, key=key.encode()[:64], digest_size=_CHECKSUM).digest()
 
 
+def _packed(entry: object) -> bytes:
+    """Return the entry as bytes; none if it cannot be kept."""
+    import msgspec
+
+    try:
+        return msgspec.msgpack.encode(entry)
+    except ValueError:  # msgspec rejects file names and texts that are not Unicode
+        return b""
+
+
 def _put(folder: int, name: str, data: bytes) -> None:
     """Write a file atomically."""
     temporary = f"{name}.{os.urandom(6).hex()}.tmp"
@@ -117,7 +158,7 @@ def _put(folder: int, name: str, data: bytes) -> None:
 
 def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
     try:
-        return entry.stat(follow_symlinks=False) if entry.name.endswith((_SUFFIX, ".tmp")) else None
+        return entry.stat(follow_symlinks=False) if entry.name.endswith((_REPORT, _RENDERING, ".tmp")) else None
     except OSError:  # another run has removed it
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,9 +31,11 @@ from kubesched_lint.rulebook.library import Rulebook
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubesched_lint.commands.lint.cache import CacheFolder
     from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
+    from kubesched_lint.manifests.kustomizing import Store
     from kubesched_lint.manifests.meant import Scope
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
@@ -171,7 +173,8 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     changes = None if request.changed is None else _changes(request.changed, request.paths)
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
     scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
-    files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope)
+    store = _cache_folder if request.cache else None
+    files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope, store=store)
     if request.cache:
         from kubesched_lint.manifests.inputs import InputFile
 
@@ -195,6 +198,12 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         report = judged_now(report, material.opened[0], request.max_age, material.version)
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, held)
+
+
+def _cache_folder() -> CacheFolder | None:
+    from kubesched_lint.commands.lint.cache import cache_folder
+
+    return cache_folder(os.environ)
 
 
 def _absent(cluster: str) -> Report | None:
@@ -227,9 +236,9 @@ def _made(material: Inputs, rulebook: Rulebook) -> Report:
 
 def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
     """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
-    from kubesched_lint.commands.lint.cache import Kept, cache_folder, files_of_cluster, is_worthwhile, key_of
+    from kubesched_lint.commands.lint.cache import Kept, files_of_cluster, is_worthwhile, key_of
 
-    place = cache_folder(os.environ) if is_worthwhile(files) else None
+    place = _cache_folder() if is_worthwhile(files) else None
     request = material.request
     nodes = files_of_cluster(request.cluster, request.cluster_options.scheduler_config) if place else None
     if place is None or nodes is None:
@@ -343,11 +352,14 @@ def files_of(
     render: bool,
     progress: Progress | None = None,
     scope: Scope | None = None,
+    store: Callable[[], Store | None] | None = None,
 ) -> Iterator[InputFile | Skipped | InputError]:
     from kubesched_lint.manifests.loader import find_files
 
     is_excluded = options.exclude.covers if options.exclude.patterns else None
-    return find_files(paths, is_excluded, render=render, progress=progress, scope=scope or scope_of(options))
+    return find_files(
+        paths, is_excluded, render=render, progress=progress, scope=scope or scope_of(options), store=store
+    )
 
 
 def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:

@@ -1,0 +1,138 @@
+"""Render many kustomizations with few runs of the tool, and none for those that have not changed.
+
+Starting kubectl takes longer than rendering a usual folder. So one run renders a batch: an outer kustomization lists
+the folders and marks each object with its folder. The folders of a batch cannot affect each other (``_alone``,
+``_together``). If a batch fails, its parts are rendered again, so each message is about one folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from kubesched_lint.manifests.inputs import Progress
+from kubesched_lint.manifests.kustomize_tree import KustomizeTree
+from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, render_copies, render_copy
+
+_LARGEST_BATCH = 40
+_ALONE = frozenset(
+    {
+        # What Kustomize completes at the outermost kustomization only, for the objects of all folders:
+        *("vars", "configurations", "crds", "openapi", "sortOptions", "namePrefix", "nameSuffix"),
+        # Plugins may do any of this.
+        *("generators", "transformers"),
+    }
+)
+_RENAMING = frozenset({"configMapGenerator", "secretGenerator"})
+"""Names get a suffix at the outermost kustomization, and references follow it within a namespace."""
+_TWICE = "already registered id"
+
+Outcome = Rendered | RenderError
+
+
+class Store(Protocol):
+    """Renderings of earlier runs by the digest of all that they depend on."""
+
+    def renderings(self, keys: Sequence[str]) -> Mapping[str, Rendered]: ...
+
+    def keep_renderings(self, found: Mapping[str, Rendered]) -> None: ...
+
+
+def render_trees(
+    trees: Sequence[KustomizeTree], tool: Tool, store: Store | None = None, progress: Progress | None = None
+) -> dict[str, Outcome]:
+    """Return what each tree becomes, or why the tool cannot render it, by the real path of its folder."""
+    keys = {tree.real: _key(tree, tool) for tree in trees} if store else {}
+    kept = store.renderings(tuple(keys.values())) if store else {}
+    found: dict[str, Outcome] = {real: kept[key] for real, key in keys.items() if key in kept}
+    missing = [tree for tree in trees if tree.real not in found]
+    for part in _in_parallel(list(batches(missing)), tool):
+        found.update(part)
+        if progress is not None and len(trees) > 1:
+            progress(f"{tool.name}: kustomizations rendered", len(found), len(trees))
+    if store and missing:
+        new = ((keys[tree.real], found[tree.real]) for tree in missing)
+        store.keep_renderings({key: outcome for key, outcome in new if isinstance(outcome, Rendered)})
+    return found
+
+
+def batches(trees: Iterable[KustomizeTree]) -> Iterator[list[KustomizeTree]]:
+    """Yield groups of trees that one run can render: no object is in two of them, as far as the folders tell."""
+    groups: dict[object, list[KustomizeTree]] = {}
+    seen: dict[object, int] = {}
+    for tree in trees:
+        namespace = tree.value.get("namespace")
+        if tree.fields & _ALONE or (tree.fields & _RENAMING and not namespace):
+            yield [tree]
+            continue
+        # A namespace of its own keeps objects of one base apart; without it, folders with one base define them twice.
+        claims = [(namespace,)] if namespace else tree.folders
+        turn = max(seen.get(claim, 0) for claim in claims)
+        seen.update(dict.fromkeys(claims, turn + 1))
+        groups.setdefault((bool(namespace), turn), []).append(tree)
+    for group in groups.values():
+        for start in range(0, len(group), _LARGEST_BATCH):
+            yield group[start : start + _LARGEST_BATCH]
+
+
+def _in_parallel(parts: Sequence[list[KustomizeTree]], tool: Tool) -> Iterator[dict[str, Outcome]]:
+    if len(parts) < 2:
+        yield from (_rendered(part, tool) for part in parts)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
+        yield from pool.map(lambda part: _rendered(part, tool), parts)
+
+
+def _rendered(trees: list[KustomizeTree], tool: Tool) -> dict[str, Outcome]:
+    if len(trees) == 1:
+        try:
+            return {trees[0].real: render_copy(tool, trees[0])}
+        except RenderError as error:
+            return {trees[0].real: error}
+    try:
+        return dict(zip((tree.real for tree in trees), _apart(render_copies(tool, trees), len(trees)), strict=True))
+    except RenderError as error:
+        size = 1 if _TWICE in str(error) else (len(trees) + 1) // 2
+        parts = (trees[start : start + size] for start in range(0, len(trees), size))
+        return {real: outcome for part in parts for real, outcome in _rendered(part, tool).items()}
+
+
+def _apart(done: Rendered, count: int) -> Iterator[Rendered]:
+    """Yield the rendering of each tree of a batch, without the marks. Raises RenderError if an object has no mark."""
+    texts: list[list[str]] = [[] for _ in range(count)]
+    for document in done.text.removesuffix("\n").split("\n---\n"):
+        lines = document.split("\n")
+        at = _marked(lines)
+        texts[int(lines.pop(at).rpartition(" ")[2].strip('"'))].append("\n".join(lines))
+    for documents in texts:
+        text = "\n---\n".join(documents)
+        yield Rendered(f"{text}\n" if text else "", done.has_origins, done.around, done.copy)
+
+
+def _marked(lines: Sequence[str]) -> int:
+    """Return the line of the mark among the annotations of the object itself."""
+    # Keys of the object stand at column 0, so no text in it can look like them.
+    start = next((at for at, line in enumerate(lines) if line == "metadata:"), len(lines))
+    for at in range(start + 1, len(lines)):
+        if not lines[at].startswith(" "):
+            break
+        if lines[at].startswith(f"    {MARK}: "):
+            return at
+    raise RenderError("an object of a batch has no mark")
+
+
+def _key(tree: KustomizeTree, tool: Tool) -> str:
+    """Return the digest of the tool, and of all that it may read."""
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=20)
+    program = os.stat(tool.command[0])
+    digest.update(repr((tool, program.st_mtime_ns, program.st_size, tree.real, sorted(tree.folders))).encode())
+    for path, data in sorted(tree.files.items()):
+        digest.update(repr((path, len(data))).encode())
+        digest.update(data)
+    digest.update(repr(sorted(tree.instead.items())).encode())
+    return digest.hexdigest()

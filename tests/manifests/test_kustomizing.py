@@ -1,0 +1,203 @@
+"""Many kustomizations are rendered by few runs, with the very text that one run for each would give."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.commands.lint.cache import CacheFolder
+from kubesched_lint.manifests import kustomizing
+from kubesched_lint.manifests.kustomize_tree import KustomizeTree, tree_of
+from kubesched_lint.manifests.kustomizing import batches, render_trees
+from kubesched_lint.manifests.overlays import applied_in
+from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, kustomizer, render_copy
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "web:1", envFrom: [{configMapRef: {name: settings}}]}]
+"""
+# Text that looks like the marks of another folder, in places where it is only text.
+LOOKALIKE = f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: lookalike
+  annotations:
+    {MARK}: "1"
+data:
+  text: |
+    metadata:
+      annotations:
+        {MARK}: "0"
+    ---
+"""
+ROLE = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: web}}\n"
+FILES = {
+    "base/kustomization.yaml": "resources: [deployment.yaml]\n",
+    "base/deployment.yaml": DEPLOYMENT,
+    "generated/a/kustomization.yaml": """\
+namespace: a
+resources: [../../base]
+configMapGenerator: [{name: settings, literals: [A=1]}]
+""",
+    "generated/b/kustomization.yaml": """\
+namespace: b
+resources: [../../base]
+configMapGenerator: [{name: settings, literals: [B=2]}]
+""",
+    "generated/none/kustomization.yaml": """\
+resources: [../../base]
+configMapGenerator: [{name: settings, literals: [C=3]}]
+""",
+    "plain/one/kustomization.yaml": """\
+resources: [map.yaml]
+patches: [{target: {kind: ConfigMap}, patch: '[{"op": "add", "path": "/data/more", "value": "1"}]'}]
+""",
+    "plain/one/map.yaml": LOOKALIKE,
+    "plain/two/kustomization.yaml": "resources: [role.yaml]\nlabels: [{pairs: {team: two}}]\n",
+    "plain/two/role.yaml": ROLE,
+    "plain/three/kustomization.yaml": "resources: [role.yaml]\n",
+    "plain/three/role.yaml": ROLE,
+    "prefixed/kustomization.yaml": "namePrefix: my-\nresources: [../base]\n",
+    "broken/kustomization.yaml": """\
+resources: [../base]
+patches: [{target: {kind: Deployment}, patch: '[{"op": "bad"}]'}]
+""",
+    "refused/kustomization.yaml": """\
+resources: [map.yaml]
+patches: [{target: {kind: ConfigMap}, patch: '[{"op": "remove", "path": "/data/missing"}]'}]
+""",
+    "refused/map.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: refused}, data: {a: b}}\n",
+}
+FOLDERS = sorted({os.path.dirname(name) for name in FILES if name.endswith("kustomization.yaml")})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def trees() -> list[KustomizeTree]:
+    return [tree for name in FOLDERS if (tree := tree_of(name)) is not None]
+
+
+def tool() -> Tool:
+    found = kustomizer()
+    assert found is not None
+    return found
+
+
+def text_of(outcome: Rendered | RenderError, tree: KustomizeTree) -> str:
+    """The text; each run has its own temporary folder, so the origins are given by their real paths."""
+    if isinstance(outcome, RenderError):
+        return f"error: {outcome}"
+    lines = outcome.text.split("\n")
+    mark = "      path: "
+    return "\n".join(f"{mark}{outcome.real(x.removeprefix(mark))}" if x.startswith(mark) else x for x in lines)
+
+
+def one_by_one(tree: KustomizeTree) -> Rendered | RenderError:
+    try:
+        return render_copy(tool(), tree)
+    except RenderError as error:
+        return error
+
+
+def test_a_batch_gives_the_text_of_single_runs(folder: Path) -> None:
+    runs: list[int] = []
+    copies = kustomizing.render_copies
+
+    def counting(tool: Tool, batch: Sequence[KustomizeTree]) -> Rendered:
+        runs.append(len(batch))
+        return copies(tool, batch)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kustomizing, "render_copies", counting)
+        together = render_trees(trees(), tool())
+    assert max(runs) > 2
+    for tree in trees():
+        assert text_of(together[tree.real], tree) == text_of(one_by_one(tree), tree), tree.folder
+    failed = {os.path.relpath(real, folder) for real, found in together.items() if isinstance(found, RenderError)}
+    assert failed == {"broken", "refused"}
+
+
+def test_folders_that_could_affect_each_other_are_apart(folder: Path) -> None:
+    apart = [{os.path.relpath(tree.real, folder) for tree in batch} for batch in batches(trees())]
+    assert {"generated/a", "generated/b"} in apart  # one base, two namespaces
+    assert {"prefixed"} in apart  # references to its names are completed last
+    assert {"generated/none"} in apart  # so are those to a generated name
+    for batch in apart:
+        assert not {"base", "broken"} <= batch  # both define the Deployment
+
+
+def test_batches_are_small_and_cover_each_folder_once(tmp_path: Path) -> None:
+    many = [KustomizeTree(str(tmp_path / str(n)), {}, folders={f"/{n}"}) for n in range(100)]
+    many += [KustomizeTree(str(tmp_path / f"one-{n}"), {}, folders={"/base"}) for n in range(5)]
+    found = list(batches(many))
+    assert sorted(tree.folder for batch in found for tree in batch) == sorted(tree.folder for tree in many)
+    assert max(map(len, found)) == 40
+    assert len(found) == 3 + 4
+
+
+def outcomes(store: CacheFolder) -> Mapping[str, str]:
+    folders = [name for name in FOLDERS if name not in ("broken", "refused")]  # failures are not kept
+    return {path: repr(found) for path, (found,) in applied_in(folders, ".", store=store).instead.items()}
+
+
+def test_an_unchanged_folder_is_not_rendered_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = CacheFolder(str(folder / "kept"))
+    before = outcomes(store)
+    rendered: list[str] = []
+    monkeypatch.setattr(kustomizing, "_rendered", lambda batch, tool: rendered.extend(t.folder for t in batch) or {})
+    assert outcomes(store) == before
+    assert rendered == []
+
+
+@pytest.mark.parametrize("changed", ["base/deployment.yaml", "generated/a/kustomization.yaml"])
+def test_a_changed_file_is_rendered_again(folder: Path, changed: str) -> None:
+    store = CacheFolder(str(folder / "kept"))
+    a = [tree for tree in trees() if tree.folder == "generated/a"]
+    render_trees(a, tool(), store)
+    (folder / changed).write_text((folder / changed).read_text().replace("web:1", "web:2").replace("A=1", "A=2"))
+    a = [tree for tree in trees() if tree.folder == "generated/a"]
+    new = render_trees(a, tool(), store)[a[0].real]
+    assert isinstance(new, Rendered)
+    assert "web:2" in new.text or 'A: "2"' in new.text
+
+
+def test_a_new_tool_renders_again(folder: Path) -> None:
+    store = CacheFolder(str(folder / "kept"))
+    a = [tree for tree in trees() if tree.folder == "generated/a"]
+    render_trees(a, tool(), store)
+    other = folder / "kubectl"
+    other.write_text(f'#!/bin/sh\n"{tool().command[0]}" "$@" | sed s/web:1/web:new/\n')
+    other.chmod(0o755)
+    found = render_trees(a, Tool("kubectl kustomize", (str(other), "kustomize")), store)[a[0].real]
+    assert isinstance(found, Rendered)
+    assert "web:new" in found.text
+
+
+def test_a_damaged_entry_is_rendered_again(folder: Path) -> None:
+    store = CacheFolder(str(folder / "kept"))
+    a = [tree for tree in trees() if tree.folder == "generated/a"]
+    before = render_trees(a, tool(), store)[a[0].real]
+    (entry,) = (folder / "kept").glob("*.rendering")
+    entry.write_bytes(entry.read_bytes()[:-1] + b"?")
+    assert text_of(render_trees(a, tool(), store)[a[0].real], a[0]) == text_of(before, a[0])

@@ -14,7 +14,12 @@ from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.record import record
 
 Attribute = tuple[str, str | int | bool]
-"""Kind (``string``, ``int``, ``bool``, ``version``, or ``unknown``) and value of a device's attribute."""
+"""Kind and value of a device's attribute.
+
+The kind is ``string``, ``int``, ``bool`` or ``version``; ``list`` for the values of the feature gate
+DRAListTypeAttributes, which is alpha and off in v1.36; else ``unknown``.
+"""
+READABLE = frozenset({"string", "int", "bool", "version"})
 Amounts = Mapping[str, Fraction]
 DeviceID = tuple[str, str, str]
 """Driver, pool and device."""
@@ -101,6 +106,11 @@ class Device:
     access: NodeAccess = NodeAccess()
     binds_to_node: bool = False
     has_binding_conditions: bool = False
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether selectors can be evaluated: upstream reads all attributes first."""
+        return all(kind in READABLE for kind, _ in self.attributes.values())
 
 
 @record

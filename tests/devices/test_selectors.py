@@ -89,3 +89,13 @@ def test_without_the_library_the_usual_class_selector_works(monkeypatch: pytest.
     assert not Selectors().matches('device.driver == "e"', "d", DEVICE)
     with pytest.raises(UndecidedError, match="needs the extra"):
         Selectors().matches('device.attributes["d"].healthy', "d", DEVICE)
+
+
+@pytest.mark.parametrize("expression", ['device.driver == "d"', 'device.attributes["d"].model == "a100"'])
+def test_an_attribute_that_cannot_be_read_fails_every_expression(expression: str) -> None:
+    """Upstream converts all attributes before it evaluates."""
+    empty = Device("x", {"model": ("string", "a100"), "odd": ("unknown", "")})
+    with pytest.raises(SelectorError, match=r"^attribute odd: unsupported attribute value$"):
+        Selectors().matches(expression, "d", empty)
+    with pytest.raises(UndecidedError, match="the gate DRAListTypeAttributes is not modelled"):
+        Selectors().matches(expression, "d", Device("x", {"many": ("list", "")}))

@@ -46,6 +46,7 @@ from kubesched_lint.model.devices import (
 )
 from kubesched_lint.model.quantity import QuantityError, nanos
 
+_LISTS = frozenset({"strings", "ints", "bools", "versions"})
 _META, _SPEC = ("metadata",), ("spec",)
 
 
@@ -189,7 +190,9 @@ def _attribute(value: Value, here: Path) -> Attribute:
         return "bool", boolean(value, "bool", here)
     if value.get("string") is not None:
         return "string", text(value, "string", here)
-    return ("version", text(value, "version", here)) if value.get("version") is not None else ("unknown", "")
+    if value.get("version") is not None:
+        return "version", text(value, "version", here)
+    return ("list" if _LISTS & value.keys() else "unknown"), ""
 
 
 def _capacity(value: Value, here: Path) -> Capacity:

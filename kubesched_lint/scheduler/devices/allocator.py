@@ -107,6 +107,10 @@ class Search:
         """Return whether all claims got their devices. Raises AllocationError, NodeError and UndecidedError."""
         for claim in self._claims:
             self._asks.append(self._asks_of(claim))
+            for i, constraint in enumerate(claim.constraints):
+                if not (constraint.match_attribute or constraint.distinct_attribute):
+                    what = "empty constraint (unsupported constraint type?)"
+                    raise AllocationError(f"claim {_shown(claim)}, constraint #{i}: {what}")
         if self._depth() > MOST_DEPTH:
             raise UndecidedError(f"its {len(self._claims)} claims ask for too many devices to search")
         try:

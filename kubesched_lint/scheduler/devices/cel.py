@@ -64,7 +64,7 @@ def _values(driver: str, device: Device) -> dict[str, Any]:
     attributes: dict[str, dict[str, Any]] = {}
     for name, attribute in device.attributes.items():
         domain, own = _qualified(name, driver)
-        attributes.setdefault(domain, {})[own] = _plain(name, attribute)
+        attributes.setdefault(domain, {})[own] = _plain(attribute)
     capacity: dict[str, dict[str, Any]] = {}
     for name, amount in device.capacity.items():
         domain, own = _qualified(name, driver)
@@ -82,10 +82,8 @@ def _qualified(name: str, driver: str) -> tuple[str, str]:
     return (domain, own) if slash else (driver, name)
 
 
-def _plain(name: str, attribute: Attribute) -> Any:
+def _plain(attribute: Attribute) -> Any:
     kind, value = attribute
-    if kind == "unknown":
-        raise SelectorError(f"attribute {name}: unsupported attribute value")
     return semver_of(str(value)) if kind == "version" else value
 
 

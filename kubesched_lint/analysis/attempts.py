@@ -21,6 +21,7 @@ from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.world.claims import without_unknown_storage
+from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member
 
@@ -60,12 +61,12 @@ def is_modelled(it: Member) -> bool:
 
 
 def is_followed(it: Member) -> bool:
-    """Whether a run can follow its pods: the scheduler sees them, and their storage is known."""
+    """Whether a run can follow its pods: the scheduler sees them, and their storage and devices are known."""
     if it.workload.kind == "CronJob" or (it.workload.kind == "Job" and it.workload.suspended):
         return False
     if it.world.admission.decision(it.workload).unknown:
         return False
-    if scheduled_pod(it) is None:
+    if scheduled_pod(it) is None or (needs_devices(it.workload.pod, it.world) and devices_unknown(it.world)):
         return False
     known = without_unknown_storage(it)
     return known.pod.volumes == it.workload.pod.volumes and known.claim_templates == it.workload.claim_templates

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.classes import PodClass, PodClasses
-from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
@@ -18,19 +17,24 @@ from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.releases import RECORDED
 
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.devices import Devices
+
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
 class Placement:
     """One pod on one node: the result of ``place`` and the argument of ``remove``."""
 
-    __slots__ = ("bound", "pod_class", "position")
+    __slots__ = ("bound", "holder", "pod_class", "position")
 
     def __init__(self, pod_class: PodClass, position: int, bound: BoundPod | None) -> None:
         self.pod_class = pod_class
         self.position = position
         self.bound = bound
         """Its identity, if the caller gave one."""
+        self.holder = "" if bound is None else bound.name
+        """The name for which its claims for devices are reserved."""
 
     @property
     def pod(self) -> Pod:
@@ -82,8 +86,7 @@ class ClusterState:
         self.nonzero_memory: list[int] = [0] * len(index)
         self.namespaces: dict[str, Labels] = {n.name: n.labels for n in objects.namespaces}
         self._storage = Storage.of(objects)
-        self.devices: Devices | None = None
-        """Device classes, slices and claims; None: they are not modelled, and DynamicResources accepts every node."""
+        self._devices: Devices | None = None
         self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
         self._claims: dict[tuple[str, str], NodeCounter] = {}
         self.touched = Touched()
@@ -119,11 +122,17 @@ class ClusterState:
         return placement
 
     def remove(self, placement: Placement) -> None:
-        """Remove a pod. Raises ValueError if it is not there."""
+        """Remove a pod, with its claims for devices. Raises ValueError if it is not there."""
+        self.set_aside(placement)
+        if self._devices is not None and placement.holder:
+            self.devices = self._devices.without_pod(placement.pod.namespace, placement.holder)
+
+    def set_aside(self, placement: Placement) -> None:
+        """Remove a pod on trial: its claims keep their devices. Raises ValueError if it is not there."""
         self._log.append(("remove", (placement, self._leave(placement))))
 
     def restore(self, placement: Placement) -> None:
-        """Put back a pod that ``remove`` took away."""
+        """Put back a pod that ``set_aside`` took away."""
         self._enter(placement)
         self._log.append(("place", placement))
 
@@ -132,15 +141,17 @@ class ClusterState:
         return len(self._log)
 
     def undo(self, mark: int) -> None:
-        """Undo every place, remove and change of storage since ``mark``."""
+        """Undo every place, remove and change of storage and devices since ``mark``."""
         while len(self._log) > mark:
             what, value = self._log.pop()
             if what == "place":
                 self._leave(value)
             elif what == "remove":
                 self._enter_at(*value)
-            else:
+            elif what == "storage":
                 self._storage = value
+            else:
+                self._devices = value
 
     def _placement(self, pod: Pod | BoundPod, position: int) -> Placement:
         if isinstance(pod, BoundPod):
@@ -194,6 +205,17 @@ class ClusterState:
     def storage(self, storage: Storage) -> None:
         self._log.append(("storage", self._storage))
         self._storage = storage
+
+    @property
+    def devices(self) -> Devices | None:
+        """Device classes, slices and claims; None: they are not modelled, and DynamicResources accepts every node."""
+        return self._devices
+
+    @devices.setter
+    def devices(self, devices: Devices | None) -> None:
+        if devices is not self._devices:
+            self._log.append(("devices", self._devices))
+            self._devices = devices
 
     def pods_on(self, position: int) -> list[Placement]:
         """Return the pods of a node, in the order of the scheduler's cache (framework.NodeInfo.Pods)."""

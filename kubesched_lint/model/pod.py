@@ -200,6 +200,8 @@ WEIGHTS = {
     "ImageLocality": 1,
 }
 """The default score plugins that we model, with their weights."""
+DEVICES_PLUGIN = "DynamicResources"
+"""The plugin for devices: it filters, frees claims and scores only pods that need devices."""
 EQUAL_WEIGHTS = {"cpu": 1, "memory": 1}
 
 

@@ -16,22 +16,39 @@ from kubesched_lint.quirks import POD_TOPOLOGY_LABELS, has
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, NO_PROVISIONER, Choice, choices, pod_claims
 
+_HOLDER = "kubesched-lint/"
+"""No name of a pod has a slash."""
 MADE_AT_ONCE = "kubesched-lint/made-at-once"
 """Our mark on a volume that ``settle`` made: its location is unknown."""
 
 
-def bind(pod: Pod | BoundPod, position: int, state: ClusterState) -> Placement:
+def bind(pod: Pod | BoundPod, position: int, state: ClusterState, *, allocates: bool = True) -> Placement:
     """Place a pod as the scheduler would: with its node's zone and region labels, and its waiting claims bound.
 
-    A provisioned claim gets a volume that is reachable as far as its driver allows (see ``provisioned``).
+    A provisioned claim gets a volume that is reachable as far as its driver allows (see ``provisioned``). Claims for
+    devices are allocated, unless the caller keeps account of them: ``allocates`` False.
     """
     plain = pod.pod if isinstance(pod, BoundPod) else pod
     labelled = with_topology_labels(plain, state.index.nodes[position], state)
     if plain.volumes:
         _bind_claims(plain, position, state)
+    holder = _allocate(plain, position, state) if allocates and state.devices is not None else ""
     if isinstance(pod, BoundPod):
-        return state.place(replace(pod, node=state.index.names[position], pod=labelled), position)
-    return state.place(labelled, position)
+        placement = state.place(replace(pod, node=state.index.names[position], pod=labelled), position)
+    else:
+        placement = state.place(labelled, position)
+    placement.holder = holder or placement.holder
+    return placement
+
+
+def _allocate(pod: Pod, position: int, state: ClusterState) -> str:
+    """Allocate and reserve the claims of a pod; return the name for which they are reserved, empty without any."""
+    from kubesched_lint.scheduler.devices.life import bound_devices
+
+    assert state.devices is not None, "without devices there are no claims to allocate"
+    holder = f"{_HOLDER}{state.mark()}"
+    state.devices = bound_devices(pod, holder, position, state.devices, state.index)
+    return holder
 
 
 def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:

@@ -208,7 +208,7 @@ def _select_victims(
 
 
 def _take(placement: Placement, state: ClusterState) -> None:
-    state.remove(placement)
+    state.set_aside(placement)  # DynamicResources has no PreFilter extensions: the claims of victims keep their devices
     state.removed_in_cycle.append(placement)
 
 

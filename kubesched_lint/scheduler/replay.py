@@ -118,7 +118,7 @@ def replay(
         started.update(recorded.get("started") or {})
         if waiting is not None:
             start = started.get(waiting.name, "")
-            bind(replace(waiting, start_time=start), state.index.position(waiting.node), state)
+            bind(replace(waiting, start_time=start), state.index.position(waiting.node), state, allocates=False)
             waiting = None
         name = recorded["pod"]["metadata"].get("name", "")
         shown = f"{recorded['pod']['metadata'].get('namespace', 'default')}/{name}"

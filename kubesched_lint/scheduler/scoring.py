@@ -15,7 +15,6 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.record import record
-from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
 from kubesched_lint.scheduler.scores.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
@@ -87,6 +86,8 @@ class Scoring:
         self._weights = profile_of(pod).weights
         self._scorers = [_scorer(name, pod, state, owner) for name in self._weights]
         if profile_of(pod).allocates_devices and state.devices is not None:
+            from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
+
             self._weights = {**self._weights, DynamicResources.name: DynamicResources.weight}
             self._scorers.append(DynamicResources(pod, state))
 

@@ -11,6 +11,7 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.record import record, replace
 from kubesched_lint.world.claims import settled_storage, storage_to_be
+from kubesched_lint.world.devices import devices_beside
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class RunningPods:
             services=(*live.services, *ours.services),
             namespaces=(*live.namespaces, *ours.namespaces),
         )
-        return ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
+        state = ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
+        state.devices = devices_beside(self._world, self.pods)
+        return state
 
 
 @once_per_world

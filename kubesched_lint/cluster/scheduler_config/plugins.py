@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.model.pod import FILTERS, WEIGHTS
+from kubesched_lint.model.pod import DEVICES_PLUGIN, FILTERS, WEIGHTS
 from kubesched_lint.record import record
 
 MULTI_POINT = "multiPoint"
-_DEVICES = "DynamicResources"
 _WITHOUT_PREFILTER = ("NodeUnschedulable", "NodeName", "TaintToleration")
 EXTENSION_POINTS = {
-    "preEnqueue": ("SchedulingGates", _DEVICES, "DefaultPreemption"),
+    "preEnqueue": ("SchedulingGates", DEVICES_PLUGIN, "DefaultPreemption"),
     "queueSort": ("PrioritySort",),
-    "preFilter": (*(name for name in FILTERS if name not in _WITHOUT_PREFILTER), _DEVICES),
-    "filter": (*FILTERS, _DEVICES),
-    "postFilter": (_DEVICES, "DefaultPreemption"),
+    "preFilter": (*(name for name in FILTERS if name not in _WITHOUT_PREFILTER), DEVICES_PLUGIN),
+    "filter": (*FILTERS, DEVICES_PLUGIN),
+    "postFilter": (DEVICES_PLUGIN, "DefaultPreemption"),
     "preScore": (*(name for name in WEIGHTS if name != "ImageLocality"), "VolumeBinding"),
-    "score": (*WEIGHTS, "VolumeBinding", _DEVICES),
-    "reserve": ("VolumeBinding", _DEVICES),
+    "score": (*WEIGHTS, "VolumeBinding", DEVICES_PLUGIN),
+    "reserve": ("VolumeBinding", DEVICES_PLUGIN),
     "permit": (),
-    "preBind": ("VolumeBinding", _DEVICES),
+    "preBind": ("VolumeBinding", DEVICES_PLUGIN),
     "bind": ("DefaultBinder",),
     "postBind": (),
 }
@@ -51,7 +50,7 @@ _ALWAYS = tuple(name for name in FILTERS if name != "NodeDeclaredFeatures")
 DEFAULTS = PluginSet(
     (
         *(Plugin(name, WEIGHTS.get(name, 0)) for name in ("SchedulingGates", "PrioritySort", *_ALWAYS)),
-        Plugin(_DEVICES, 2),
+        Plugin(DEVICES_PLUGIN, 2),
         Plugin("DefaultPreemption"),
         *(Plugin(name, weight) for name, weight in WEIGHTS.items() if name not in FILTERS),
         Plugin("DefaultBinder"),
@@ -133,8 +132,8 @@ def foreign(custom: Mapping[str, PluginSet]) -> Sequence[str]:
 
 
 _LEANING = (
-    ("preFilter", "filter", (_DEVICES, "NodeDeclaredFeatures")),
-    ("preFilter", "reserve", (_DEVICES, "VolumeBinding")),
+    ("preFilter", "filter", (DEVICES_PLUGIN, "NodeDeclaredFeatures")),
+    ("preFilter", "reserve", (DEVICES_PLUGIN, "VolumeBinding")),
     ("preScore", "score", ("TaintToleration", "PodTopologySpread", "InterPodAffinity")),
 )
 """An extension point, and a later one at which the plugins fail without the first."""

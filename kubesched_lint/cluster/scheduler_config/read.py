@@ -24,6 +24,7 @@ from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, each
 from kubesched_lint.model.decode.pods import node_terms, preferred_node_term, spread_constraint
 from kubesched_lint.model.pod import (
     DEFAULT_SCHEDULER,
+    DEVICES_PLUGIN,
     EQUAL_WEIGHTS,
     FILTERS,
     LEAST_ALLOCATED,
@@ -90,7 +91,7 @@ def _profile(
         failing=failing,
         weights=scored,
         preempts="DefaultPreemption" in after,
-        allocates_devices="DynamicResources" in after,
+        allocates_devices=DEVICES_PLUGIN in after,
         percentage_of_nodes_to_score=percentage if own is None else own,
         unmodelled=(*unmodelled, *(f"the plugin {name}" for name in foreign(custom))),
         half_disabled=() if failing else tuple(half_disabled(custom)),

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.commands.verify.agreement import Answer
+from kubesched_lint.scheduler.devices.attempt import ANY
 from kubesched_lint.scheduler.devices.extended import ANNOTATION, IN_MEMORY
-from kubesched_lint.scheduler.devices.life import RANDOM
 from kubesched_lint.scheduler.replay import Prediction
 
 Record = Mapping[str, Any]
@@ -18,9 +18,9 @@ _REFERENCE = "resource.kubernetes.io/pod-claim-name"
 
 def is_message(predicted: str | None, recorded: str | None) -> bool:
     """Return whether two messages are equal; ``*`` in ours stands for characters that the API server draws."""
-    if predicted is None or recorded is None or RANDOM not in predicted:
+    if predicted is None or recorded is None or ANY not in predicted:
         return predicted == recorded
-    return re.fullmatch(re.escape(predicted).replace(re.escape(RANDOM), "[0-9a-z-]+"), recorded) is not None
+    return re.fullmatch(re.escape(predicted).replace(re.escape(ANY), "[0-9a-z-]+"), recorded) is not None
 
 
 def of_another_node(prediction: Prediction, recorded: str | None) -> str:

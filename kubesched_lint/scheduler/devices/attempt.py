@@ -10,9 +10,9 @@ from functools import cached_property
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.model.devices import Allocation, DeviceClaim
+from kubesched_lint.model.devices import Allocation, DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodClaim
+from kubesched_lint.model.pod import DEVICES_PLUGIN, NodeSelectorTerm, Pod, PodClaim
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.devices.allocator import Given, Search
 from kubesched_lint.scheduler.devices.extended import extended_claim, served_resources
@@ -21,7 +21,9 @@ from kubesched_lint.scheduler.devices.pools import Offers
 from kubesched_lint.scheduler.devices.selectors import Selectors
 from kubesched_lint.scheduler.devices.taken import Taken
 
-PLUGIN = "DynamicResources"
+ANY = "*"
+"""Stands for the characters that the API server adds to a generated name, for a pod's uid, and for an unknown name."""
+_LONGEST_BASE = 57
 NOT_ALL = "cannot allocate all claims"
 NOT_HERE = "resourceclaim not available on the node"
 
@@ -110,7 +112,7 @@ class Attempt:
             try:
                 found = self._search(position, wanted)
             except AllocationError as error:
-                return OnNode(f'running "{PLUGIN}" filter plugin: {error}', is_error=True)
+                return OnNode(f'running "{DEVICES_PLUGIN}" filter plugin: {error}', is_error=True)
             except NodeError as error:
                 return OnNode(str(error))
             if found is None:
@@ -147,9 +149,24 @@ def attempt(pod: Pod, devices: Devices, index: NodeIndex) -> Attempt:
 
 
 def _claims_of(pod: Pod, devices: Devices) -> Iterator[DeviceClaim | None]:
-    """Yield the claim of each reference of the pod; None for one that does not exist yet."""
+    """Yield the claim of each reference of the pod; None for one that does not exist.
+
+    A claim of a template that the controller has not made yet is as it will be.
+    """
     for reference in pod.resource_claims:
-        yield devices.claims.get((pod.namespace, reference.claim))
+        template = devices.templates.get((pod.namespace, reference.template))
+        if reference.claim or template is None:
+            yield devices.claims.get((pod.namespace, reference.claim))
+        else:
+            yield own_claim(template, ANY, reference.name)
+
+
+def own_claim(template: DeviceClaimTemplate, pod: str, reference: str) -> DeviceClaim:
+    """Return the claim that the controller makes for a pod (``pkg/controller/resourceclaim/controller.go``, v1.36)."""
+    base = f"{pod}-{reference}-"
+    if len(base) > _LONGEST_BASE:  # upstream shortens both in proportion, and drops the last dash
+        base = "-".join(each[: len(each) * _LONGEST_BASE // len(base)] for each in (pod, reference))
+    return DeviceClaim(template.namespace, base + ANY, template.requests, template.constraints, owner=pod)
 
 
 def _offers(devices: Devices, index: NodeIndex) -> Offers:

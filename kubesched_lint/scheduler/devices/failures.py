@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kubesched_lint.work import OutOfWorkError
+
 
 class AllocationError(Exception):
     """An error in a claim, a class or a pool: it ends the scheduling attempt on every node, with this message."""
@@ -11,7 +13,7 @@ class NodeError(Exception):
     """An error that concerns one node: the message is the reason of its rejection."""
 
 
-class UndecidedError(Exception):
+class UndecidedError(OutOfWorkError):
     """It is not known what the scheduler does, because we cannot evaluate a selector or would search for too long."""
 
 

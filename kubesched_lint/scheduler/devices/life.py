@@ -10,15 +10,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kubesched_lint.cluster.devices import NO_EXECUTE, Devices
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.devices import DeviceClaim, DeviceRequest, DeviceTaint, DeviceToleration
-from kubesched_lint.model.pod import Pod, PodClaim
+from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, PodClaim
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.devices.attempt import PLUGIN, Attempt
+from kubesched_lint.scheduler.devices.attempt import ANY, Attempt, own_claim
 from kubesched_lint.scheduler.devices.extended import IN_MEMORY
-
-_LONGEST_BASE = 57
-RANDOM = "*"
-"""Stands for the five characters that the API server adds to a generated name, and for a pod's uid."""
 
 
 def with_made_claims(pod: Pod, name: str, devices: Devices) -> tuple[Pod, Devices]:
@@ -31,23 +28,13 @@ def with_made_claims(pod: Pod, name: str, devices: Devices) -> tuple[Pod, Device
     for reference in pod.resource_claims:
         template = devices.templates.get((pod.namespace, reference.template))
         if template is not None:
-            claim = DeviceClaim(
-                pod.namespace, _generated(name, reference.name), template.requests, template.constraints, owner=name
-            )
+            claim = own_claim(template, name, reference.name)
             made.append(claim)
             reference = replace(reference, claim=claim.name)
         references.append(reference)
     if not made:
         return pod, devices
     return replace(pod, resource_claims=tuple(references)), devices.with_claims(made)
-
-
-def _generated(pod: str, reference: str) -> str:
-    base = f"{pod}-{reference}-"
-    if len(base) > _LONGEST_BASE:  # upstream shortens both in proportion, and drops the last dash
-        parts = [each[: len(each) * _LONGEST_BASE // len(base)] for each in (pod, reference)]
-        base = "-".join(parts)
-    return base + RANDOM
 
 
 def binding_error(attempt: Attempt) -> str:
@@ -57,8 +44,8 @@ def binding_error(attempt: Attempt) -> str:
             claim = next(claim for claim in attempt.held if claim.name == name)
             field = f"status.reservedFor[{len(claim.reserved_for) + 1}]"
             return (
-                f'running PreBind plugin "{PLUGIN}": add reservation to claim {claim.namespace}/{name}: '
-                f'ResourceClaim.resource.k8s.io "{name}" is invalid: {field}: Duplicate value: "{RANDOM}"'
+                f'running PreBind plugin "{DEVICES_PLUGIN}": add reservation to claim {claim.namespace}/{name}: '
+                f'ResourceClaim.resource.k8s.io "{name}" is invalid: {field}: Duplicate value: "{ANY}"'
             )
     return ""
 
@@ -99,8 +86,17 @@ def after_binding(attempt: Attempt, name: str, position: int, devices: Devices) 
     """Return the devices after a pod is bound: its claims are allocated as the node can, and reserved for it."""
     new = {claim.name: claim for claim in attempt.on(position).claims}
     claims = [new.pop(claim.name, claim) for claim in attempt.held]
-    claims += [replace(claim, name=f"{name}-extended-resources-{RANDOM}", owner=name) for claim in new.values()]
+    claims += [replace(claim, name=f"{name}-extended-resources-{ANY}", owner=name) for claim in new.values()]
     return devices.with_claims(replace(claim, reserved_for=(*claim.reserved_for, name)) for claim in claims)
+
+
+def bound_devices(pod: Pod, name: str, position: int, devices: Devices, index: NodeIndex) -> Devices:
+    """Return the devices after a pod is bound to a node; unchanged if the node cannot give what it needs."""
+    known, with_claims = with_made_claims(pod, name, devices)
+    attempt = Attempt(known, with_claims, index)
+    if attempt.is_empty or attempt.waits or not attempt.on(position).is_given:
+        return devices
+    return after_binding(attempt, name, position, with_claims)
 
 
 def after_failure(attempt: Attempt, devices: Devices) -> Devices:
@@ -119,7 +115,7 @@ def allocations(attempt: Attempt, position: int) -> dict[str, list[list[str]]]:
     The claim for extended resources, which no reference names, has the name ``<extended-resources>``.
     """
     claims = {claim.name: claim for claim in (*attempt.held, *attempt.on(position).claims)}
-    named = {reference.name: reference.claim for reference in attempt.references}
+    named = {ref.name: claim.name for ref, claim in zip(attempt.references, attempt.held, strict=True)}
     if IN_MEMORY in claims:
         named[IN_MEMORY] = IN_MEMORY
     return {

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, profile_of
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 if TYPE_CHECKING:
     from kubesched_lint.scheduler.devices.attempt import Attempt
 
-NAME = "DynamicResources"
+NAME = DEVICES_PLUGIN
 
 
 def runs(pod: Pod, state: ClusterState) -> bool:

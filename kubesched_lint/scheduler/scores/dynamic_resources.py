@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.devices import MOST_ALTERNATIVES, DeviceClaim
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
 from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.scores.levels import Levels, scaled
 
 
 class DynamicResources:
-    name = "DynamicResources"
+    name = DEVICES_PLUGIN
     weight = 2
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:

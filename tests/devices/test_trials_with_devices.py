@@ -1,0 +1,107 @@
+"""A pod with claims fits where the allocator finds devices, and holds them until it is gone."""
+
+from __future__ import annotations
+
+from random import Random
+
+from kubesched_lint.analysis.attempts import any_fit, is_modelled, pods_left
+from kubesched_lint.analysis.trial import waiting_everywhere
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.world import World
+from tests.devices.sets import (
+    GPU_CLASS,
+    Value,
+    claim,
+    cluster_of,
+    devices_on,
+    node,
+    template,
+    using,
+    world_of,
+)
+from tests.lifecycle.simulated import other
+
+NODES = (node("n0"), node("n1"), GPU_CLASS)
+
+
+def waiting(world: World) -> list[tuple[str, int, str]]:
+    return [(found.workload.name, found.fewest, found.message) for found in waiting_everywhere(world)]
+
+
+def feasible(world: World, state: ClusterState) -> list[str]:
+    return state.index.names_of(diagnose(world.member(world.manifests.workloads[0]).pod, state).feasible)
+
+
+def test_replicas_beyond_the_devices_wait() -> None:
+    world = world_of(cluster_of(*NODES, devices_on("n0", 2), devices_on("n1", 1)), template(), using(4))
+    ((name, fewest, message),) = waiting(world)
+    assert (name, fewest) == ("train", 1)
+    assert message.startswith("0/2 nodes are available: 2 cannot allocate all claims.")
+    assert not waiting(world_of(cluster_of(*NODES, devices_on("n0", 3)), template(), using(3)))
+
+
+def test_devices_are_held_until_the_pod_is_gone() -> None:
+    world = world_of(cluster_of(*NODES, devices_on("n0", 1)), template(), using(2))
+    state, pod = lasting_state(world), world.member(world.manifests.workloads[0]).pod
+    mark = state.mark()
+    assert feasible(world, state) == ["n0"]
+    placed = bind(pod, 0, state)
+    assert feasible(world, state) == []
+    state.remove(placed)
+    assert feasible(world, state) == ["n0"]
+    bind(pod, 0, state)
+    state.undo(mark)
+    assert feasible(world, state) == ["n0"]
+
+
+def test_on_trial_the_claims_of_victims_keep_their_devices() -> None:
+    world = world_of(cluster_of(*NODES, devices_on("n0", 1)), template(), using(1))
+    state, pod = lasting_state(world), world.member(world.manifests.workloads[0]).pod
+    placed = bind(pod, 0, state)
+    state.set_aside(placed)
+    assert feasible(world, state) == []
+    state.restore(placed)
+    state.remove(placed)
+    assert feasible(world, state) == ["n0"]
+
+
+def test_the_claims_of_running_pods_take_their_devices() -> None:
+    objects = (*NODES, devices_on("n0", 1), *running("old", "n0"))
+    assert waiting(world_of(cluster_of(*objects), template(), using(1)))[0][:2] == ("train", 1)
+
+
+def test_a_shared_claim_pins_its_pods_to_the_node_of_the_first() -> None:
+    shared = {"resourceClaimName": "gpu"}
+    small = (node("n0", "1"), node("n1", "1"), GPU_CLASS, devices_on("n0", 1), devices_on("n1", 1))
+    assert not waiting(world_of(cluster_of(*small), claim(), using(2, cpu="400m", **shared)))
+    ((_, fewest, message),) = waiting(world_of(cluster_of(*small), claim(), using(2, cpu="600m", **shared)))
+    assert fewest == 1
+    assert "resourceclaim not available on the node" in message
+    assert not waiting(world_of(cluster_of(*small), template(), using(2, cpu="600m")))
+
+
+def test_a_missing_template_keeps_its_pods_from_every_node() -> None:
+    ((name, fewest, _),) = waiting(world_of(cluster_of(*NODES, devices_on("n0", 1)), using(1)))
+    assert (name, fewest) == ("train", 1)
+
+
+def test_runs_that_try_to_beat_a_proof_count_devices() -> None:
+    world = world_of(cluster_of(*NODES, devices_on("n0", 2)), template(), using(3))
+    (workload,) = world.manifests.workloads
+    assert is_modelled(world.member(workload))
+    assert pods_left(world, [workload], any_fit, Random(0)) == {id(workload): 1}
+    unknown = world_of(cluster_of(node("n0"), kinds=("Node", "Pod")), template(), using(3))
+    assert not is_modelled(unknown.member(unknown.manifests.workloads[0]))
+
+
+def running(name: str, on: str) -> tuple[Value, Value]:
+    """A running pod of somebody, and its claim, which has the first device of the node."""
+    pod = other("Pod", name, spec={"nodeName": on, "containers": [{"name": "c"}]})
+    found = claim(f"{name}-gpu-x")
+    found["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": name, "controller": True}]
+    result = {"request": "gpu", "driver": "gpu.example.com", "pool": on, "device": "gpu-0"}
+    reserved = [{"resource": "pods", "name": name, "uid": name}]
+    return pod, {**found, "status": {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}}

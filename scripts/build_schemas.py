@@ -44,6 +44,12 @@ ROOTS = (
     "io.k8s.api.scheduling.v1.PriorityClass",
     "io.k8s.api.storage.v1.StorageClass",
 )
+# Roots that not every version has.
+YOUNG = tuple(
+    f"io.k8s.api.scheduling.{version}.{kind}"
+    for version in ("v1alpha2", "v1alpha3", "v1beta1")
+    for kind in ("PodGroup", "Workload")
+)
 # Types that decode themselves (UnmarshalJSON), and the one that keeps its bytes.
 SPECIAL = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "q",
@@ -87,7 +93,7 @@ def code(schema: Schema, go_name: str) -> str:
 
 def reachable(definitions: dict[str, Schema]) -> dict[str, Schema]:
     found: dict[str, Schema] = {}
-    waiting = list(ROOTS)
+    waiting = [*ROOTS, *(name for name in YOUNG if name in definitions)]
     while waiting:
         name = waiting.pop()
         if name in found or name in SPECIAL:

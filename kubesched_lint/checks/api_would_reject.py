@@ -50,7 +50,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
     seen: set[Path] = set()
     left = open_word = ""
     found = refusals_of(world, document)
-    mistakes = _mistakes(document, found)
+    mistakes, version = _mistakes(document, found), world.premises.kubernetes_version
     for cause, verdict in found:
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
@@ -58,14 +58,16 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
         # One finding per place: further causes there repeat the first.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
-        if _follows(document, cause):
+        gate, is_on = _gate_of_field(document, cause, world)
+        if _follows(document, cause) or (gate and is_on is False):
             continue
         word = unfilled(value_at(document.value, cause.path)) or _word_to_replace(document, cause)
         if word:
             open_word = open_word or word
             continue
         seen.add(cause.path)
-        yield _hazard(document, cause, verdict, _mistake(document, cause, mistakes), world.premises.kubernetes_version)
+        left_open = gate if is_on is None and verdict.code == _INVALID else ""
+        yield _hazard(document, cause, verdict, _mistake(document, cause, mistakes), version, left_open)
     if left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change ({left}); "
@@ -130,6 +132,15 @@ def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
     return rendered_text(cause.path, value_at(document.value, cause.path), written) is not None
 
 
+def _gate_of_field(document: Document, cause: Cause, world: World) -> tuple[str, bool | None]:
+    """The feature gate without which the API server drops the field, and whether it is on; None: nobody stated it."""
+    from kubesched_lint.validation.pod_groups import gate_of
+    from kubesched_lint.world.gangs import gates_of
+
+    gate = gate_of(document.value, cause.path)
+    return gate, gates_of(world).get(gate)
+
+
 def _gate(document: Document, cause: Cause) -> str:
     """The feature gate, off by default, that would make it acceptable; empty if no setting helps."""
     spec = document.value.get("spec")
@@ -158,7 +169,9 @@ def _is_completed_elsewhere(document: Document, cause: Cause) -> bool:
     return isinstance(containers, list) and not any(isinstance(c, dict) and c.get("image") for c in containers)
 
 
-def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, mistake: str, version: str) -> Hazard:
+def _hazard(
+    document: Document, cause: Cause, verdict: ApiServerAnswer, mistake: str, version: str, open_gate: str
+) -> Hazard:
     gate = _gate(document, cause)
     unknown = cause.message.startswith(_UNKNOWN_FIELD)
     variant, text = "default", str(cause)
@@ -171,8 +184,12 @@ def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, mistake:
         variant, text = "unreadable", cause.message if cause.field else f"{field_of(cause.path)}: {cause.message}"
     return Hazard(
         at=cause.path,
-        evidence=proof(f"{verdict.code}: {text}", assumes=tuple(_assumed(gate, verdict.code, version))),
-        severity=Severity.WARNING if gate else Severity.NOTE if _is_completed_elsewhere(document, cause) else None,
+        evidence=proof(f"{verdict.code}: {text}", assumes=tuple(_assumed(gate, open_gate, verdict.code, version))),
+        severity=Severity.WARNING
+        if gate or open_gate
+        else Severity.NOTE
+        if _is_completed_elsewhere(document, cause)
+        else None,
         values={"field": cause.field, "words": text, "meant": cause.suggestion},
         cause=mistake,
         variant=variant,
@@ -180,7 +197,9 @@ def _hazard(document: Document, cause: Cause, verdict: ApiServerAnswer, mistake:
     )
 
 
-def _assumed(gate: str, code: int, version: str) -> Iterator[str]:
+def _assumed(gate: str, open_gate: str, code: int, version: str) -> Iterator[str]:
+    if open_gate:
+        yield f"the feature gate {open_gate} is on; else the field is dropped"
     if gate:
         yield f"the feature gate {gate} is off, as it is by default"
     if code == _INVALID and minor_of(version) != RECORDED:

@@ -83,7 +83,13 @@ def too_long(path: Path, limit: int, *, field: str | None = None) -> Cause:
 
 
 def too_many(path: Path, count: int, limit: int, *, field: str | None = None) -> Cause:
-    return _cause(path, "FieldValueTooMany", f"Too many: {count}", f"must have at most {limit} items", field)
+    return _cause(
+        path,
+        "FieldValueTooMany",
+        f"Too many: {count}",
+        f"must have at most {limit} item{'' if limit == 1 else 's'}",
+        field,
+    )
 
 
 def one_of(path: Path, value: str, supported: Sequence[str], *, field: str | None = None) -> Sequence[Cause]:

@@ -67,10 +67,10 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def dns_label(name: str) -> Complaints:
+def dns_label(name: str, unit: str = "characters") -> Complaints:
     found = []
     if size(name) > 63:
-        found.append("must be no more than 63 characters")
+        found.append(f"must be no more than 63 {unit}")
     is_subdomain = _is_subdomain(name) is not None
     if not is_subdomain or "." in name:
         text = "must not contain dots" if is_subdomain else regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc")

@@ -90,6 +90,10 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
         from kubesched_lint.validation.systems import operating_system
 
         yield from operating_system(spec, path)
+    if "schedulingGroup" in spec:
+        from kubesched_lint.validation.pod_groups import scheduling_group
+
+        yield from scheduling_group(spec["schedulingGroup"], (*path, "schedulingGroup"))
     yield from _file_key_volumes(spec, path)
 
 

@@ -32,6 +32,12 @@ ROOTS = {
     ("node.k8s.io/v1", "RuntimeClass"): "v1.RuntimeClass",
     ("policy/v1", "PodDisruptionBudget"): "v1.PodDisruptionBudget",
     ("scheduling.k8s.io/v1", "PriorityClass"): "v1.PriorityClass",
+    ("scheduling.k8s.io/v1alpha2", "PodGroup"): "v1alpha2.PodGroup",
+    ("scheduling.k8s.io/v1alpha2", "Workload"): "v1alpha2.Workload",
+    ("scheduling.k8s.io/v1alpha3", "PodGroup"): "v1alpha3.PodGroup",
+    ("scheduling.k8s.io/v1alpha3", "Workload"): "v1alpha3.Workload",
+    ("scheduling.k8s.io/v1beta1", "PodGroup"): "v1beta1.PodGroup",
+    ("scheduling.k8s.io/v1beta1", "Workload"): "v1beta1.Workload",
     ("storage.k8s.io/v1", "StorageClass"): "v1.StorageClass",
     ("v1", "LimitRange"): "v1.LimitRange",
     ("v1", "Namespace"): "v1.Namespace",
@@ -42,7 +48,7 @@ ROOTS = {
     ("v1", "ResourceQuota"): "v1.ResourceQuota",
     ("v1", "Service"): "v1.Service",
 }
-"""The kinds that can be checked, and their types."""
+"""The kinds that can be checked, and their types; a version may lack those that are not stable."""
 
 
 @cache
@@ -54,6 +60,11 @@ def _tables(version: str) -> dict[str, str]:
     return dict(line.split("\t") for line in lines)
 
 
+def knows(version: str, type_name: str) -> bool:
+    """Return whether a version serves the type of a root; all versions serve those of stable APIs."""
+    return type_name in _tables(version) if type_name.startswith(("v1alpha", "v1beta")) else True
+
+
 @cache
 def fields(version: str, type_name: str) -> dict[str, str]:
     """Return field name → code for a type such as ``v1.PodSpec``; ``version`` is one of ``releases.MODELLED``."""
@@ -62,7 +73,7 @@ def fields(version: str, type_name: str) -> dict[str, str]:
         from kubesched_lint.validation.scheduler_types import TYPES
 
         line = TYPES[type_name]
-    pairs = (field.partition("=") for field in line.split(" "))
+    pairs = (field.partition("=") for field in line.split())
     return {name: code for name, _, code in pairs}
 
 

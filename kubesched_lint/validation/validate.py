@@ -15,7 +15,7 @@ from kubesched_lint.releases import MODELLED, RECORDED, minor_of
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
 from kubesched_lint.validation.removed import no_matches, removed_in
-from kubesched_lint.validation.schema import ROOTS
+from kubesched_lint.validation.schema import ROOTS, knows
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.class_plugins import Classes
@@ -47,7 +47,7 @@ def validate(obj: dict[Any, Any], *, version: str = RECORDED, classes: Classes |
         raise ValueError(f"Kubernetes {version} is not modelled; known are {', '.join(MODELLED)}")
     key = (str(obj.get("apiVersion")), str(obj.get("kind")))
     root = ROOTS.get(key)
-    if root is None:
+    if root is None or not knows(version, root):
         return _unserved(*key) if removed_in(*key, version) else _ACCEPTED
     value = obj
     if not conforms(version, root)(obj):
@@ -144,6 +144,10 @@ def _rules(api_version: str, kind: str) -> Rules:
             from kubesched_lint.validation.autoscalers import autoscaler
 
             return autoscaler
+        case "PodGroup" | "Workload":
+            from kubesched_lint.validation import pod_groups as g
+
+            return g.pod_group if kind == "PodGroup" else g.workload
     from kubesched_lint.validation import policies as p
 
     return {

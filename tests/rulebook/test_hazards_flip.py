@@ -131,8 +131,8 @@ def flips(example: Example, finding: Finding) -> Iterator[Example]:
     objects = list(yaml.safe_load_all(example.manifest))
     if finding.at[-1:] == ("image",) and "image" not in at(objects[number], finding.at[:-1]):
         at(objects[number], finding.at[:-1])["image"] = "registry.example.com/shop/web:1.0"
-    elif path[-1] == "replicas":
-        at(objects[number], path[:-1])["replicas"] = fewer(at(objects[number], path), finding)
+    elif path[-1] in ("replicas", "minCount"):
+        at(objects[number], path[:-1])[path[-1]] = fewer(at(objects[number], path), finding)
     elif objects[number]["kind"] == "PodDisruptionBudget" or "scaleTargetRef" in path:
         del objects[number]
     else:

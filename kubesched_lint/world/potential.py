@@ -216,6 +216,9 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
 
 def offers_of(kinds: Sequence[NodeTemplate], daemons: Sequence[tuple[Pod, bool]]) -> Iterator[Offer]:
     """Yield each kind of node with the DaemonSet pods that run there; only those marked as certain take room there."""
+    if not daemons:
+        yield from (Offer(kind, (), kind.bound) for kind in kinds)
+        return
     index = NodeIndex([kind.node(1, kind.offered) for kind in kinds])
     going = [(pod, is_certain, targets(pod, index)[0]) for pod, is_certain in daemons]
     for position, kind in enumerate(kinds):
@@ -253,16 +256,21 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
 def _alike(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[list[Offer]]:
     """Yield groups of offers that pods cannot distinguish by label or taint, the largest first."""
     alike: dict[object, list[Offer]] = {}
+    keys = _keys(demand)
     for offer in offers:
-        alike.setdefault(_looks(offer, demand), []).append(offer)
+        alike.setdefault(_looks(offer, keys), []).append(offer)
     for group in alike.values():
         yield sorted(group, key=lambda o: o.size, reverse=True)
 
 
-def _looks(offer: Offer, demand: LabelDemand) -> object:
+def _keys(demand: LabelDemand) -> tuple[str, ...]:
+    """Return the label keys by which pods can distinguish kinds of nodes."""
+    return tuple({*demand.asked, ZONE})
+
+
+def _looks(offer: Offer, keys: Iterable[str]) -> object:
     """Return what pods can tell about a kind of node, besides its room."""
-    labels = offer.template.labels
-    return offer.template.taints, tuple((key, labels.get(key)) for key in sorted({*demand.asked, ZONE}))
+    return offer.template.taints, tuple(map(offer.template.labels.get, keys))
 
 
 def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
@@ -304,8 +312,9 @@ def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Itera
     Of kinds that pods cannot distinguish, whatever their pools, one node is enough of those that another exceeds.
     """
     alike: dict[object, list[Offer]] = {}
+    keys = _keys(demand)
     for offer in sorted(offers, key=lambda o: o.size, reverse=True):
-        group = alike.setdefault(_looks(offer, demand), [])
+        group = alike.setdefault(_looks(offer, keys), [])
         if not any(_outdoes(other, offer) for other in group):
             group.append(offer)
     largest = {id(offer) for group in alike.values() for offer in group}

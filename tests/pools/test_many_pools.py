@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from kubesched_lint.analysis.plan import GROWN
+from kubesched_lint.cluster.nodepools import templates
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.findings import Finding
+from kubesched_lint.model.node import KARPENTER, NodePool
 from kubesched_lint.world.world import World
 
 Findings = Callable[..., dict[str, Finding]]
@@ -68,3 +73,21 @@ def test_the_last_of_a_dozen_pools_serves_its_team(
     assert not findings_of(manifests, TODAY + pools)
     (wrong,) = findings_of(deployment(pod="nodeSelector: {team: nobody}"), TODAY + pools).values()
     assert (wrong.rule, wrong.severity.word) == ("pool-cannot-provide-label", "error")
+
+
+def test_labels_are_chosen_once_for_each_machine_type_and_not_for_each_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A region has hundreds of machine types, and the values of a label are the same for all of them."""
+    pool = NodePool("p", maker=KARPENTER, cloud="aws")
+    demand = LabelDemand({"karpenter.sh/capacity-type": ("spot",), "kubernetes.io/arch": ("arm64",)})
+    asked: list[str] = []
+    for name in ("_choices", "_values"):
+        real = getattr(templates, name)
+        monkeypatch.setattr(templates, name, lambda *a, name=name, real=real: asked.append(name) or real(*a))
+    counts = []
+    for zones in (["a"], ["a", "b", "c"]):
+        asked.clear()
+        kinds = [*templates.templates(pool, demand, zones)]
+        assert {kind.zone for kind in kinds} == {*zones}
+        counts.append((asked.count("_choices"), asked.count("_values")))
+    assert counts[0] == counts[1]
+    assert counts[0][1] < 10 < counts[0][0]

@@ -6,8 +6,9 @@ and ``Labels`` of kubernetes-sigs/karpenter, ``pkg/scheduling``). So the possibl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cache, partial
 from itertools import islice, product
 
 from kubesched_lint.cluster.elastic import NODE_POOL
@@ -130,13 +131,16 @@ def templates(
     than ``most``, machine types are left out that another exceeds.
     """
     zones = _zones(pool, demand, seen_zones)
+    values_of = cache(partial(_values, pool, demand))
     made = [with_devices(shape, demand.devices) for shape in shapes(pool)]
-    choices = max((sum(1 for _ in _choices(pool, shape, demand)) for shape in made[-1:]), default=1)
+    choices = max((sum(1 for _ in _choices(pool, shape, demand, values_of)) for shape in made[-1:]), default=1)
     made = _worth_making(made, demand, most // max(1, len(zones) * choices))
+    choices_of = cache(lambda at: tuple(_choices(pool, made[at], demand, values_of)))
     for zone in zones:
-        for shape in made:
-            for labels, taints, chosen in _choices(pool, shape, demand):
-                yield NodeTemplate(pool, zone, shape, {**labels, **_place(pool, zone)}, taints, chosen)
+        place = _place(pool, zone)
+        for at, shape in enumerate(made):
+            for labels, taints, chosen in choices_of(at):
+                yield NodeTemplate(pool, zone, shape, {**labels, **place}, taints, chosen)
 
 
 def _worth_making(made: list[Shape], demand: LabelDemand, most: int) -> list[Shape]:
@@ -244,9 +248,12 @@ def region_of(zone: str) -> str:
 
 
 def _choices(
-    pool: NodePool, shape: Shape, demand: LabelDemand
+    pool: NodePool, shape: Shape, demand: LabelDemand, values_of: Callable[[str], tuple[str | None, ...]]
 ) -> Iterator[tuple[Labels, tuple[Taint, ...], tuple[str, ...]]]:
-    """Yield labels, taints and chosen keys for each choice among the values that the pool leaves open."""
+    """Yield labels, taints and chosen keys for each choice among the values that the pool leaves open.
+
+    ``values_of`` returns ``_values`` of a key, which are the same for each shape.
+    """
     fixed = {} if shape.name in (OTHER, NAMELESS) else {INSTANCE_TYPE: shape.name}
     if not any(r.key == OS for r in pool.requirements):
         fixed[OS] = "linux"
@@ -258,7 +265,7 @@ def _choices(
             keys[ARCH] = None
         if shape.name == OTHER:
             keys[INSTANCE_TYPE] = None
-    values = {key: _values(pool, key, demand) for key in keys}
+    values = {key: values_of(key) for key in keys}
     # a cloud sets more labels than our table has; a label that pods ask for may be one of them
     if pool.maker == KARPENTER:
         unlisted = (key for key in demand.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
@@ -286,7 +293,7 @@ def _asked_of_autopilot(demand: LabelDemand) -> Iterator[tuple[str, Sequence[str
             yield key, found
 
 
-def _values(pool: NodePool, key: str, demand: LabelDemand) -> tuple[str | None, ...]:
+def _values(pool: NodePool, demand: LabelDemand, key: str) -> tuple[str | None, ...]:
     """Return the values of a key that make a difference to some pod; None means no label."""
     wanted = [r for r in pool.requirements if r.key == key]
     listed = _listed(wanted, key) or _WELL_KNOWN.get(key, ())

@@ -16,6 +16,7 @@ from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.quotas import most_pods
+from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
@@ -43,8 +44,20 @@ class Counted(NamedTuple):
 def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
     """Return the most pods of a workload that any order binds at once; ``without`` are nodes lost or cordoned.
 
-    ``mixed``: some of the pods are of another revision, which some selectors do not match.
+    ``mixed``: some of the pods are of another revision, which some selectors do not match. Where older pods run, that
+    is so until a rollout ends, and it may never end.
     """
+    if is_looser(setting, number):
+        return Counted(wanted, "pods of an older template may stay")
+    return _most(setting, number, wanted, without, mixed=mixed or is_mixed(setting, number))
+
+
+def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
+    """Return the most pods of a workload that any order binds at once if all are of the manifest's template."""
+    return _most(setting, number, wanted, 0, mixed=False)
+
+
+def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool) -> Counted:
     found = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, without, mixed)]
     return min(found, key=lambda c: c.pods)
 
@@ -77,8 +90,10 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
-        if mixed and not setting.reaches_old(constraint.selector, number):
+        if mixed and not reaches_old(setting, constraint.selector, number):
             continue
+        if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
+            continue  # older pods may hold more of a domain than new ones can
         ceiling = _spread_ceiling(setting, number, constraint, room, without)
         if ceiling is not None:
             yield ceiling
@@ -96,7 +111,7 @@ def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTe
     return tuple(
         t
         for t in pod.required_anti_affinity
-        if setting.selects(t, pod, pod) and (not mixed or setting.reaches_old(t.selector, number))
+        if setting.selects(t, pod, pod) and (not mixed or reaches_old(setting, t.selector, number))
     )
 
 
@@ -152,8 +167,14 @@ def _shuns_its_like(setting: Setting, number: int) -> bool:
 
 
 def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
-    seen = {id(b.pod): b.pod for b in setting.objects.pods}
-    return any(setting.selects(term, holder, pod) for pod in seen.values())
+    return any(setting.selects(term, holder, pod) for pod in _kinds_that_run(setting))
+
+
+@once_per_setting
+def _kinds_that_run(setting: Setting) -> tuple[Pod, ...]:
+    """Return the pods of others, and the running pods of all workloads: one of each kind."""
+    running = (b for pods in setting.running.values() for b in pods)
+    return tuple({id(b.pod): b.pod for b in (*setting.objects.pods, *running)}.values())
 
 
 def _spread_ceiling(
@@ -182,8 +203,9 @@ def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint)
     assert selector is not None
     if any(i != number for i in setting.selection.of(selector, pod.namespace)):
         return True
-    theirs = {id(b.pod): b.pod for b in setting.objects.pods}
-    return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in theirs.values())
+    own = {id(b.pod) for b in setting.running.get(number, ())}
+    theirs = (p for p in _kinds_that_run(setting) if id(p) not in own)
+    return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in theirs)
 
 
 def domain_room(

@@ -9,7 +9,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_on_fewer, most_placed
+from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_of_template, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after, zones
 from kubesched_lint.lifecycle.guests import LOSSES, comes_back, guests_of
@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
 from kubesched_lint.lifecycle.preemption_scope import outranks
 from kubesched_lint.lifecycle.quotas import quota_short
+from kubesched_lint.lifecycle.revisions import is_mixed, stands_well
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
@@ -140,7 +141,9 @@ def _granted(setting: Setting, event: str, number: int, bounds: EventBounds) -> 
     if event not in ("deploy", "rollout") or (event == "deploy" and not setting.running.get(number)):
         return less
     less.never_stuck = less.never_stuck and made >= setting.most_wished(number)
-    if event == "rollout" and granted.pods <= bounds.wanted and _spares_none(setting, number):
+    if event != "rollout" or is_mixed(setting, number):
+        return less
+    if granted.pods <= bounds.wanted and _spares_none(setting, number):
         less.always_stuck = bounds.wanted > 0
         less.most = Counted(min(bounds.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")
     return less
@@ -167,7 +170,9 @@ def _count(setting: Setting, event: str, number: int) -> EventBounds:
     if not setting.running.get(number) or stands_well(setting, number):
         return bounds
     # Running pods may no longer pass the filters on their nodes: they stay anyway.
-    bounds.always_stuck = event in ("deploy", "rollout") and bounds.most.pods < bounds.wanted
+    if bounds.always_stuck:
+        lacks = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
+        bounds.always_stuck = event in ("deploy", "rollout") and lacks
     bounds.most = Counted(bounds.wanted, "some pods run on nodes that would not pass the filters now")
     return bounds
 
@@ -242,9 +247,10 @@ def _rollout(setting: Setting, number: int) -> EventBounds:
         return bounds
     kept = workload.kind != "Deployment" and not workload.claim_templates
     bounds.least = Counted(bounds.least.pods if kept else 0, more.why)
-    if bounds.most.pods < wanted:
+    new = most_of_template(setting, number, wanted)
+    if new.pods < wanted:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
-        bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, bounds.most.why)
+        bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, new.why)
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:
         room = most_placed(setting, number, wanted + 1, mixed=True)
         if room.pods <= wanted:
@@ -303,25 +309,10 @@ def _kept(setting: Setting, number: int) -> EventBounds:
 _STAYS = "running pods stay where they are"
 
 
-def stands_well(setting: Setting, number: int) -> bool:
-    """Whether the running pods satisfy the conditions that ``most_placed`` counts, so that its bound holds for them."""
-    pod, index = as_checked(setting.pods[number]), setting.index
-    if setting.changes.get(number, True) is not False and any(not b.node for b in setting.running.get(number, ())):
-        return False  # waiting pods of another template may land where new ones may not
-    at = [index.positions.get(b.node, -1) for b in setting.running.get(number, ()) if b.node]
-    room = dict(copies(pod, setting.cluster, setting.usable[number], len(at)))
-    if any(at.count(p) > room.get(p, 0) for p in set(at)):
-        return False
-    if pod.required_affinity or any(c.is_hard for c in pod.spread):
-        return False
-    apart = [t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
-    return all(sum(d >> p & 1 for p in at) <= 1 for key in apart for d in index.domains(key).values())
-
-
 def _applied(setting: Setting, number: int) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
     bounds = _rollout(setting, number)
-    bounds.always_stuck = bounds.most.pods < bounds.wanted
+    bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
     return bounds
 
 

@@ -16,6 +16,7 @@ from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_doma
 from kubesched_lint.lifecycle.contenders import counted, drawing, made_again, repelling
 from kubesched_lint.lifecycle.contention import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
+from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import replace
@@ -76,7 +77,7 @@ def least_placed(
     templates = setting.workloads[number].claim_templates
     if any(v.claim for v in pod.volumes) or (templates and not (fresh and made_anywhere(setting, number, wanted))):
         return Counted(0, "its volumes may tie it to where they are")
-    if mixed and any(setting.repels_old_alone(term, number) for term in pod.required_anti_affinity):
+    if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
     keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
     open_ = diagnose(replace(pod, required_affinity=()), setting.cluster).feasible & keyed & ~without
@@ -202,7 +203,7 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
     if short and not alone:
         return Counted(0, f"fewer domains of {key} than minDomains, and pods of others count")
     own = wanted - 1
-    if alone and (not mixed or setting.reaches_old(constraint.selector, number)):
+    if alone and (not mixed or reaches_old(setting, constraint.selector, number)):
         own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
     domains = setting.index.domains(key)
     for value, size in sizes.items():
@@ -221,7 +222,7 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
     """
     setting, number, wanted, open_ = ask.setting, ask.number, ask.wanted, ask.open_
     index, key = setting.index, term.topology_key
-    seen = not open_ & ~index.with_key(key) and (not mixed or setting.reaches_old(term.selector, number))
+    seen = not open_ & ~index.with_key(key) and (not mixed or reaches_old(setting, term.selector, number))
     own = 0 if seen else wanted - 1
     apart = ask.guests + ask.shut + ask.fewer + own * (ask.near and not index.one_node_each(key))
     spare = len([d for d in index.domains(key).values() if d & open_]) - wanted + 1

@@ -88,13 +88,13 @@ def surely_granted(setting: Setting, number: int, event: str = "") -> int:
     desired = setting.wanted if first else setting.most_wished
     least = desired(number)
     for quota in setting.quotas[number]:
-        for resource, each, used in _entries(setting, number, quota):
+        for resource, _, used in _entries(setting, number, quota):
             others = sum(
-                _asked(setting, i, resource) * max(desired(i), len(setting.running.get(i, ())))
+                _most_asked(setting, i, resource) * max(desired(i), len(setting.running.get(i, ())))
                 for i in range(len(setting.pods))
                 if i != number and quota in setting.quotas[i]
             )
-            least = min(least, (quota.hard[resource] - used - others) // each)
+            least = min(least, (quota.hard[resource] - used - others) // _most_asked(setting, number, resource))
     return max(least, 0)
 
 
@@ -175,6 +175,13 @@ def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[En
 def _asked(setting: Setting, number: int, resource: str) -> int:
     """Return the use by one pod of a workload, with the claims that a StatefulSet creates for it."""
     return asked_with_claims(setting.pods[number], _templates(setting, number), resource)
+
+
+def _most_asked(setting: Setting, number: int, resource: str) -> int:
+    """Return the most that a pod of a workload uses; pods of an older template that run may use more than new ones."""
+    if is_of_claims(resource):
+        return _asked(setting, number, resource)
+    return max(_asked(setting, number, resource), *(asked(pod, resource) for pod in setting.kinds[number][1:]), 0)
 
 
 def _templates(setting: Setting, number: int) -> tuple[Claim, ...]:

@@ -18,7 +18,6 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
@@ -126,20 +125,6 @@ class Setting:
         """The admitted pod of each workload."""
         book = Story((), self.objects)
         return tuple(book.admitted(w, 0) for w in self.workloads)
-
-    def reaches_old(self, selector: Selector | None, number: int) -> bool:
-        """Whether a selector of its pods also matches pods of another revision; one with a revision's hash does not."""
-        return selector is not None and selector.matches(self._later[number].labels)
-
-    def repels_old_alone(self, term: PodAffinityTerm, number: int) -> bool:
-        """Whether a term of its pods selects pods of another revision, but not of its own (mismatchLabelKeys)."""
-        pod = self.pods[number]
-        return self.selects(term, pod, self._later[number]) and not self.selects(term, pod, pod)
-
-    @cached_property
-    def _later(self) -> tuple[Pod, ...]:
-        book = Story((), self.objects)
-        return tuple(book.admitted(w, 1) for w in self.workloads)
 
     @cached_property
     def usable(self) -> tuple[int, ...]:

@@ -26,14 +26,16 @@ def nodes(draw, most: int = 4) -> tuple[Node, ...]:
 
 
 @st.composite
-def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3) -> Workload:
+def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3, tier: str = "") -> Workload:
+    """A workload whose pods have the label ``app`` and, if given, ``tier``, as have its selectors of its own pods."""
+    labels = {"app": app} | ({"tier": tier} if tier else {})
     other = st.sampled_from(APPS)
     key = st.sampled_from([HOSTNAME, ZONE])
     requests = {"cpu": draw(st.sampled_from(["100m", "600m", "1"]))}
     spec: dict = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
 
     def selects(name: str) -> dict:
-        found = {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": draw(key)}
+        found = {"labelSelector": {"matchLabels": labels if name == app else {"app": name}}, "topologyKey": draw(key)}
         return {**found, "matchLabelKeys": ["pod-template-hash"]} if draw(st.integers(0, 3)) == 0 else found
 
     affinity: dict = {}
@@ -68,7 +70,7 @@ def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3)
     body = {
         "replicas": draw(st.integers(1, most)),
         "selector": {"matchLabels": {"app": app}},
-        "template": {"metadata": {"labels": {"app": app}}, "spec": spec},
+        "template": {"metadata": {"labels": labels}, "spec": spec},
     }
     if kind == "StatefulSet":
         body["podManagementPolicy"] = draw(st.sampled_from(["OrderedReady", "Parallel"]))

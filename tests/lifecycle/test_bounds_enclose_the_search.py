@@ -12,16 +12,20 @@ from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, idle, size_after
+from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.releases import RECORDED
 from tests.lifecycle import simulated
-from tests.lifecycle.made_settings import nodes, workload
+from tests.lifecycle.made_settings import nodes
+from tests.lifecycle.made_settings import workload as made
 
 thorough = settings(
     max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -31,17 +35,60 @@ VERSIONS = (RECORDED, "1.37")
 
 
 @thorough
-@given(
-    nodes(), workload("web", KINDS), workload("db", KINDS, most=2), st.sampled_from(EVENTS), st.sampled_from(VERSIONS)
-)
+@given(nodes(), made("web", KINDS), made("db", KINDS, most=2), st.sampled_from(EVENTS), st.sampled_from(VERSIONS))
 def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db, event, version):
-    setting = Setting(cluster, Inventory(), (web, db), kubernetes_version=version)
-    assume(not idle(setting, event, 0))
-    story = story_of(setting, (0, 1), expected=False, most_states=3000)
-    ends = EventOutcomes(setting, (0, 1), [story], [n.name for n in cluster]).ends(event, 0) if story.sound else None
-    assume(ends)
+    assume(_is_enclosed(Setting(cluster, Inventory(), (web, db), kubernetes_version=version), event))
+
+
+@st.composite
+def running(draw, cluster, workload: Workload):
+    """Some pods of one older template, anywhere, as earlier templates and taints let them land there."""
+    app, tier = workload.name, draw(st.sampled_from(["", "old"]))
+    old = draw(made(app, (workload.kind,), tier=tier)) if draw(st.booleans()) else workload
+    pod = Story((), Inventory()).admitted(old, 9)
+    at = draw(st.lists(st.sampled_from([n.name for n in cluster]), max_size=3, unique=workload.kind == "DaemonSet"))
+    return tuple(BoundPod(f"{app}-{i}", node, pod) for i, node in enumerate(at))
+
+
+@thorough
+@given(st.data(), nodes(most=3), st.sampled_from(EVENTS), st.integers(1, 4))
+def test_bounds_also_enclose_every_end_where_older_pods_run(data, cluster, event, most):
+    tier = data.draw(st.sampled_from(["", "new"]))
+    web, db = data.draw(made("web", KINDS, tier=tier)), data.draw(made("db", KINDS, most=2))
+    scaler = Autoscaler("default", "web", web.ref, max_replicas=most)
+    run = {i: pods for i, w in enumerate((web, db)) if (pods := data.draw(running(cluster, w)))}
+    changes = {0: data.draw(st.booleans()), 1: True}
+    assume(_is_enclosed(Setting(cluster, Inventory(), (web, db), run, changes, scalers={0: scaler}), event))
+
+
+HASHED = {
+    "labelSelector": {"matchLabels": {"app": "web"}},
+    "topologyKey": HOSTNAME,
+    "matchLabelKeys": ["pod-template-hash"],
+}
+
+
+@pytest.mark.parametrize("event", ["hpa-max", "scale-down", "node-loss", "rollout", "deploy"])
+@pytest.mark.parametrize("old", [HASHED, {**HASHED, "topologyKey": ZONE}])
+def test_pods_of_the_old_template_run_beside_those_of_the_new_one(event, old):
+    """Two old pods and two new ones, one of each per node: a rollout to three ends so, whatever happens then."""
+    cluster = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(2))
+    before = Story((), Inventory()).admitted(_apart(3, old), 9)
+    runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", before) for i in range(2))}
+    web = _apart(3, HASHED)
+    scaler = Autoscaler("default", "web", web.ref, max_replicas=4)
+    assert _is_enclosed(Setting(cluster, Inventory(), (web,), runs, {0: True}, scalers={0: scaler}), event)
+
+
+def _is_enclosed(setting: Setting, event: str) -> bool:
+    """Compare ``count`` with every end of every scheduler; False if there is nothing to compare."""
+    if idle(setting, event, 0):
+        return False
+    everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
+    story = story_of(setting, everybody, expected=False, most_states=3000)
+    ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
     event_bounds = count(setting, event, 0)
-    for end in ends:
+    for end in ends or ():
         # A DaemonSet wants a pod fewer for each lost node.
         bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted
         stuck = end.blocked if event == "drain" else not end.outcome.complete
@@ -54,6 +101,7 @@ def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db,
                 assert stuck, event_bounds.most.why
         else:
             assert bound >= event_bounds.least.pods, event_bounds.least.why
+    return bool(ends)
 
 
 def _was_there(end) -> bool:
@@ -62,7 +110,7 @@ def _was_there(end) -> bool:
 
 
 @thorough
-@given(nodes(), workload("web", ("Deployment",), most=5))
+@given(nodes(), made("web", ("Deployment",), most=5))
 def test_closed_forms_are_what_the_search_finds(cluster, web):
     setting = Setting(cluster, Inventory(), (web,))
     exact = placed(setting, 0, web.replicas)
@@ -121,9 +169,7 @@ def test_scaling_down_halves_what_has_no_autoscaler():
 @pytest.mark.parametrize(("replicas", "stuck"), [(1, False), (3, True)])
 def test_pods_that_repel_only_their_own_revision_share_a_node_in_a_rollout(replicas, stuck, near):
     """One per node of each revision: the new pod starts beside the old one, which a bound must not forbid."""
-    hashed = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
-    hashed["matchLabelKeys"] = ["pod-template-hash"]
-    web = _apart(replicas, hashed, near=[hashed] * near)
+    web = _apart(replicas, HASHED, near=[HASHED] * near)
     cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),)
     setting = Setting(cluster, Inventory(), (web,))
     story = story_of(setting, (0,), expected=False, most_states=5000)

@@ -347,3 +347,10 @@ def test_a_rollout_under_way_may_wait_for_a_pod_that_others_take_from_the_quota_
     assert not (tight.verdict == FINE and tight.proven)
     roomy = cell(report_of(cluster, changed, others, quota(pods="5"), events=("deploy",)), "web", "deploy")
     assert (roomy.verdict, roomy.proven) == (FINE, True)
+
+
+def test_old_pods_that_ask_for_more_keep_the_quota_from_new_ones():
+    """Two old pods use 2.8 of 3 CPUs: no new one is created, although four of them would be within the quota."""
+    old, web = (workload("Deployment", "web", n, asking(cpu)) for n, cpu in ((2, "1400m"), (4, "500m")))
+    result = report_of(sketch(1, "abc", "4", "110", *running(old, "w-a", "w-b")), web, quota(requests_cpu="3"))
+    assert all(cell(result, "web", event).verdict != FINE for event in ("deploy", "rollout"))

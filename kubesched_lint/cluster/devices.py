@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from kubesched_lint.model.devices import (
+    Device,
     DeviceClaim,
     DeviceClaimTemplate,
     DeviceClass,
     DeviceID,
     DeviceTaint,
+    DeviceTaintRule,
     ResourceSlice,
 )
 from kubesched_lint.model.inventory import Inventory
@@ -43,7 +45,7 @@ class Devices:
         """Return the devices of a cluster of this version of Kubernetes."""
         return cls(
             {c.name: c for c in objects.device_classes},
-            objects.resource_slices,
+            tuple(_tainted(objects.resource_slices, objects.device_taint_rules)),
             {(t.namespace, t.name): t for t in objects.device_claim_templates},
             {(c.namespace, c.name): c for c in objects.device_claims},
             has(version, EXTENDED_RESOURCES_OF_DEVICES),
@@ -118,3 +120,15 @@ class Devices:
 def _released(claim: DeviceClaim, pod: str) -> DeviceClaim:
     others = tuple(name for name in claim.reserved_for if name != pod)
     return replace(claim, reserved_for=others, allocation=claim.allocation if others else None)
+
+
+def _tainted(slices: Iterable[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> Iterator[ResourceSlice]:
+    """Yield the slices with the taints of rules. Mirrors ``resourceslice/tracker/tracker.go``, applyPatches (v1.36)."""
+    for each in slices:
+        mine = [rule for rule in rules if rule.driver in (None, each.driver) and rule.pool in (None, each.pool)]
+        yield replace(each, devices=tuple(_with_taints(d, mine) for d in each.devices)) if mine else each
+
+
+def _with_taints(device: Device, rules: Iterable[DeviceTaintRule]) -> Device:
+    more = tuple(rule.taint for rule in rules if rule.device in (None, device.name))
+    return replace(device, taints=(*device.taints, *more)) if more else device

@@ -9,18 +9,18 @@ import re
 from collections.abc import Mapping
 
 
-def _set(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Words of Kubernetes' own names (kube-system, system-node-critical, default-scheduler) reveal nothing about a user.
-PLAIN_WORDS = _set(
+PLAIN_WORDS = words(
     "default kube system public node lease cluster critical scheduler pvc latest true false yes no on off"
 )
 
 # --- keys of labels, taints and annotations, and resources --------------------------------------------------------
 
-BARE_KEYS = _set(
+BARE_KEYS = words(
     "agentpool app component tier role name env environment version release chart heritage app-name k8s-app "
     "pod-template-hash controller-revision-hash pod-template-generation job-name controller-uid metadata.name "
     "ToBeDeletedByClusterAutoscaler DeletionCandidateOfClusterAutoscaler"
@@ -99,23 +99,23 @@ _NAMES_OF: Mapping[str, str] = {
 }
 _DOMAINS_BY_SIZE = sorted(_NAMES_OF, key=len, reverse=True)
 """Longest first: the part before one of them belongs to the user."""
-_OPEN_NAMES = {domain: _set(names) for domain, names in _NAMES_OF.items()}
+_OPEN_NAMES = {domain: words(names) for domain, names in _NAMES_OF.items()}
 # The daemons of network and storage drivers remove their own taint of this name, whatever their domain.
-_ANYWHERE = _set("agent-not-ready")
+_ANYWHERE = words("agent-not-ready")
 
-_COUNTED = _set(
+_COUNTED = words(
     "pods services secrets configmaps persistentvolumeclaims replicationcontrollers resourcequotas deployments.apps "
     "replicasets.apps statefulsets.apps daemonsets.apps jobs.batch cronjobs.batch ingresses.networking.k8s.io "
     "horizontalpodautoscalers.autoscaling poddisruptionbudgets.policy"
 )
-_RESOURCES = _COUNTED | _set(
+_RESOURCES = _COUNTED | words(
     "cpu memory ephemeral-storage storage nodes services.loadbalancers services.nodeports memory.available "
     "nodefs.available nodefs.inodesFree imagefs.available imagefs.inodesFree pid.available"
 )
 _HUGE_PAGES = re.compile("hugepages-[0-9]{1,4}[KMG]i")
 _MIG = re.compile(r"mig-[1-8]g\.[0-9]{1,3}gb")
 
-DRIVERS = _set(
+DRIVERS = words(
     "ebs.csi.aws.com efs.csi.aws.com fsx.csi.aws.com s3.csi.aws.com ebs.csi.eks.amazonaws.com "
     "disk.csi.azure.com file.csi.azure.com blob.csi.azure.com pd.csi.storage.gke.io filestore.csi.storage.gke.io "
     "gcsfuse.csi.storage.gke.io cinder.csi.openstack.org csi.vsphere.vmware.com dobs.csi.digitalocean.com "
@@ -202,12 +202,13 @@ def is_open_value(key: str, value: str) -> bool:
 
 # --- values of fields ---------------------------------------------------------------------------------------------
 
-_ENUMERATED = _set(
+_ENUMERATED = words(
     "operator effect whenUnsatisfiable nodeAffinityPolicy nodeTaintsPolicy restartPolicy action phase type status "
     "protocol preemptionPolicy accessModes volumeMode volumeBindingMode podManagementPolicy kind group amiFamily "
-    "unhealthyPodEvictionPolicy scopes scopeName declaredFeatures imageFamily instanceStorePolicy"
+    "unhealthyPodEvictionPolicy scopes scopeName declaredFeatures imageFamily instanceStorePolicy "
+    "allocationMode"
 )
-_VOCABULARY = _set(
+_VOCABULARY = words(
     # operators, effects, policies
     "In NotIn Exists DoesNotExist Gt Lt Gte Lte Equal NoSchedule PreferNoSchedule NoExecute DoNotSchedule "
     "ScheduleAnyway Honor Ignore Always OnFailure Never RestartAllContainers Restart PreemptLowerPriority "
@@ -217,6 +218,8 @@ _VOCABULARY = _set(
     "Ready MemoryPressure DiskPressure PIDPressure NetworkUnavailable PodScheduled Initialized ContainersReady "
     "PodReadyToStartContainers DisruptionTarget Complete Suspended SuccessCriteriaMet FailureTarget Progressing "
     "ReplicaFailure PodResizePending PodResizeInProgress "
+    # devices
+    "None ExactCount All "
     # volumes, limits, quotas
     "ReadWriteOnce ReadOnlyMany ReadWriteMany ReadWriteOncePod Filesystem Block Immediate WaitForFirstConsumer "
     "Container Pod PersistentVolumeClaim NotTerminating BestEffort NotBestEffort PriorityClass "
@@ -230,9 +233,9 @@ _VOCABULARY = _set(
     "AL2 AL2023 Bottlerocket Ubuntu Windows2019 Windows2022 Windows2025 Custom Ubuntu2204 Ubuntu2404 AzureLinux "
     "ContainerOptimizedOS RAID0"
 )
-_TIMES = _set("creationTimestamp deletionTimestamp startTime")
+_TIMES = words("creationTimestamp deletionTimestamp startTime")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})")
-_BOUNDS = _set("maxSurge maxUnavailable minAvailable capacity maximumVolumeSize")
+_BOUNDS = words("maxSurge maxUnavailable minAvailable capacity maximumVolumeSize")
 _AMOUNT = re.compile(r"[+-]?[0-9.]{1,40}(?:[eE][+-]?[0-9]{1,4}|[numkKMGTPE]i?|%)?")
 
 

@@ -25,12 +25,14 @@ from kubesched_lint.cluster.open_words import (
     is_open_value,
     open_version,
 )
+from kubesched_lint.cluster.redact_cel import Expressions
 
 _WORD = re.compile(r"[A-Za-z0-9\u0080-\U0010ffff]+")
 _SHORT = re.compile(r"[0-9]{1,4}|[0-9]{1,2}[a-z]")
 """Ordinals, and the ends of zones: eu-west-1a and eu-west-1b stay two zones of one region."""
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 _ADDRESS = re.compile(r"(?:[0-9]{1,3}[.-]){3}[0-9]{1,3}(?![0-9])|[0-9a-fA-F]*(?::[0-9a-fA-F]*){2,}")
+_SEMVER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:[-+][0-9A-Za-z.+-]+)?")
 _ALL_ADDRESSES = ("0.0.0.0", "::")
 _AMOUNTS = frozenset(
     [
@@ -39,6 +41,8 @@ _AMOUNTS = frozenset(
         *("systemReserved", "kubeReserved", "evictionHard"),
     ]
 )
+_OF_DEVICES = frozenset(["attributes", "counters", "consumedCapacity"])
+"""Maps whose keys are names of attributes, of counters or of capacities."""
 _LABELS = frozenset(["labels", "matchLabels", "nodeSelector", "selector"])
 _KEYS = frozenset(["topologyKey", "matchLabelKeys", "mismatchLabelKeys", "topologyKeys", "finalizers"])
 _CLASS_QUOTAS = (
@@ -60,9 +64,22 @@ class Redactor:
         self._secret = secret
         self._words: dict[str, str] = {}
         self._taken: set[str] = set(PLAIN_WORDS)
+        self._selectors = Expressions(self._driver)
+
+    def notice(self, item: Any) -> None:
+        """Read the selectors of devices in an object: before the first is redacted, all must be known."""
+        for key, value in item.items() if isinstance(item, dict) else enumerate(item):
+            if key == "expression":
+                self._selectors.notice(value)
+            elif isinstance(value, (dict, list)):
+                self.notice(value)
 
     def item(self, item: dict[str, Any]) -> dict[str, Any]:
         """Return a trimmed object of the API with its names replaced."""
+        if "deviceClassName" in item and "capacity" in item:
+            wanted = {self._qualified(k): self._amount(v) for k, v in item["capacity"].get("requests", {}).items()}
+            rest = {key: value for key, value in item.items() if key != "capacity"}
+            return {**self.item(rest), "capacity": {"requests": wanted}}
         return {key: self._field(key, value) for key, value in item.items()}
 
     def name(self, text: str) -> str:
@@ -132,6 +149,10 @@ class Redactor:
             return value
         if key in _KEYS or key == "extendedResourceName":
             return self.label_key(value)
+        if key == "expression":
+            return self._selectors.redacted(value)
+        if key in ("matchAttribute", "distinctAttribute"):
+            return self._qualified(value)
         if key in ("provisioner", "attacher", "driver"):
             return self._driver(value)
         return open_version(value) if key == "kubeletVersion" else self.name(value)
@@ -143,6 +164,9 @@ class Redactor:
             return {self.resource(name): self._amount(amount) for name, amount in value.items()}
         if plain and key in _LABELS:
             return {self.label_key(k): self.label_value(k, v) for k, v in value.items()}
+        if key in _OF_DEVICES or (key == "capacity" and not plain):
+            of = self._attribute if key == "attributes" else self._amounts
+            return {self._qualified(name): of(name, inner) for name, inner in value.items()}
         if key == "annotations":
             return {k: self._plugins(v) if k.endswith("/migrated-plugins") else self.name(v) for k, v in value.items()}
         return self._object(key, value)
@@ -163,6 +187,27 @@ class Redactor:
             "values": lambda found: [self.label_value(key, one) for one in found],
         }
         return {n: of[n](found) if n in of else self._field(n, found) for n, found in value.items()}
+
+    def _qualified(self, name: str) -> str:
+        """Return the redacted name of an attribute, a capacity or a counter; its domain is the name of a driver."""
+        domain, slash, rest = name.rpartition("/")
+        return f"{self._driver(domain)}{slash}{self.name(rest)}"
+
+    def _attribute(self, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+        if self._selectors.stays(name):
+            return dict(value)
+        return {kind: self._value_of_attribute(kind, found) for kind, found in value.items()}
+
+    def _value_of_attribute(self, kind: str, value: Any) -> Any:
+        if kind == "version" and _SEMVER.fullmatch(value):
+            return _WORD.sub(lambda found: found[0] if found[0].isdigit() else self._part(found[0]), value)
+        return self._driver(value) if isinstance(value, str) else value
+
+    def _amounts(self, name: str, value: Any) -> Any:
+        """Return the amount of a capacity or of a counter, with its policy."""
+        if isinstance(value, dict):
+            return {key: self._amounts(key, inner) for key, inner in value.items()}
+        return [self._amount(each) for each in value] if isinstance(value, list) else self._amount(value)
 
     def _amount(self, amount: Any) -> Any:
         return amount if not isinstance(amount, str) or is_amount(amount) else self.name(amount)

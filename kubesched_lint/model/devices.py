@@ -50,6 +50,18 @@ class DeviceTaint:
 
 
 @record
+class DeviceTaintRule:
+    """An administrator's taint for the devices of a driver, of a pool, or of a name; None: of any."""
+
+    name: str
+    taint: DeviceTaint
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+    source: Source | None = field(default=None, compare=False)
+
+
+@record
 class DeviceToleration:
     key: str = ""
     operator: str = "Equal"

@@ -10,7 +10,13 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.devices import DeviceClaim, DeviceClaimTemplate, DeviceClass, ResourceSlice
+    from kubesched_lint.model.devices import (
+        DeviceClaim,
+        DeviceClaimTemplate,
+        DeviceClass,
+        DeviceTaintRule,
+        ResourceSlice,
+    )
     from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.node import Node, NodeOverlay, NodePool
     from kubesched_lint.model.pod import BoundPod, SchedulerProfile
@@ -58,6 +64,7 @@ class Inventory:
     resource_slices: tuple[ResourceSlice, ...] = ()
     device_claims: tuple[DeviceClaim, ...] = ()
     device_claim_templates: tuple[DeviceClaimTemplate, ...] = ()
+    device_taint_rules: tuple[DeviceTaintRule, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
     group_templates: tuple[GroupTemplates, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()

@@ -19,7 +19,14 @@ RECORDED = Path(__file__).parents[2] / "fixtures" / "apiserver" / "responses.jso
 TOKEN = "t0ken-of-the-tests"
 # Lists that nobody recorded, of APIs that the recorded server serves: it had none of them.
 EMPTY = ("jobs", "cronjobs", "limitranges", "resourcequotas", "volumeattachments", "csistoragecapacities")
-EMPTY_TOO = ("runtimeclasses", "deviceclasses", "replicationcontrollers")
+EMPTY_TOO = (
+    "runtimeclasses",
+    "replicationcontrollers",
+    "deviceclasses",
+    "resourceclaimtemplates",
+    "resourceclaims",
+    "resourceslices",
+)
 Handler = BaseHTTPRequestHandler
 Fault = Callable[[Handler], bool]
 """Answers in place of the recording; False lets the recording answer after all."""

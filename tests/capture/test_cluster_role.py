@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from kubesched_lint.cluster.capture.devices import ClaimAnnotations
 from kubesched_lint.cluster.capture.parts import Annotations
 from kubesched_lint.cluster.capture.resources import RESOURCES
 
@@ -20,5 +21,5 @@ def test_the_documented_role_is_what_is_needed() -> None:
 
 
 def test_every_annotation_that_is_kept_is_named() -> None:
-    for name in Annotations.__struct_encode_fields__:
+    for name in (*Annotations.__struct_encode_fields__, *ClaimAnnotations.__struct_encode_fields__):
         assert f"`{name}`" in DOCUMENT or "beta" in name, name

@@ -307,9 +307,6 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "maximumVolumeSize": "3Gi",
         "nodeTopology": {"matchLabels": {"zone": "a"}},
     },
-    "DeviceClass": {
-        "spec": {"extendedResourceName": "acme.com/gpu", "config": [{"opaque": {"parameters": "hunter2"}}]}
-    },
     "PodGroup": {
         "spec": {
             "schedulingPolicy": {"gang": {"minCount": 4}},
@@ -342,8 +339,6 @@ def test_every_kind_that_is_read_is_captured() -> None:
 
     # Karpenter served Provisioner last in 0.32: newer clusters would all be told that it is missing
     # A Workload is only compared with its own controller, so one in the cluster decides nothing.
-    # Only `verify` uses devices yet, and it reads no snapshot.
-    devices = {"ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"}
-    assert READ_KINDS - devices - {"Pod", "Provisioner", "NodeOverlay", "Workload"} <= set(BY_KIND), (
+    assert READ_KINDS - {"Pod", "Provisioner", "NodeOverlay", "Workload"} <= set(BY_KIND), (
         "a kind that rules read belongs into a snapshot"
     )

@@ -91,6 +91,8 @@ def filled(kind: Any, word: str) -> Any:
             return [filled(kind.item_type, word)]
         case msgspec.inspect.DictType(value_type=msgspec.inspect.UnionType()):
             return {word: "1", "cpu": word}
+        case msgspec.inspect.DictType(value_type=msgspec.inspect.StructType() as of):
+            return {word: filled(of, word), "memory": filled(of, word)}
         case msgspec.inspect.DictType():
             return {word: word, **dict.fromkeys(VALUE_KEYS, word)}
         case msgspec.inspect.UnionType(types=types):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -53,10 +53,13 @@ class Items:
 
     pages: list[bytes]
     count: int = 0
+    hidden: Callable[[bytes], bytes] | None = None
+    """Redacts a page, for lists that must be complete before the first page can be redacted."""
 
     def texts(self) -> Iterator[bytes]:
         """Yield pages of items, one item per line, separated by commas."""
-        return map(zlib.decompress, self.pages)
+        texts = map(zlib.decompress, self.pages)
+        return texts if self.hidden is None else map(self.hidden, texts)
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error: a gap with its reason
@@ -104,7 +107,8 @@ class ListReader:
     def _read(self, resource: Resource, version: str, path: str, size: int, deadline: float) -> Items:
         decoder = _decoder(resource.part)
         head = b'{"apiVersion":"%b","kind":"%b",' % (resource.api_version(version).encode(), resource.kind.encode())
-        found, seen, tokens = Items([]), 0, _Tokens()
+        late = self._redactor is not None and resource.redacted_late
+        found, seen, tokens = Items([], hidden=partial(self._hidden, head) if late else None), 0, _Tokens()
         while True:
             query = {**dict(resource.query), **({"limit": str(size)} if size else {})}
             page = self._page_of(path, {**query, **tokens.query()}, decoder, deadline)
@@ -156,8 +160,24 @@ class ListReader:
                 continue
             text = self._encode(item)
             if self._redactor is not None:
-                text = self._encode(self._redactor.item(msgspec.json.decode(text)))
+                text = self._redacted(text, resource)
             yield head + text[1:]
+
+    def _redacted(self, text: bytes, resource: Resource) -> bytes:
+        assert self._redactor is not None
+        item = msgspec.json.decode(text)
+        if resource.redacted_late:
+            self._redactor.notice(item)
+            return text
+        return self._encode(self._redactor.item(item))
+
+    def _hidden(self, head: bytes, page: bytes) -> bytes:
+        """Return a page of items that were only noticed at first, redacted."""
+        assert self._redactor is not None
+        items = msgspec.json.decode(b"[%b]" % page)
+        for item in items:
+            del item["apiVersion"], item["kind"]
+        return b",\n".join(sorted(head + self._encode(self._redactor.item(item))[1:] for item in items))
 
 
 class _ExpiredError(Exception):

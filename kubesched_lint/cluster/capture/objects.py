@@ -170,19 +170,6 @@ class KeptRuntimeClass(Part):
     scheduling: RuntimeScheduling | None = None
 
 
-class DeviceClassSpec(Part):
-    extended_resource_name: str | None = None
-
-
-class DeviceClassMeta(NameMeta):
-    creation_timestamp: str | None = None
-
-
-class KeptDeviceClass(Part):
-    metadata: DeviceClassMeta
-    spec: DeviceClassSpec | None = None
-
-
 class Gang(Part):
     min_count: int | None = None
 

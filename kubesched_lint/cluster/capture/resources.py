@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from kubesched_lint.cluster.capture import devices as d
 from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
 from kubesched_lint.cluster.nodepools.status import NAME, NAMESPACE
@@ -25,6 +26,10 @@ class Resource:
     query: tuple[tuple[str, str], ...] = ()
     only_in: str = ""
     """The one namespace to list. The objects are extras: without permission, or under ``--redact``, they are no gap."""
+    versions_without: tuple[str, ...] = ()
+    """Versions of the group that never have this kind."""
+    redacted_late: bool = False
+    """What --redact may replace depends on the selectors of all devices."""
     cut: Callable[[Any], bool] | None = None
     """Remove from an item what its type alone cannot remove; return whether the item is kept."""
 
@@ -87,6 +92,14 @@ def _cut_volumes(spec: p.PodSpec) -> None:
 _RUNNING = (("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"),)
 _STATUS = (("fieldSelector", f"metadata.name={NAME}"),)
 _STORAGE = "storage.k8s.io"
+_DEVICES = "resource.k8s.io"
+
+
+def _of_devices(kind: str, part: type[p.Part], *, namespaced: bool = True) -> Resource:
+    plural = kind.lower() + ("es" if kind.endswith("s") else "s")
+    versions = ("v1", "v1beta2", "v1beta1")
+    return Resource(kind, plural, _DEVICES, part, versions, namespaced, optional=True, redacted_late=True)
+
 
 # Nodes first, and pods before their owners: objects that change fastest are read close together.
 RESOURCES = (
@@ -115,14 +128,19 @@ RESOURCES = (
     Resource("CSIStorageCapacity", "csistoragecapacities", _STORAGE, o.KeptStorageCapacity),
     Resource("PriorityClass", "priorityclasses", "scheduling.k8s.io", o.KeptPriorityClass, namespaced=False),
     Resource("RuntimeClass", "runtimeclasses", "node.k8s.io", o.KeptRuntimeClass, namespaced=False),
+    _of_devices("DeviceClass", d.KeptDeviceClass, namespaced=False),
+    _of_devices("ResourceSlice", d.KeptSlice, namespaced=False),
+    _of_devices("ResourceClaim", d.KeptDeviceClaim),
+    _of_devices("ResourceClaimTemplate", d.KeptDeviceClaimTemplate),
     Resource(
-        "DeviceClass",
-        "deviceclasses",
-        "resource.k8s.io",
-        o.KeptDeviceClass,
-        versions=("v1", "v1beta2", "v1beta1"),
+        "DeviceTaintRule",
+        "devicetaintrules",
+        _DEVICES,
+        d.KeptTaintRule,
+        ("v1beta2",),
         namespaced=False,
         optional=True,
+        versions_without=("v1", "v1beta1"),
     ),
     Resource(
         "PodGroup",

@@ -169,7 +169,7 @@ def _found(
             if reason.status != 404:
                 raise
     others = () if served is None else served.get(resource.group, ())
-    if resource.optional and set(others) <= set(resource.versions):
+    if resource.optional and set(others) <= {*resource.versions, *resource.versions_without}:
         return []
     known = " or ".join(map(resource.api_version, resource.versions))
     listed = [v if _API_VERSION.fullmatch(v) else "an odd one" for v in others[:9]]

@@ -40,6 +40,7 @@ from kubesched_lint.model.devices import (
     DeviceConstraint,
     DeviceRequest,
     DeviceTaint,
+    DeviceTaintRule,
     DeviceToleration,
     NodeAccess,
     ResourceSlice,
@@ -105,6 +106,18 @@ def decode_device_claim_template(value: Value, namespace: str, source: Source | 
     requests, constraints = _wanted(mapping(mapping(value, "spec", ()), "spec", _SPEC), at)
     name = text(meta, "name", _META)
     return DeviceClaimTemplate(text(meta, "namespace", _META) or namespace, name, requests, constraints, source)
+
+
+def decode_device_taint_rule(value: Value, namespace: str, source: Source | None) -> DeviceTaintRule:
+    """Return a DeviceTaintRule. Raises DecodeError."""
+    spec, at = mapping(value, "spec", ()), (*_SPEC, "deviceSelector")
+    selector = mapping(spec, "deviceSelector", _SPEC)
+    driver, pool, device = (
+        text(selector, name, at) if selector.get(name) is not None else None for name in ("driver", "pool", "device")
+    )
+    name = text(mapping(value, "metadata", ()), "name", _META)
+    taint = _taint(mapping(spec, "taint", _SPEC), (*_SPEC, "taint"))
+    return DeviceTaintRule(name, taint, driver, pool, device, source)
 
 
 def _owners(meta: Value) -> Iterator[str]:

@@ -25,6 +25,7 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
     "DeviceClass": ("resource.k8s.io", "device_classes", _DEVICES, "decode_device_class"),
     "ResourceSlice": ("resource.k8s.io", "resource_slices", _DEVICES, "decode_resource_slice"),
+    "DeviceTaintRule": ("resource.k8s.io", "device_taint_rules", _DEVICES, "decode_device_taint_rule"),
     "ResourceClaim": ("resource.k8s.io", "device_claims", _DEVICES, "decode_device_claim"),
     "ResourceClaimTemplate": (
         "resource.k8s.io",

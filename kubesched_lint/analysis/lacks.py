@@ -13,6 +13,7 @@ from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
+from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.gangs import foreign_gangs_of, gates_of, pod_group
 from kubesched_lint.world.premises import service_premises
 from kubesched_lint.world.world import Member
@@ -55,16 +56,12 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     yield from (Lack(premise, False) for premise in service_premises(it))
     for what in profile_of(it.pod).half_disabled:
         yield Lack(f"whether {pod.scheduler_name} binds its pods: {what}, and may fail", True)
-    if pod.resource_claims:
-        named = ", ".join(claim.name for claim in pod.resource_claims)
-        yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
+    if needs_devices(pod, it.world):
+        yield from (Lack(what, True) for what in filter(None, [devices_unknown(it.world)]))
     if pod.node_name and _mounts(it):
         yield Lack(
             f"whether the kubelet of {pod.node_name} can mount its claims: nodeName bypasses the scheduler", True
         )
-    devices = sorted(it.world.device_resources & pod.requests.keys())
-    if devices:
-        yield Lack(f"which nodes have the devices that a DeviceClass offers as {', '.join(devices)}", True)
     yield from _of_groups(it)
 
 

@@ -68,7 +68,8 @@ class ClusterState:
     """Mutable: pods by class and node, requested resources, host ports, claims in use, and the storage objects.
 
     ``objects.pods`` that name a node of the index are placed; waiting pods and pods on unknown nodes are not. If
-    ``objects.namespaces`` is empty, namespace labels are unknown except for the label that every namespace has.
+    ``objects.namespaces`` is empty, namespace labels are unknown except for the label that every namespace has. Claims
+    for devices that pods held which are not among ``objects.pods`` are released.
     """
 
     def __init__(
@@ -86,7 +87,6 @@ class ClusterState:
         self.nonzero_memory: list[int] = [0] * len(index)
         self.namespaces: dict[str, Labels] = {n.name: n.labels for n in objects.namespaces}
         self._storage = Storage.of(objects)
-        self._devices: Devices | None = None
         self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
         self._claims: dict[tuple[str, str], NodeCounter] = {}
         self.touched = Touched()
@@ -100,6 +100,9 @@ class ClusterState:
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""
         self.removed_in_cycle: list[Placement] = []
         """Pods that preemption removed on trial: PodTopologySpread subtracts even those that it had not counted."""
+        self._devices: Devices | None = None
+        for devices in objects.allocator:
+            self._devices = devices.held_by((pod.namespace, pod.name) for pod in objects.pods)
         self.place_all(objects.pods)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:

@@ -76,6 +76,8 @@ class Inventory:
     """The profiles of kube-scheduler, if its configuration is known."""
     nodes: tuple[Node, ...] = ()
     pods: tuple[BoundPod, ...] = ()
+    allocator: tuple[Any, ...] = ()
+    """The ``cluster.devices.Devices`` that a state allocates; empty: devices are not modelled."""
 
     def over(self, other: Inventory) -> Inventory:
         """Return the objects of both; for the same kind, namespace and name, the object of this inventory.

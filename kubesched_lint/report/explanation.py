@@ -46,12 +46,27 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
             blocks[-1] += "\n" + palette.dim(f"0 for every node: {', '.join(silent)}")
     elif fitting and len(found.nodes) > 1:
         blocks.append(f"Fits on {_names([node.node for node in fitting], len(fitting))}.")
+    if any(node.devices for node in fitting):
+        blocks.append("\n".join(_devices(fitting, each, palette, width)))
     refused = [node for node in found.nodes if not node.fits]
     if refused:
         blocks.append(f"{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:")
         table = _rendered(_refusals(refused, groups), color)
         blocks.append(table if _has_room(table, width) else "\n".join(_refusal_lines(refused, each, palette, width)))
     return "\n\n".join(blocks)
+
+
+def _devices(fitting: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
+    """Return the devices that the pod would get on each node."""
+    yield "Devices that it would get:"
+    for number, node in enumerate(fitting):
+        if number == MANY and not each:
+            yield palette.dim(f"{_INDENT}and so on on {many(len(fitting) - MANY, 'more node')} (--each lists them)")
+            return
+        given = (f"{held[3]} of pool {held[2]} ({name})" for name, all_ in node.devices.items() for held in all_)
+        yield from (
+            _INDENT + line for line in wrapped(visible(f"{node.node}: {', '.join(given)}"), max(width - 2, 0), 2)
+        )
 
 
 def _of_group(group: GroupAnswer, palette: Palette, width: int) -> str:
@@ -243,7 +258,7 @@ def _names(names: Sequence[str], most: int = _NAMED) -> str:
 def as_json(found: Explanation) -> str:
     """``{"subject", "fits": [node…], "mayWin": [node…], "sampled", "message", "nominated", "victims", "nodes": […]}``.
 
-    A node has ``obstacles``, or ``scores`` and ``total`` if several nodes fit.
+    A node has ``obstacles``, or ``scores`` and ``total`` if several nodes fit, and ``devices`` if the pod needs any.
     """
     return json_text(
         {
@@ -282,6 +297,8 @@ def _node(node: NodeVerdict) -> dict[str, object]:
     if node.scores:
         shown["scores"] = dict(node.scores)
         shown["total"] = node.total
+    if node.devices:
+        shown["devices"] = dict(node.devices)
     return shown
 
 

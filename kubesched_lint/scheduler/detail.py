@@ -12,6 +12,7 @@ from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
 from kubesched_lint.model.quantity import show
+from kubesched_lint.scheduler.plugins import dynamic_resources
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading
 from kubesched_lint.scheduler.plugins.single_node import ENFORCED, NodeAffinity, NodeResourcesFit, TaintToleration
@@ -55,6 +56,7 @@ class Details:
             NodeResourcesFit.NAME: self._resources,
             spreading.NAME: self._skew,
             pods.NAME: self._neighbours,
+            dynamic_resources.NAME: self._devices,
         }
 
     def of(self, rejection: Rejection, position: int) -> str:
@@ -95,6 +97,23 @@ class Details:
                 return f"matches none of the {len(terms)} terms of addedAffinity"
             return f"matches none of its {len(terms)} node selector terms" if terms else "its affinity has no terms"
         return "; ".join(dict.fromkeys(filter(None, missing)))
+
+    def _devices(self, reason: str, position: int) -> str:
+        """Return which requests find too few devices."""
+        state = self._state
+        if state.devices is None:
+            return ""
+        from kubesched_lint.scheduler.devices.attempt import NOT_ALL, NOT_HERE, attempt
+        from kubesched_lint.scheduler.devices.leftovers import leftovers
+
+        if reason == NOT_HERE:
+            away = attempt(self._pod, state.devices, state.index).on(position).unavailable
+            return f"the devices of claim {', '.join(claim.name for claim in away)} are elsewhere"
+        if reason != NOT_ALL:
+            return ""
+        found = list(leftovers(self._pod, state.devices, state.index, position))
+        lacking = [each for each in found if not each.suffices]
+        return "; ".join(map(str, lacking)) or "each request alone finds devices, but not all requests together"
 
     # --- PodTopologySpread ------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
@@ -11,7 +11,7 @@ from kubesched_lint.world.world import World, once_per_world
 if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
     from kubesched_lint.model.devices import DeviceClass, DeviceRequest
-    from kubesched_lint.model.pod import BoundPod, Pod
+    from kubesched_lint.model.pod import Pod
 
 
 @once_per_world
@@ -40,13 +40,15 @@ def _asking(world: World) -> tuple[Pod, ...]:
     return tuple(w.pod for w in world.manifests.workloads if needs_devices(w.pod, world))
 
 
-def devices_beside(world: World, pods: Iterable[BoundPod]) -> Devices | None:
-    """Return the devices for a state that holds ``pods``: claims of other pods are released.
+@once_per_world
+def allocator_of(world: World) -> tuple[Devices, ...]:
+    """Return the devices for ``Inventory.allocator``: none if no pod of the manifests needs any, or it is unknown."""
+    return allocator_for(_asking(world), world)
 
-    None if no pod of the manifests needs devices, or ``devices_unknown``.
-    """
-    found = devices_of(world) if _asking(world) and not devices_unknown(world) else None
-    return found and found.held_by((pod.namespace, pod.name) for pod in pods)
+
+def allocator_for(pods: Sequence[Pod], world: World) -> tuple[Devices, ...]:
+    """Return the same for these pods, all of which need devices."""
+    return (_known(world),) if pods and not any(_unknown(pods, world)) else ()
 
 
 @once_per_world
@@ -55,25 +57,31 @@ def devices_unknown(world: World) -> str:
 
     Pods of one set share the devices, so a fact about one is missing for all.
     """
-    return next(_unknown(world), "") if _asking(world) else ""
+    return next(_unknown(_asking(world), world), "") if _asking(world) else ""
 
 
-def _unknown(world: World) -> Iterator[str]:
-    version, found = world.premises.kubernetes_version, devices_of(world)
+def _known(world: World) -> Devices:
+    from kubesched_lint.cluster.devices import Devices
+
+    return devices_of(world) or Devices()
+
+
+def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
+    version, found = world.premises.kubernetes_version, _known(world)
     if not has(version, DYNAMIC_RESOURCES):
         yield f"whether the gate DynamicResourceAllocation is on, which is no default in {version}"
     if world.pools:
         yield "which devices the nodes have that pools could add"
-    if found is None or not (found.slices or world.cluster_has("ResourceSlice")):
+    if not (found.slices or world.cluster_has("ResourceSlice")):
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
         return
-    served = sorted({name for pod in _asking(world) for name in pod.requests if name in world.device_resources})
+    served = sorted({name for pod in pods for name in pod.requests if name in world.device_resources})
     if served:
         yield f"which nodes have the devices that a DeviceClass offers as {', '.join(served)}"
-    for pod in _asking(world):
+    for pod in pods:
         yield from _unread(pod, found, world)
     yield from _unmodelled(found)
-    yield from _undecidable(found, world)
+    yield from _undecidable(found, pods)
 
 
 def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
@@ -107,7 +115,7 @@ def _unmodelled(devices: Devices) -> Iterator[str]:
         yield "which pods leave devices with a NoExecute taint"
 
 
-def _undecidable(devices: Devices, world: World) -> Iterator[str]:
+def _undecidable(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
     """Yield why selectors cannot be evaluated here, each tried on one device."""
     from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
     from kubesched_lint.scheduler.devices.selectors import Selectors
@@ -116,7 +124,7 @@ def _undecidable(devices: Devices, world: World) -> Iterator[str]:
     if one is None:
         return
     selectors = Selectors()
-    for expression in dict.fromkeys(_selectors(devices, world)):
+    for expression in dict.fromkeys(_selectors(devices, pods)):
         try:
             selectors.matches(expression, *one)
         except SelectorError:
@@ -125,8 +133,8 @@ def _undecidable(devices: Devices, world: World) -> Iterator[str]:
             yield f"which devices are meant: {error}"
 
 
-def _selectors(devices: Devices, world: World) -> Iterator[str]:
-    for pod in _asking(world):
+def _selectors(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
+    for pod in pods:
         for request in requests_of(pod, devices):
             device_class: DeviceClass | None = devices.classes.get(request.device_class)
             yield from filter(None, (*(device_class.selectors if device_class else ()), *request.selectors))

@@ -11,7 +11,7 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.record import record, replace
 from kubesched_lint.world.claims import settled_storage, storage_to_be
-from kubesched_lint.world.devices import devices_beside
+from kubesched_lint.world.devices import allocator_of
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -95,10 +95,9 @@ class RunningPods:
             storage_classes=tuple(settled_storage(self._world).classes.values()),
             services=(*live.services, *ours.services),
             namespaces=(*live.namespaces, *ours.namespaces),
+            allocator=allocator_of(self._world),
         )
-        state = ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
-        state.devices = devices_beside(self._world, self.pods)
-        return state
+        return ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
 
 
 @once_per_world

@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_lint import extras
 from kubesched_lint.scheduler.devices import selectors
-from kubesched_lint.world.devices import devices_beside, devices_of, devices_unknown
+from kubesched_lint.world.devices import allocator_of, devices_of, devices_unknown
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import World
 from tests.devices.sets import (
@@ -49,7 +49,7 @@ def test_a_world_without_devices_has_none() -> None:
     world = world_of(cluster_of(*NODES), {**using(1), "kind": "ReplicaSet"})
     assert devices_of(world) is None
     assert devices_of(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)))) is not None
-    assert devices_beside(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))), ()) is None
+    assert not allocator_of(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))))
 
 
 def test_a_manifest_does_not_take_the_allocation_of_the_clusters_claim() -> None:

@@ -10,7 +10,8 @@ from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
-from kubesched_lint.world.world import World
+from kubesched_lint.world.devices import devices_unknown, needs_devices
+from kubesched_lint.world.world import Member, World
 
 _FEW = 3
 _WITHOUT_NODES = ("no nodes", "no zones", "no pods")
@@ -19,7 +20,7 @@ _WITHOUT_NODES = ("no nodes", "no zones", "no pods")
 def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row]:
     """Yield each row with missing facts applied. ``setting`` has the workloads of the rows, in the same order."""
     written = {w.ref: w for w in world.manifests.workloads}
-    lacks = {i: lacks_of(world.member(written[w.ref])) for i, w in enumerate(setting.workloads)}
+    lacks = {i: _lacks(world.member(written[w.ref])) for i, w in enumerate(setting.workloads)}
     lacking = {members: [i for i in members if lacks[i]] for members in components(setting)}
     empty = emptiness(world)
     for row in rows:
@@ -31,6 +32,12 @@ def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row
         alone = not looks_at_others(setting.pods[row.number], setting.index)
         cells = (_weighed(_without_known_nodes(cell, world), lacks[row.number], beside) for cell in row.cells)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
+
+
+def _lacks(it: Member) -> tuple[Lack, ...]:
+    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
+        return (*lacks_of(it), Lack("which devices its pods hold over time", True))
+    return lacks_of(it)
 
 
 def _of_neighbours(

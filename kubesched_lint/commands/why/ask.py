@@ -25,6 +25,7 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
+from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.world.gangs import gangs_of, gates_of
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
@@ -205,11 +206,13 @@ def _pod_of_the_snapshot(
 ) -> Explanation:
     """Return the decision for a pod of the snapshot; a bound pod is removed first."""
     world = World(manifests, cluster, question.premises)
-    state = _state(world, (bound,))
+    state = _state(world, (bound,), bound.pod)
     everything = (*cluster.inventory.workloads, *manifests.workloads)
     mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
     owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
     notes = [f"it runs on {bound.node} now; this explains where a new copy would go"] if bound.node else []
+    if needs_devices(bound.pod, world) and state.devices is None:
+        notes.append("not known: which nodes have the devices of its claims")
     pod = world.admission.schedulers.again(bound.pod, mine)
     if pod.group and not bound.node and gates_of(world).get(GROUPS) is not False:
         notes.append(f"not known: {fate_of_group(pod.group)}")
@@ -236,10 +239,14 @@ class _Copies:
         return pod_with_claims(workload, pod, ordinal)
 
 
-def _state(world: World, away: Sequence[BoundPod]) -> ClusterState:
-    """Return the existing nodes with all running pods except those in ``away``."""
+def _state(world: World, away: Sequence[BoundPod], asked: Pod | None = None) -> ClusterState:
+    """Return the existing nodes with all running pods except those in ``away``; ``asked`` is none of the manifests."""
     gone = {id(bound) for bound in away}
-    objects = replace(world.objects, pods=tuple(p for p in world.objects.pods if id(p) not in gone))
+    staying = tuple(p for p in world.objects.pods if id(p) not in gone)
+    today = world.without_pools
+    needy = asked is not None and needs_devices(asked, world)
+    allocator = allocator_for((asked,), today) if asked is not None and needy else allocator_of(today)
+    objects = replace(world.objects, pods=staying, allocator=allocator)
     index = world.without_pools.index
     return ClusterState(index, objects, kubernetes_version=world.premises.kubernetes_version)
 

@@ -10,10 +10,11 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer, is_sampled
+from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.verdict import Rejection
@@ -44,6 +45,8 @@ class NodeVerdict:
     total: int | None = None
     may_win: bool = False
     """Whether the scheduler may choose it."""
+    devices: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    """Name in ``resourceClaims`` → [request, driver, pool, device] of each device that the pod would get here."""
 
     @property
     def fits(self) -> bool:
@@ -112,6 +115,7 @@ def explain(
         # The scheduler does not score a single node.
         chooses = bool(found.feasible & (found.feasible - 1)) and not one_node_each
         nodes = _scored(found, obstacles, pod, state, owner) if chooses else _unscored(found, obstacles, state)
+        nodes = _with_devices(nodes, pod, state) if state.devices is not None else nodes
         return Explanation(subject, tuple(nodes), sampled=chooses and is_sampled(found), notes=tuple(notes))
     preemption = preempt(pod, found, state)
     chosen = preemption.chosen
@@ -164,6 +168,15 @@ def _scored(
             yield NodeVerdict(name, (), own, total[name], bool(winners >> i & 1))
         else:
             yield NodeVerdict(name, tuple(obstacles[i]))
+
+
+def _with_devices(nodes: Iterable[NodeVerdict], pod: Pod, state: ClusterState) -> Iterator[NodeVerdict]:
+    from kubesched_lint.scheduler.devices.life import allocations
+
+    attempt = attempt_of(pod, state)
+    for position, node in enumerate(nodes):
+        given = allocations(attempt, position) if attempt is not None and node.fits else {}
+        yield replace(node, devices=given) if given else node
 
 
 def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obstacle]]:

@@ -292,7 +292,7 @@ class Search:
         has_share = device.is_shared and (candidate.id in self._taken.consumed or candidate.id in self._shares)
         if device.consumes and not has_share and not self._counters.consume(candidate.pool, device):
             return None
-        if any(_prevents(taint, request) for taint in device.taints):
+        if any(prevents(taint, request) for taint in device.taints):
             return None
         if not self._constrain(c, ask, candidate, must):
             return None
@@ -347,7 +347,8 @@ def _candidates(pool: Pool) -> Iterator[_Candidate]:
         yield _Candidate(device_id, device, each, pool)
 
 
-def _prevents(taint: DeviceTaint, request: DeviceRequest) -> bool:
+def prevents(taint: DeviceTaint, request: DeviceRequest) -> bool:
+    """Return whether a taint keeps the scheduler from giving a device to a request."""
     return taint.effect in _PREVENTING and not any(t.tolerates(taint) for t in request.tolerations)
 
 

@@ -124,7 +124,12 @@ class Attempt:
     def _search(self, position: int, wanted: Sequence[DeviceClaim]) -> tuple[DeviceClaim, ...] | None:
         devices = self._devices
         search = Search(
-            position, wanted, devices.classes.get, _offers(devices, self._index), _taken(devices), _selectors(devices)
+            position,
+            wanted,
+            devices.classes.get,
+            offers_of(devices, self._index),
+            taken_of(devices),
+            selectors_of(devices),
         )
         if not search.run():
             return None
@@ -169,7 +174,7 @@ def own_claim(template: DeviceClaimTemplate, pod: str, reference: str) -> Device
     return DeviceClaim(template.namespace, base + ANY, template.requests, template.constraints, owner=pod)
 
 
-def _offers(devices: Devices, index: NodeIndex) -> Offers:
+def offers_of(devices: Devices, index: NodeIndex) -> Offers:
     known = devices.lasting.get("offers")
     if known is None or known[0] is not index:
         known = devices.lasting["offers"] = (index, Offers(devices.slices, index))
@@ -177,12 +182,12 @@ def _offers(devices: Devices, index: NodeIndex) -> Offers:
     return found
 
 
-def _selectors(devices: Devices) -> Selectors:
+def selectors_of(devices: Devices) -> Selectors:
     found: Selectors = devices.lasting.setdefault("selectors", Selectors())
     return found
 
 
-def _taken(devices: Devices) -> Taken:
+def taken_of(devices: Devices) -> Taken:
     if "taken" not in devices.answers:
         devices.answers["taken"] = Taken(devices.claims.values())
     found: Taken = devices.answers["taken"]

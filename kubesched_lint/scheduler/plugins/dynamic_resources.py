@@ -52,8 +52,10 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         if given.reason:
             key = given.reason, given.is_error
             reasons[key] = reasons.get(key, EMPTY) | only(position)
+    has_error = any(is_error for _, is_error in reasons)
     for (reason, is_error), nodes in reasons.items():
-        yield Rejection(NAME, reason, among if is_error else nodes, resolvable=False, is_error=is_error)
+        if is_error or not has_error:
+            yield Rejection(NAME, reason, among if is_error else nodes, resolvable=False, is_error=is_error)
 
 
 def postfilter(pod: Pod, state: ClusterState, *, is_refused: bool) -> str:

@@ -1,0 +1,73 @@
+"""``why`` names the devices that a pod would get on each node, or what is in the way of each request."""
+
+from __future__ import annotations
+
+import json
+
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.why.explain import Explanation
+from kubesched_lint.report.explanation import as_json, as_text
+from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, manifests_of, node, template, using
+from tests.devices.test_trials_with_devices import running
+
+NODES = (node("n0"), node("n1"), GPU_CLASS)
+MODEL = 'device.attributes["gpu.example.com"].model == "a"'
+
+
+def why(name: str, *objects: Value, cluster: tuple[Value, ...], replica: int = 1) -> Explanation:
+    return answer(Question(name, replica=replica), manifests_of(*objects).inventory, cluster_of(*NODES, *cluster))
+
+
+def details(found: Explanation) -> list[str]:
+    return [obstacle.detail for node in found.nodes for obstacle in node.obstacles]
+
+
+def test_it_names_the_devices_of_each_node() -> None:
+    found = why("train", template(count=2), using(1), cluster=(devices_on("n0", 3), devices_on("n1", 1)))
+    held = {"gpu": [["gpu", "gpu.example.com", "n0", "gpu-0"], ["gpu", "gpu.example.com", "n0", "gpu-1"]]}
+    assert [dict(node.devices) for node in found.nodes] == [held, {}]
+    assert "Devices that it would get:\n  n0: gpu-0 of pool n0 (gpu), gpu-1 of pool n0 (gpu)" in as_text(found)
+    assert json.loads(as_json(found))["nodes"][0]["devices"] == held
+    assert details(found) == ["request gpu asks for 2 devices of class gpu: the node has 1 device, 1 left"]
+
+
+def test_earlier_replicas_and_running_pods_hold_devices() -> None:
+    cluster = (devices_on("n0", 2), devices_on("n1", 1), *running("old", "n1"))
+    found = why("train", template(), using(3), cluster=cluster, replica=3)
+    assert found.message.startswith("0/2 nodes are available: 2 cannot allocate all claims. still not schedulable")
+    assert details(found) == [
+        "request gpu asks for 1 device of class gpu: the node has 2 devices, 2 allocated, 0 left",
+        "request gpu asks for 1 device of class gpu: the node has 1 device, 1 allocated, 0 left",
+    ]
+
+
+def test_it_names_what_removes_devices() -> None:
+    picky = template(selectors=[{"cel": {"expression": MODEL}}])
+    model = {"attributes": {"model": {"string": "b"}}}
+    taint = {"attributes": {"model": {"string": "a"}}, "taints": [{"key": "k", "effect": "NoSchedule"}]}
+    found = why("train", picky, using(1), cluster=(devices_on("n0", 2, **model), devices_on("n1", 1, **taint)))
+    assert [text.partition("has ")[2] for text in details(found)] == [
+        f"2 devices, 2 not selected by {MODEL}, 0 left",
+        "1 device, 1 tainted, 0 left",
+    ]
+
+
+def test_an_error_of_a_selector_is_the_one_reason_on_every_node() -> None:
+    picky = template(selectors=[{"cel": {"expression": MODEL}}])
+    found = why("train", picky, using(1), cluster=(devices_on("n0", 1),))
+    assert found.message.endswith("selector #0: CEL runtime error: no such key: model")
+    assert [len(node.obstacles) for node in found.nodes] == [1, 1]
+
+
+def test_a_shared_claim_is_elsewhere() -> None:
+    big = using(2, cpu="3", resourceClaimName="gpu")
+    found = why("train", claim(), big, cluster=(devices_on("n0", 1), devices_on("n1", 1)), replica=2)
+    assert sum(text == "the devices of claim gpu are elsewhere" for text in details(found)) == 1
+
+
+def test_a_running_pod_with_claims_is_explained_without_its_own() -> None:
+    pod, held = running("old", "n0")
+    pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+    stored = template()
+    found = why("old", using(1), cluster=(devices_on("n0", 1), pod, held, stored))
+    assert [node.fits for node in found.nodes] == [True, False]

@@ -8,6 +8,7 @@ from kubesched_lint.analysis.gangs import IMPOSSIBLE, Answer, answers, domains
 from kubesched_lint.checks._gangs import place_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.text import many
+from kubesched_lint.world.gangs import gates_premise
 from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
@@ -27,6 +28,9 @@ def _hazard(answer: Answer, world: World) -> Hazard:
         assumes.append("the running pods of others stay where they are")
     if gang.is_foreign:
         assumes.append(f"{gang.group.system} puts pods only where kube-scheduler would")
+    severity = Severity.WARNING if len(assumes) > 1 else None
+    if not gang.is_foreign:
+        assumes += gates_premise(world)
     names = tuple(str(it.workload) for it in gang.members)
     where = f" in one {answer.key}" if answer.key else ""
     return Hazard(
@@ -34,7 +38,7 @@ def _hazard(answer: Answer, world: World) -> Hazard:
         source=source,
         victim=gang.members[0].workload.ref,
         together=tuple(it.workload.ref for it in gang.members),
-        severity=Severity.WARNING if len(assumes) > 1 else None,
+        severity=severity,
         evidence=proof(
             f"{gang.needed} pods at the same time > {answer.most}, the most that fit{where}",
             demand=gang.needed,

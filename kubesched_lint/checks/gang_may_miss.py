@@ -8,6 +8,7 @@ from kubesched_lint.analysis.gangs import MAY_MISS, Answer, answers, course, pla
 from kubesched_lint.checks._gangs import place_of
 from kubesched_lint.findings import Hazard, witness
 from kubesched_lint.model.policy import VOLCANO
+from kubesched_lint.world.gangs import gates_premise
 from kubesched_lint.world.world import World
 
 
@@ -15,10 +16,10 @@ def check(world: World) -> Iterator[Hazard]:
     for answer in answers(world):
         # Volcano chooses nodes by its own rules: a course of kube-scheduler shows nothing about it.
         if answer.verdict == MAY_MISS and answer.gang.group.system != VOLCANO:
-            yield _hazard(answer)
+            yield _hazard(answer, () if answer.gang.is_foreign else gates_premise(world))
 
 
-def _hazard(answer: Answer) -> Hazard:
+def _hazard(answer: Answer, assumes: tuple[str, ...]) -> Hazard:
     gang, missed = answer.gang, answer.missed
     assert missed is not None, "a course that misses has an end"
     at, source = place_of(gang)
@@ -33,6 +34,7 @@ def _hazard(answer: Answer) -> Hazard:
                 "the scheduler places pod after pod on the best node that is left, and never moves one",
                 *course(missed),
             ),
+            assumes=assumes,
         ),
         values={
             "group": str(gang),

@@ -8,7 +8,7 @@ from kubesched_lint.findings import Hazard, ObjectRef, pattern
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.policy import KUBERNETES, PodGroup
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
-from kubesched_lint.world.gangs import gates_of
+from kubesched_lint.world.gangs import gates_of, gates_premise
 from kubesched_lint.world.world import World
 
 
@@ -25,7 +25,10 @@ def check(world: World) -> Iterator[Hazard]:
             at=group.topology_path if off == [TOPOLOGY] else ("metadata", "name"),
             source=group.source,
             victim=ObjectRef("PodGroup", group.namespace, group.name),
-            evidence=pattern("" if stated else "no feature gates are stated, and these are off by default"),
+            evidence=pattern(
+                "" if stated else "no feature gates are stated, and these are off by default",
+                assumes=gates_premise(world) if stated else (),
+            ),
             values={
                 "group": f"{group.namespace}/{group.name}",
                 "off": tuple(off),

@@ -8,7 +8,7 @@ from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.feature_gates import GANGS, GROUPS
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.text import did_you_mean, joined, many
-from kubesched_lint.world.gangs import Gang, gates_of, group_around, group_names, pod_group
+from kubesched_lint.world.gangs import Gang, gates_of, gates_premise, group_around, group_names, pod_group
 from kubesched_lint.world.world import Member, World
 
 
@@ -25,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     most = sum(one.most_wanted for one in gang.members)
     if most < gang.needed and all(one.workload.kind != "DaemonSet" for one in gang.members):
-        yield _few(gang, most)
+        yield _few(gang, most, gates_premise(it.world))
 
 
 def _holds_back(group: PodGroup, world: World) -> bool:
@@ -49,7 +49,7 @@ def _missing(it: Member, name: str) -> Hazard:
     )
 
 
-def _few(gang: Gang, most: int) -> Hazard:
+def _few(gang: Gang, most: int, gates: tuple[str, ...]) -> Hazard:
     group, first = gang.group, gang.members[0].workload
     related = [] if group.source is None else [Place(group.path, "how many must come together", group.source)]
     for it in gang.members[1:]:
@@ -62,7 +62,7 @@ def _few(gang: Gang, most: int) -> Hazard:
             f"minCount {gang.needed} > {most} pods of {joined([str(it.workload) for it in gang.members])}",
             demand=gang.needed,
             supply=most,
-            assumes=("no other workload has pods in the group",),
+            assumes=("no other workload has pods in the group", *gates),
         ),
         values={"group": group.name, "least": gang.needed, "pods": most},
         related=tuple(related),

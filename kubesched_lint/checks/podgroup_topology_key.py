@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.findings import Hazard, ObjectRef, proof
 from kubesched_lint.model.feature_gates import TOPOLOGY
 from kubesched_lint.model.policy import KUBERNETES
-from kubesched_lint.world.gangs import enabled_gates
+from kubesched_lint.world.gangs import enabled_gates, gates_premise
 from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.world import World
 
@@ -26,7 +26,7 @@ def check(world: World) -> Iterator[Hazard]:
             victim=ObjectRef("PodGroup", group.namespace, group.name),
             evidence=proof(
                 f"0 of {len(world.nodes)} nodes have the label {key}",
-                assumes=(node_premise(world),),
+                assumes=(node_premise(world), *gates_premise(world)),
             ),
             values={"group": f"{group.namespace}/{group.name}", "key": key},
         )

@@ -63,9 +63,9 @@ def snapshot(
 ) -> None:
     """Save what scheduling reads from a live cluster, for --cluster.
 
-    Uses kubectl's kubeconfig, or the service account inside a pod, and needs only the verb `list`; docs/snapshot.md
-    has the ClusterRole. Does not save environment variables, Secrets or ConfigMaps. Saves only the ten annotations
-    that scheduling reads; docs/snapshot.md names them.
+    Uses kubectl's kubeconfig, or the service account inside a pod, and needs only the verb `list`; `get` of /metrics
+    also tells the feature gates. docs/snapshot.md has the ClusterRole. Does not save environment variables, Secrets or
+    ConfigMaps. Saves only the ten annotations that scheduling reads; docs/snapshot.md names them.
 
     Examples:
 
@@ -107,6 +107,8 @@ def snapshot(
         tell(f"missing: {gap}")
     if any("(403)" in gap for gap in found.gaps):
         tell("docs/snapshot.md has the ClusterRole with all permissions that snapshot needs")
+    if found.unknown_gates:
+        tell(f"feature gates are unknown: {found.unknown_gates}; --feature-gates of lint and simulate states them")
 
 
 def _configuration(path: str) -> Mapping[str, object]:

@@ -88,7 +88,7 @@ class Cluster:
     other_labels: frozenset[str] = frozenset()
     """Labels of nodes whose values a sketch leaves out: keys, and ``domain/*`` for all keys of a domain."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
-    """What a sketch says about its feature gates."""
+    """What a sketch states, or the API server of a snapshot showed."""
     grown: bool = False
     """The groups that only nodes show are among the pools, and there are no others: see ``worlds.with_groups``."""
     group_sizes: Mapping[str, int] = field(default_factory=dict)

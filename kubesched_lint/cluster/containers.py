@@ -17,7 +17,9 @@ GROUPS = "NodeGroups"
 _OURS = (SKETCH, SNAPSHOT, GROUPS)
 _SNAPSHOT_FIELDS = frozenset(["apiVersion", "kind", "metadata", "items"])
 _SCHEDULER = "schedulerConfiguration"
-_SNAPSHOT_META = frozenset(["capturedAt", "kubernetesVersion", "kinds", "gaps", "context", "redacted", _SCHEDULER])
+_SNAPSHOT_META = frozenset(
+    ["capturedAt", "kubernetesVersion", "kinds", "gaps", "context", "redacted", "featureGates", _SCHEDULER]
+)
 
 
 def check_version(value: Value) -> None:
@@ -74,6 +76,7 @@ def read_metadata(meta: Value, collector: Collector) -> None:
             version=text(meta, "kubernetesVersion", at),
             kinds=frozenset(texts(meta, "kinds", at)),
             gaps=texts(meta, "gaps", at),
+            feature_gates=feature_gates_of(meta, at),
         )
     )
     configuration = mapping(meta, _SCHEDULER, at)

@@ -100,13 +100,13 @@ def node_groups_of(sketch: Value) -> str:
     return found
 
 
-def feature_gates_of(sketch: Value) -> dict[str, bool]:
-    """Return the feature gates that a sketch states. Raises DecodeError."""
-    found = mapping(sketch, "featureGates", ())
-    gates = {str(name): boolean(found, name, ("featureGates",)) for name in found}
+def feature_gates_of(value: Value, at: Path = ()) -> dict[str, bool]:
+    """Return the feature gates of a sketch, or of the metadata of a snapshot. Raises DecodeError."""
+    found, here = mapping(value, "featureGates", at), (*at, "featureGates")
+    gates = {str(name): boolean(found, name, here) for name in found}
     problem = lacking(gates)
     if problem:
-        raise DecodeError(("featureGates",), f"featureGates: {problem}")
+        raise DecodeError(here, f"{words(here)}: {problem}")
     return gates
 
 

@@ -15,6 +15,8 @@ PREEMPTION = "WorkloadAwarePreemption"
 
 NEEDS: Mapping[str, str] = {GANGS: GROUPS, TOPOLOGY: GROUPS, PREEMPTION: GANGS}
 """Gate → the gate without which no component starts with it."""
+READ = frozenset([GROUPS, GANGS, TOPOLOGY, PREEMPTION])
+"""The gates that decide something here."""
 
 
 def parsed(text: str) -> dict[str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, TOPOLOGY, completed, enabled, parsed
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, READ, TOPOLOGY, completed, enabled, parsed
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
@@ -155,6 +155,15 @@ def _known(world: World) -> Mapping[str, bool]:
         return parsed(world.premises.feature_gates)
     shown = _shown(world.cluster.inventory.pod_groups)
     return {**shown, **world.cluster.feature_gates, **parsed(world.premises.feature_gates)}
+
+
+def gates_premise(world: World) -> tuple[str, ...]:
+    """The assumption of conclusions from gates that only the API server showed; empty if a user stated them all."""
+    if world.cluster is None or world.cluster.origin == "sketch":
+        return ()
+    stated = parsed(world.premises.feature_gates)
+    shown = [name for name in _known(world) if name in READ and name not in stated]
+    return (f"kube-scheduler has the feature gates of the API server ({', '.join(shown)})",) if shown else ()
 
 
 def _shown(groups: Iterable[PodGroup]) -> Mapping[str, bool]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from kubesched_lint.cluster.capture.devices import ClaimAnnotations
+from kubesched_lint.cluster.capture.gates import PATH
 from kubesched_lint.cluster.capture.parts import Annotations
 from kubesched_lint.cluster.capture.resources import RESOURCES
 
@@ -15,9 +16,12 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "snapshot.md").read_text()
 
 def test_the_documented_role_is_what_is_needed() -> None:
     role = yaml.safe_load(DOCUMENT.split("```yaml\n")[1].split("```")[0])
-    allowed = [(group, plural) for rule in role["rules"] for group in rule["apiGroups"] for plural in rule["resources"]]
+    lists = [rule for rule in role["rules"] if "resources" in rule]
+    allowed = [(group, plural) for rule in lists for group in rule["apiGroups"] for plural in rule["resources"]]
     assert sorted(allowed) == sorted((resource.group, resource.plural) for resource in RESOURCES)
-    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"list"}
+    assert {verb for rule in lists for verb in rule["verbs"]} == {"list"}
+    others = [rule for rule in role["rules"] if rule not in lists]
+    assert others == [{"nonResourceURLs": [PATH], "verbs": ["get"]}]
 
 
 def test_every_annotation_that_is_kept_is_named() -> None:

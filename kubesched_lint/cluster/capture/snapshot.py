@@ -11,6 +11,7 @@ import msgspec
 
 from kubesched_lint.cluster.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
+from kubesched_lint.cluster.capture.gates import feature_gates
 from kubesched_lint.cluster.capture.lists import PAGE, Items, ListReader, Progress, Unavailable
 from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served_versions
 from kubesched_lint.cluster.containers import SNAPSHOT
@@ -36,6 +37,8 @@ class Snapshot:
     lists: tuple[Items, ...]
     counts: Mapping[str, int]
     failures: tuple[str, ...] = ()
+    unknown_gates: str = ""
+    """Why the API server's feature gates are unknown."""
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -136,16 +139,18 @@ def capture(
     if namespaces:
         named = [redactor.name(n) if redactor else n for n in namespaces]
         gaps.append(f"namespaced objects: only of {', '.join(named)} (--namespace)")
+    gates, unknown_gates = feature_gates(connection, served)
     metadata = {
         "capturedAt": captured_at,
         "kubernetesVersion": open_version(version) if redactor else version,
         "kinds": kinds,
         "gaps": gaps,
         **({"redacted": True} if redactor else {"context": connection.context} if connection.context else {}),
+        **({"featureGates": gates} if gates else {}),
         **({"schedulerConfiguration": _kept(scheduler, redactor)} if scheduler else {}),
     }
     there = {kind: count for kind, count in counts.items() if count}
-    return Snapshot(metadata, tuple(lists), there, tuple(failures))
+    return Snapshot(metadata, tuple(lists), there, tuple(failures), unknown_gates)
 
 
 def _kept(configuration: Mapping[str, Any], redactor: Redactor | None) -> dict[str, Any]:

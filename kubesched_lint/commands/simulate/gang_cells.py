@@ -21,6 +21,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, Cell, Ra
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
+from kubesched_lint.world.gangs import gates_premise
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
@@ -40,11 +41,18 @@ def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[
             yield row
         else:
             events = {"deploy", *(_LOSSES if _never_starts(answer, world) else ())}
+            premises = gates_premise(world)
             cells = (
-                _cell(cell, answer, workload, world) if cell.event in events and cell.verdict != NONE else cell
+                _relying_on(premises, _cell(cell, answer, workload, world))
+                if cell.event in events and cell.verdict != NONE
+                else cell
                 for cell in row.cells
             )
             yield replace(row, cells=tuple(cells))
+
+
+def _relying_on(premises: tuple[str, ...], cell: Cell) -> Cell:
+    return replace(cell, assumes=(*cell.assumes, *premises))
 
 
 def _never_starts(answer: Answer, world: World) -> bool:

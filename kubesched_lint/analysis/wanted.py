@@ -8,6 +8,7 @@ from operator import or_
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.findings import Place
+from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -69,11 +70,39 @@ def replicas_wanted_here(it: Member) -> Place:
 def _what_sets_them(it: Member) -> str:
     """Return the bound of the autoscaler that sets the number of replicas, else the running pods."""
     scaler = it.autoscaler
-    bounds = () if scaler is None else (("maxReplicas", scaler.max_replicas), ("minReplicas", scaler.min_replicas))
-    for bound, count in bounds:
-        if scaler is not None and it.replicas == count:
-            return f": {bound} of HorizontalPodAutoscaler {scaler.name} is {count:,}"
+    if scaler is not None:
+        for bound, count in zip(scaler.bounds, (scaler.max_replicas, scaler.min_replicas), strict=True):
+            if it.replicas == count:
+                return f": {bound} of {scaler.kind} {scaler.name} is {count:,}"
     return ", as many as run"
+
+
+def scaling_values(scaler: Autoscaler, supply: int) -> dict[str, object]:
+    """Return what a message says of an autoscaler that may ask for more than ``supply`` pods."""
+    most = scaler.max_replicas
+    return {
+        "bound": scaler.bounds[0],
+        "maximum": most,
+        "pending": most - supply,
+        "supply": supply,
+        "scaler": f"{scaler.kind} {scaler.name}",
+    }
+
+
+def places_that_scale(scaler: Autoscaler, supply: int) -> tuple[Place, ...]:
+    """Return the lines that ask for more than ``supply`` pods: the maximum, and the windows of cron triggers."""
+    if scaler.source is None:
+        return ()
+    is_written = scaler.path != ("spec",)
+    most = Place(
+        scaler.path, "the maximum" if is_written else f"the maximum of {scaler.max_replicas} by default", scaler.source
+    )
+    windows = (window for window in scaler.windows if supply < window.replicas)
+    wanted = (
+        Place(w.path, f"{many(w.replicas, 'replica')} wanted from {w.start!r} to {w.end!r}", scaler.source)
+        for w in windows
+    )
+    return (most, *wanted)
 
 
 def lasting_pods_wanted(it: Member) -> int:

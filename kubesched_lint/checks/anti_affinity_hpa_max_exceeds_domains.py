@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.checks._remedies import spread_instead
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.text import plural
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import domain_room
@@ -23,25 +24,17 @@ def check(it: Member) -> Iterator[Hazard]:
         room = domain_room(it, term.topology_key)
         supply = len(room.domains)
         if room.is_bounded and it.replicas <= supply < scaler.max_replicas:
-            related = [] if scaler.source is None else [Place(scaler.path, "the maximum", scaler.source)]
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"maxReplicas {scaler.max_replicas} > {supply} usable {term.topology_key} "
+                    f"{scaler.bounds[0]} {scaler.max_replicas} > {supply} usable {term.topology_key} "
                     f"{plural(supply, 'domain')} ({', '.join(room.domains)})",
                     demand=scaler.max_replicas,
                     supply=supply,
                     assumes=node_premises(it),
                 ),
-                values={
-                    "maximum": scaler.max_replicas,
-                    "pending": scaler.max_replicas - supply,
-                    "supply": supply,
-                    "key": term.topology_key,
-                    "scaler": scaler.name,
-                    "domains": room.domains,
-                },
-                related=tuple(related),
+                values={**scaling_values(scaler, supply), "key": term.topology_key, "domains": room.domains},
+                related=places_that_scale(scaler, supply),
             )
 
 

@@ -1,4 +1,4 @@
-"""A HorizontalPodAutoscaler whose target does not exist scales nothing, and only its status says so."""
+"""A HorizontalPodAutoscaler or ScaledObject whose target does not exist scales nothing, and only its status says so."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def _hazard(scaler: Autoscaler, meant: ObjectRef | None, *, is_known: bool) -> H
     at: Path = (*_TARGET, "name")
     if meant is not None and meant.namespace != scaler.namespace:
         words, at = f"{words} in namespace {meant.namespace}", ("metadata", "namespace")
-    elif meant is not None and meant.kind != target.kind:
-        at = (*_TARGET, "kind")
+    elif meant is not None and meant.kind != target.kind and written_at(scaler.source, (*_TARGET, "kind")) is not None:
+        at = (*_TARGET, "kind")  # a ScaledObject need not write it
     is_certain = is_known or (meant is not None and written_at(scaler.source, at) is not None)
     return Hazard(
         at=at,
         source=scaler.source,
-        victim=ObjectRef("HorizontalPodAutoscaler", scaler.namespace, scaler.name),
+        victim=scaler.ref,
         severity=None if is_certain else Severity.NOTE,
         evidence=pattern(f"0 {target.kind}s in namespace {scaler.namespace} have the name {target.name}"),
         values={

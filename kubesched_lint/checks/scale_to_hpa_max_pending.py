@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.analysis.worlds import with_groups
-from kubesched_lint.findings import Hazard, Path, Place, proof
+from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
@@ -44,14 +45,14 @@ def _found(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Lower maxReplicas to the number that fits."""
+    """Lower the maximum to the number that fits."""
     scaler = it.autoscaler
     if scaler is not None and scaler.source is not None:
         supply = hazard.values["supply"]
         yield Remedy(
-            f"lower maxReplicas of HorizontalPodAutoscaler {scaler.name} to {supply}",
+            f"lower {scaler.bounds[0]} of {scaler.kind} {scaler.name} to {supply}",
             safe=False,
-            changes=(Put(("spec", "maxReplicas"), supply),),
+            changes=(Put(("spec", scaler.bounds[0]), supply),),
             source=scaler.source,
         )
 
@@ -107,16 +108,15 @@ def _hazard(
     variant: str,
 ) -> Hazard:
     most = scaler.max_replicas
-    related = () if scaler.source is None else (Place(scaler.path, "the maximum", scaler.source),)
     return Hazard(
         at=at,
         evidence=proof(
-            f"maxReplicas {most} > {supply} = {text}",
+            f"{scaler.bounds[0]} {most} > {supply} = {text}",
             demand=most,
             supply=supply,
             assumes=running_premises(it),
         ),
-        values={**values, "maximum": most, "pending": most - supply, "supply": supply, "scaler": scaler.name},
-        related=related,
+        values={**values, **scaling_values(scaler, supply)},
+        related=places_that_scale(scaler, supply),
         variant=variant,
     )

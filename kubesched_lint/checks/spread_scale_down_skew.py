@@ -45,7 +45,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 values={
                     "key": constraint.topology_key,
                     "skew": constraint.max_skew,
-                    "scaler": scaler.name,
+                    "scaler": f"{scaler.kind} {scaler.name}",
                     "maximum": scaler.max_replicas,
                     "minimum": max(scaler.min_replicas, 1),
                 },

@@ -27,8 +27,18 @@ class Service:
 
 
 @record
+class CronWindow:
+    """A trigger that asks for ``replicas`` from ``start`` to ``end``, which are cron expressions as written."""
+
+    replicas: int
+    start: str
+    end: str
+    path: Path = field(default=(), compare=False)
+
+
+@record
 class Autoscaler:
-    """A HorizontalPodAutoscaler."""
+    """A HorizontalPodAutoscaler, or a ScaledObject of KEDA, which makes one."""
 
     namespace: str
     name: str
@@ -37,6 +47,19 @@ class Autoscaler:
     max_replicas: int = 1
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
+    kind: str = "HorizontalPodAutoscaler"
+    windows: tuple[CronWindow, ...] = ()
+
+    @property
+    def ref(self) -> ObjectRef:
+        return ObjectRef(self.kind, self.namespace, self.name)
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """The names of its fields for the most and the least replicas."""
+        if self.kind == "ScaledObject":
+            return "maxReplicaCount", "minReplicaCount"
+        return "maxReplicas", "minReplicas"
 
 
 @record

@@ -18,6 +18,7 @@ BOOK = Rulebook.shipped()
 ADVICE = (  # (what help says, what that is in the manifest, with the number)
     (r"run at most (\d+) replicas?", r"replicas: \d+", "replicas: {}"),
     (r"lower maxReplicas of \S+ \S+ to (?:at most )?(\d+)", r"maxReplicas: \d+", "maxReplicas: {}"),
+    (r"lower maxReplicaCount of \S+ \S+ to (?:at most )?(\d+)", r"maxReplicaCount: \d+", "maxReplicaCount: {}"),
     (r"set minCount to at most (\d+)", r"minCount: \d+", "minCount: {}"),
 )
 CONDITION = " (with maxUnavailable: 1, or a rollout gets stuck)"
@@ -65,7 +66,7 @@ def found(example: Example) -> tuple[Finding, ...]:
 def advised() -> Iterator[tuple[Example, Finding, re.Match[str], str, str]]:
     for rule in BOOK:
         texts = "".join(rule.helps.values())
-        if not re.search(r"run at most|lower maxReplicas|minCount to", texts):
+        if not re.search(r"run at most|lower \{bound\}|minCount to", texts):
             continue
         for example in examples(BOOK.card(rule.slug)):
             for finding in (f for f in found(example) if f.rule == rule.slug):

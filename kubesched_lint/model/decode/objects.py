@@ -20,6 +20,7 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "Namespace": ("", "namespaces", _POLICY, "decode_namespace"),
     "Service": ("", "services", _POLICY, "decode_service"),
     "HorizontalPodAutoscaler": ("autoscaling", "autoscalers", _POLICY, "decode_autoscaler"),
+    "ScaledObject": ("keda.sh", "autoscalers", _POLICY, "decode_scaled_object"),
     "PodDisruptionBudget": ("policy", "budgets", _POLICY, "decode_budget"),
     "PriorityClass": ("scheduling.k8s.io", "priority_classes", _POLICY, "decode_priority_class"),
     "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
@@ -96,8 +97,9 @@ def decode_object(value: Value, namespace: str, source: Source | None = None, or
 
 def kinds_in(inventory: Inventory) -> frozenset[str]:
     """Return the kinds of all objects in the inventory."""
-    others = (kind for kind, (_, field, *_) in _OTHERS.items() if getattr(inventory, field))
-    return frozenset({*others, *(workload.kind for workload in inventory.workloads)})
+    others = (kind for kind, (_, field, *_) in _OTHERS.items() if getattr(inventory, field) and field != "autoscalers")
+    scalers = (scaler.kind for scaler in inventory.autoscalers)
+    return frozenset({*others, *scalers, *(workload.kind for workload in inventory.workloads)})
 
 
 def gather(objects: Iterable[tuple[str, Any]]) -> Inventory:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.decode.fields import (
     DecodeError,
@@ -25,6 +27,7 @@ from kubesched_lint.model.policy import (
     KUBERNETES,
     POD_GROUP_SYSTEMS,
     Autoscaler,
+    CronWindow,
     DisruptionBudget,
     GroupTemplates,
     LimitItem,
@@ -77,6 +80,43 @@ def decode_autoscaler(value: Value, namespace: str, source: Source | None) -> Au
         (*_SPEC, "maxReplicas"),
         source,
     )
+
+
+_KEDA_MOST = 100
+_PAUSED_AT = "autoscaling.keda.sh/paused-replicas"
+
+
+def decode_scaled_object(value: Value, namespace: str, source: Source | None) -> Autoscaler:
+    """Return the HorizontalPodAutoscaler that KEDA makes of it (``controllers/keda/hpa.go`` of KEDA 2.17)."""
+    spec = mapping(value, "spec", ())
+    target, at = mapping(spec, "scaleTargetRef", _SPEC), (*_SPEC, "scaleTargetRef")
+    namespace = _namespace(value, namespace)
+    least, most = integer(spec, "minReplicaCount", _SPEC) or 1, integer(spec, "maxReplicaCount", _SPEC)
+    path: Path = _SPEC if most is None else (*_SPEC, "maxReplicaCount")
+    most = _KEDA_MOST if most is None else most
+    annotations = labels(mapping(value, "metadata", ()), "annotations", ("metadata",))
+    if (paused := annotations.get(_PAUSED_AT, "")).isdecimal():
+        least = most = max(int(paused), 1)
+        path = ("metadata", "annotations", _PAUSED_AT)
+    return Autoscaler(
+        namespace,
+        _name(value),
+        ObjectRef(text(target, "kind", at) or "Deployment", namespace, text(target, "name", at)),
+        least,
+        most,
+        path,
+        source,
+        "ScaledObject",
+        tuple(_cron_windows(spec)),
+    )
+
+
+def _cron_windows(spec: Value) -> Iterator[CronWindow]:
+    for trigger, here in items(spec, "triggers", _SPEC):
+        said = labels(trigger, "metadata", here) if text(trigger, "type", here) == "cron" else {}
+        if said.get("desiredReplicas", "").isdecimal():
+            at = (*here, "metadata", "desiredReplicas")
+            yield CronWindow(int(said["desiredReplicas"]), said.get("start", ""), said.get("end", ""), at)
 
 
 def decode_budget(value: Value, namespace: str, source: Source | None) -> DisruptionBudget:

@@ -79,8 +79,7 @@ def _budgets(view: View) -> Iterator[ItemPlace]:
 
 def _autoscalers(view: View) -> Iterator[ItemPlace]:
     for scaler in view.world.manifests.autoscalers:
-        ref = ObjectRef("HorizontalPodAutoscaler", scaler.namespace, scaler.name)
-        yield ItemPlace(scaler, ("metadata", "name"), scaler.source, ref)
+        yield ItemPlace(scaler, ("metadata", "name"), scaler.source, scaler.ref)
 
 
 def _nodes(view: View) -> Iterator[ItemPlace]:
@@ -121,7 +120,7 @@ _EACH = (
         "autoscaler",
         "Autoscaler",
         "autoscaler",
-        "every HorizontalPodAutoscaler of the manifests",
+        "every HorizontalPodAutoscaler and ScaledObject (KEDA) of the manifests",
         _autoscalers,
         True,
         "set",

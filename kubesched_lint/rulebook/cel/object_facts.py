@@ -64,15 +64,16 @@ _STRUCTS = (
     ),
     Struct(
         "Autoscaler",
-        "A HorizontalPodAutoscaler.",
+        "A HorizontalPodAutoscaler, or a ScaledObject of KEDA.",
         "autoscaler.max_replicas > 10 * autoscaler.min_replicas",
         (
             Field("namespace", STRING, "where it lives", lambda a, _: a.namespace),
             Field("name", STRING, "its name", lambda a, _: a.name),
+            Field("kind", STRING, "`HorizontalPodAutoscaler` or `ScaledObject`", lambda a, _: a.kind),
             Field("target_kind", STRING, "kind of what it scales", lambda a, _: a.target.kind),
             Field("target_name", STRING, "name of what it scales", lambda a, _: a.target.name),
-            Field("min_replicas", INT, "`minReplicas`; 1 if absent", lambda a, _: a.min_replicas),
-            Field("max_replicas", INT, "`maxReplicas`", lambda a, _: a.max_replicas),
+            Field("min_replicas", INT, "`minReplicas` or `minReplicaCount`; 1 if absent", lambda a, _: a.min_replicas),
+            Field("max_replicas", INT, "`maxReplicas` or `maxReplicaCount`", lambda a, _: a.max_replicas),
         ),
     ),
     Struct(

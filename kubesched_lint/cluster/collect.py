@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +20,7 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
+    from kubesched_lint.model.devices import DeviceClass
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import SchedulerProfile
 
@@ -154,6 +155,17 @@ class Collector:
             return
         self._others[key] = decode_object(value, "default", source, len(self._others))
 
+    @property
+    def has_device_offers(self) -> bool:
+        """Whether an entry or a pool says which devices its nodes have; then entries that say nothing have none."""
+        nodes, pools = self._nodes.values(), self._pools.values()
+        return any(n.devices is not None for n in nodes) or any(p.devices is not None for p in pools)
+
+    def device_classes(self, classes: Iterable[DeviceClass]) -> None:
+        """Add classes that a sketch implies; an object of that name is worth more."""
+        for found in classes:
+            self._others.setdefault(("DeviceClass", "", found.name), ("device_classes", found))
+
     # -- output ------------------------------------------------------------------------------------------------------
 
     @property
@@ -173,6 +185,8 @@ class Collector:
         origins = {header.origin for header in headers} - {""} or {"kubectl"}
         times = [header.captured_at for header in headers if header.captured_at]
         inventory = gather(_by_name(self._others))
+        if self.has_device_offers:
+            self._kinds.add("ResourceSlice")
         pools = (*inventory.node_pools, *self._pools.values()) if self._elastic is not False else ()
         # A sketch keeps its own order.
         nodes = tuple(self._nodes.values() if "sketch" in origins else _by_name(self._nodes))
@@ -183,12 +197,14 @@ class Collector:
         sizes = {} if self._elastic is False else self._sizes
         unshown = has_unshown(sizes, nodes)
         nodes = tuple(grouped_by_likeness(nodes)) if unshown else nodes
+        slices = (offer.on(node.name) for node in nodes for offer in node.devices or ())
         return Cluster(
             inventory=replace(
                 inventory,
                 nodes=nodes,
                 pods=tuple(_by_name(self._pods)),
                 node_pools=pools,
+                resource_slices=(*inventory.resource_slices, *slices),
                 schedulers=self.schedulers,
             ),
             pools_written=bool(self._pools) and not self._more_pools,

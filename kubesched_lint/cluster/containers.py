@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubesched_lint.cluster.collect import Collector, Header
-from kubesched_lint.cluster.sketch import API_VERSION, KIND, feature_gates_of, known, node_groups_of, sketched_nodes
+from kubesched_lint.cluster.sketch import API_VERSION, KIND, feature_gates_of, node_groups_of, sketched_nodes
+from kubesched_lint.cluster.sketch_fields import known
 from kubesched_lint.findings import Path, Source, Span
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, items, mapping, text, texts, words, wrong
@@ -55,6 +56,10 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
             collector.pool(pool, source, all_written=not more)
     for value, at in items(sketch, "objects", ()):
         add(value, at, collector, source)
+    if collector.has_device_offers:
+        from kubesched_lint.cluster.sketch_devices import classes_of
+
+        collector.device_classes(classes_of(sketch))
 
 
 def read_groups(value: Value, collector: Collector, source: Source | None = None) -> None:

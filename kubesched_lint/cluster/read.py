@@ -16,7 +16,7 @@ from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import explained, read_plain
 from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.sketch import UnknownFieldError
+from kubesched_lint.cluster.sketch_fields import UnknownFieldError
 from kubesched_lint.files import opened, whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped, Unread

@@ -20,7 +20,7 @@ from kubesched_lint.cluster.containers import (
     explained,
     read_metadata,
 )
-from kubesched_lint.cluster.sketch import UnknownFieldError
+from kubesched_lint.cluster.sketch_fields import UnknownFieldError
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, mapping

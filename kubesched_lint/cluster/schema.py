@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.cluster.sketch import UnknownFieldError
+from kubesched_lint.cluster.sketch_fields import UnknownFieldError
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import DecodeError, Value, describe, words
 from kubesched_lint.text import closest, plural

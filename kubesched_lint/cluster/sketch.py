@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Maker, maker_of
+from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode import fields
 from kubesched_lint.model.decode.fields import (
@@ -24,7 +26,10 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.feature_gates import lacking
 from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.node import HOSTNAME, OS, ZONE, Node, Taint, with_kept_labels
+from kubesched_lint.model.node import HOSTNAME, OS, ZONE, Node, with_kept_labels
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.devices import DeviceOffer
 
 API_VERSION = "kubesched-lint/v1"
 KIND = "ClusterSketch"
@@ -63,15 +68,10 @@ NODE_FIELDS = frozenset(
         "ready",
         "images",
         "declaredFeatures",
+        "devices",
     ]
 )
-_TAINT_FIELDS = frozenset(["key", "value", "effect"])
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 DEFAULT_PODS = 110  # the kubelet's --max-pods
-
-
-class UnknownFieldError(DecodeError):
-    """An unknown field: the error is at its key, not at its value."""
 
 
 def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
@@ -110,13 +110,6 @@ def feature_gates_of(value: Value, at: Path = ()) -> dict[str, bool]:
     return gates
 
 
-def known(value: Value, fields: frozenset[str], path: Path) -> None:
-    """Check the field names. Raises UnknownFieldError for a field that is not in ``fields``."""
-    for key in value:
-        if key not in fields:
-            raise UnknownFieldError((*path, key), f"{words((*path, key))}: unknown field")
-
-
 def _zone_labels(sketch: Value) -> Iterator[tuple[str, Labels]]:
     """Yield each zone with the labels that all its nodes have."""
     found = mapping(sketch, "zones", ())
@@ -144,6 +137,7 @@ def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, 
     ready = boolean(entry, "ready", here, True)
     images = _images(entry, here)
     features = texts(entry, "declaredFeatures", here)
+    devices = offers_in(entry, here)
     for zone, count in zones.items():
         shared = filled(written, base, zone, {} if zone is None else of_zones.get(zone, {}))
         for number in range(1, count + 1):
@@ -166,9 +160,19 @@ def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, 
                     features,
                     here,
                     group,
+                    devices=devices,
                 ),
                 because,
             )
+
+
+def offers_in(entry: Value, here: Path) -> tuple[DeviceOffer, ...] | None:
+    """Return the devices that an entry writes for each node; None if it writes none. Raises DecodeError."""
+    if entry.get("devices") is None:
+        return None
+    from kubesched_lint.cluster.sketch_devices import offers_of
+
+    return offers_of(entry, here)
 
 
 def node_name(base: str, zone: str | None, number: int, count: int, zones: int) -> str:
@@ -239,37 +243,6 @@ def _zone(found: object, at: Path) -> str:
     if not isinstance(found, str):
         raise wrong(at, "a zone name (put it in quotes)", found)
     return found
-
-
-def taints_of(entry: Value, here: Path) -> Iterator[Taint]:
-    """Yield the taints of an entry, each ``key=value:Effect`` or a mapping. Raises DecodeError."""
-    found = entry.get("taints")
-    if found is None:
-        return
-    here = (*here, "taints")
-    if not isinstance(found, list):
-        raise wrong(here, "a list of taints, key=value:Effect or {key, value, effect}", found)
-    for i, item in enumerate(found):
-        at = (*here, i)
-        if isinstance(item, str):
-            taint = _taint(item, at)
-        elif isinstance(item, dict):
-            known(item, _TAINT_FIELDS, at)
-            taint = Taint(text(item, "key", at), text(item, "value", at), text(item, "effect", at))
-        else:
-            raise wrong(at, "a taint, key=value:Effect or {key, value, effect}", item)
-        if not taint.key or taint.effect not in _EFFECTS:
-            shown = str(taint) if isinstance(item, dict) else item
-            raise DecodeError(
-                at, f"{words(at)}: {shown!r} is no taint: expected key=value:Effect with one of {', '.join(_EFFECTS)}"
-            )
-        yield taint
-
-
-def _taint(written: str, at: Path) -> Taint:
-    left, _, effect = written.rpartition(":")
-    key, _, value = left.partition("=")
-    return Taint(key, value, effect)
 
 
 def _images(entry: Value, here: Path) -> dict[str, int]:

@@ -141,6 +141,20 @@ class ResourceSlice:
 
 
 @record
+class DeviceOffer:
+    """The devices of one driver that each node of an entry or of a pool has."""
+
+    driver: str
+    devices: tuple[Device, ...]
+
+    def on(self, node: str) -> ResourceSlice:
+        """Return what the driver would announce for a node."""
+        return ResourceSlice(
+            f"{node}-{self.driver}", self.driver, node, 1, 1, NodeAccess(node_name=node), devices=self.devices
+        )
+
+
+@record
 class DeviceRequest:
     """One request of a claim, or one alternative of a request with ``alternatives``, which has no class of its own."""
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.pod import Resources
 from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.devices import DeviceOffer
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -110,6 +114,8 @@ class Node:
     """The node group that could add nodes like it, as ``eks.amazonaws.com/nodegroup=general``; empty if none."""
     kubelet_version: str = field(default="", compare=False)
     """As in ``status.nodeInfo``, such as ``v1.36.2``; empty if unknown."""
+    devices: tuple[DeviceOffer, ...] | None = field(default=None, compare=False)
+    """What a sketch or a pool says about its devices; None: nothing. A real node has ResourceSlices instead."""
 
 
 # --- A pool: the nodes that an autoscaler may add, before any of them exists
@@ -167,6 +173,8 @@ class NodePool:
     minimum: int = 0
     """The number of its nodes that always exist."""
     weight: int = 0
+    devices: tuple[DeviceOffer, ...] | None = None
+    """The devices of each node; None: unknown."""
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
 

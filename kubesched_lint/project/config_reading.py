@@ -120,7 +120,7 @@ class _Reading:
     def _groups(self, value: object, path: Path) -> tuple[NodePool, ...] | None:
         """The declared node groups; None when they are invalid, after recording the problem."""
         from kubesched_lint.cluster.nodepools.written import DECLARED_FIELDS, declared_groups
-        from kubesched_lint.cluster.sketch import UnknownFieldError
+        from kubesched_lint.cluster.sketch_fields import UnknownFieldError
         from kubesched_lint.model.decode.fields import DecodeError
 
         try:

@@ -71,6 +71,20 @@ _TAINT = st.one_of(
         },
     ),
 )
+_LINE = st.fixed_dictionaries(
+    {},
+    optional={
+        "class": _or_any(st.just("c")),
+        "driver": _or_any(st.just("d")),
+        "name": _or_any(st.just("g")),
+        "count": _or_any(st.integers(0, 2)),
+        "attributes": _or_any(st.dictionaries(st.sampled_from(["a", "b"]), _or_any(st.just({"version": "1.2.3"})))),
+        "capacity": _or_any(st.dictionaries(st.sampled_from(["m"]), st.sampled_from(["1", 2, 0.5, True, None]))),
+        "taints": _or_any(st.just(["a=b:None", {"key": "a", "effect": "NoExecute"}])),
+        "allowMultipleAllocations": _ANY,
+        "cont": st.just(1),
+    },
+)
 _NODE = st.fixed_dictionaries(
     {},
     optional={
@@ -93,6 +107,7 @@ _NODE = st.fixed_dictionaries(
         "unschedulable": _ANY,
         "ready": _ANY,
         "declaredFeatures": _or_any(st.just(["F"])),
+        "devices": _or_any(st.lists(_or_any(_LINE), max_size=1)),
         "lables": st.just({}),
     },
 )

@@ -90,6 +90,7 @@ class NodeTemplate:
             taints=self.taints,
             allocatable=allocatable,
             elastic=True,
+            devices=self.pool.devices,
         )
 
     @property

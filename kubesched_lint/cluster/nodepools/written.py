@@ -8,7 +8,8 @@ from kubesched_lint.cluster.elastic import NODE_POOL
 from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.cluster.shapes import CLOUDS, shape_named
-from kubesched_lint.cluster.sketch import DEFAULT_PODS, MOST_NODES, known, taints_of
+from kubesched_lint.cluster.sketch import DEFAULT_PODS, MOST_NODES, offers_in
+from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
     DecodeError,
@@ -29,7 +30,20 @@ from kubesched_lint.record import replace
 
 GROUPS = "NodeGroups"
 POOL_FIELDS = frozenset(
-    ["name", "autoscaler", "cloud", "zones", "labels", "taints", "requirements", "shapes", "min", "limits", "weight"]
+    [
+        "name",
+        "autoscaler",
+        "cloud",
+        "zones",
+        "labels",
+        "taints",
+        "requirements",
+        "shapes",
+        "min",
+        "limits",
+        "weight",
+        "devices",
+    ]
 )
 SHAPE_FIELDS = frozenset(["name", "allocatable", "capacity", "labels"])
 GROUPS_FIELDS = frozenset(["apiVersion", "kind", "groups"])
@@ -76,6 +90,7 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
             limits=limits,
             minimum=minimum,
             weight=integer(entry, "weight", here) or 0,
+            devices=offers_in(entry, here),
             path=here,
         )
 

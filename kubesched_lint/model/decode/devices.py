@@ -132,10 +132,11 @@ def _owners(meta: Value) -> Iterator[str]:
 def _amount(value: Value, key: str, path: Path) -> Fraction | None:
     """Return a quantity exactly; None if it is absent."""
     found = value.get(key)
-    return None if found is None else _quantity(found, (*path, key))
+    return None if found is None else quantity(found, (*path, key))
 
 
-def _quantity(found: object, here: Path) -> Fraction:
+def quantity(found: object, here: Path) -> Fraction:
+    """Return a quantity exactly. Raises DecodeError."""
     if not isinstance(found, (str, int, float)) or isinstance(found, bool):
         raise wrong(here, "a quantity", found)
     try:
@@ -229,7 +230,7 @@ def _list_of_amounts(value: Value, key: str, path: Path) -> Iterator[Fraction]:
     if not isinstance(found, list):
         raise wrong((*path, key), "a list of quantities", found)
     for i, item in enumerate(found):
-        yield _quantity(item, (*path, key, i))
+        yield quantity(item, (*path, key, i))
 
 
 def _taint(item: Value, here: Path) -> DeviceTaint:

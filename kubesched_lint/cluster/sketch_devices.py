@@ -1,0 +1,118 @@
+"""The devices that every node of a sketch's entry has: ``devices`` of ``nodes`` and of ``pools``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesched_lint.cluster.sketch_fields import known, taints_of
+from kubesched_lint.findings import Path
+from kubesched_lint.model.decode.devices import quantity
+from kubesched_lint.model.decode.fields import (
+    DecodeError,
+    Value,
+    boolean,
+    integer,
+    items,
+    mapping,
+    text,
+    words,
+    wrong,
+)
+from kubesched_lint.model.devices import Attribute, Capacity, Device, DeviceClass, DeviceOffer, DeviceTaint
+
+DEVICE_FIELDS = frozenset(
+    ["class", "driver", "name", "count", "attributes", "capacity", "taints", "allowMultipleAllocations"]
+)
+MOST_DEVICES = 1024
+"""Of one line."""
+DEFAULT_NAME = "device"
+_EFFECTS = ("NoSchedule", "NoExecute", "None")
+
+
+def offers_of(entry: Value, here: Path) -> tuple[DeviceOffer, ...] | None:
+    """Return the devices of each node, by driver in the order written; None if nobody wrote any. Raises DecodeError."""
+    if entry.get("devices") is None:
+        return None
+    found: dict[str, list[Device]] = {}
+    for line, at in items(entry, "devices", here):
+        known(line, DEVICE_FIELDS, at)
+        held = found.setdefault(_driver(line, at), [])
+        held += _devices(line, at, {device.name for device in held})
+    return tuple(DeviceOffer(driver, tuple(devices)) for driver, devices in found.items())
+
+
+def classes_of(sketch: Value) -> tuple[DeviceClass, ...]:
+    """Return the classes that the lines of a sketch name: each selects its driver. Raises DecodeError."""
+    found: dict[str, tuple[str, Path]] = {}
+    for line, at in _lines(sketch):
+        name, driver = text(line, "class", at), _driver(line, at)
+        other, where = found.setdefault(name, (driver, at))
+        if name and other != driver:
+            raise DecodeError(
+                at, f"{words(at)}: class {name} is of driver {driver} here and of {other} in {words(where)}"
+            )
+    return tuple(DeviceClass(name, selectors=(of_driver(driver),)) for name, (driver, _) in found.items() if name)
+
+
+def of_driver(driver: str) -> str:
+    """Return the usual selector of a class."""
+    return f'device.driver == "{driver}"'
+
+
+def _lines(sketch: Value) -> Iterator[tuple[Value, Path]]:
+    for field in ("nodes", "pools"):
+        for entry, here in items(sketch, field, ()):
+            yield from items(entry, "devices", here)
+
+
+def _driver(line: Value, at: Path) -> str:
+    found = text(line, "driver", at) or text(line, "class", at)
+    if not found:
+        raise DecodeError(at, f"{words(at)}: devices need the name of their driver, or of a class called like it")
+    return found
+
+
+def _devices(line: Value, at: Path, taken: Iterable[str]) -> Iterator[Device]:
+    count = 1 if line.get("count") is None else integer(line, "count", at)
+    if count is None or not 0 <= count <= MOST_DEVICES:
+        here = (*at, "count")
+        raise DecodeError(here, f"{words(here)}: expected 0 to {MOST_DEVICES:,} devices, found {count}")
+    attributes = {name: _attribute(value, here) for name, value, here in _entries(line, "attributes", at)}
+    capacity = {name: Capacity(quantity(value, here)) for name, value, here in _entries(line, "capacity", at)}
+    taints = tuple(DeviceTaint(t.key, t.value, t.effect) for t in taints_of(line, at, _EFFECTS))
+    is_shared = boolean(line, "allowMultipleAllocations", at)
+    base = text(line, "name", at)
+    for name in _names(base, count, frozenset(taken), (*at, "name")):
+        yield Device(name, attributes, capacity, taints=taints, is_shared=is_shared)
+
+
+def _names(base: str, count: int, taken: frozenset[str], here: Path) -> Iterator[str]:
+    """Yield ``gpu`` for a single device of that name, else ``gpu-0``, ``gpu-1`` …; numbers go on from those taken."""
+    if base and count == 1:
+        if base in taken:
+            raise DecodeError(here, f"{words(here)}: another device of this driver has the name {base}")
+        yield base
+        return
+    base = base or DEFAULT_NAME
+    start = next(n for n in range(len(taken) + 1) if f"{base}-{n}" not in taken)
+    yield from (f"{base}-{number}" for number in range(start, start + count))
+
+
+def _entries(line: Value, field: str, at: Path) -> Iterator[tuple[str, object, Path]]:
+    for name, value in mapping(line, field, at).items():
+        here = (*at, field, name)
+        if not isinstance(name, str):
+            raise wrong((*at, field, str(name)), "a string as the key", name)
+        yield name, value, here
+
+
+def _attribute(value: object, here: Path) -> Attribute:
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, int):
+        return "int", value
+    if isinstance(value, str):
+        return "string", value
+    if isinstance(value, dict) and value.keys() == {"version"}:
+        return "version", text(value, "version", here)
+    raise wrong(here, "a text, an integer, true or false, or {version: 1.2.3}", value)

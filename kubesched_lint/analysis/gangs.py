@@ -25,6 +25,7 @@ from kubesched_lint.world.gangs import KUEUE, Gang, enabled_gates, gangs_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
 TOO_FEW, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
+ORDERED = "a StatefulSet with podManagementPolicy OrderedReady creates its pods one after another"
 _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
 _STEPS = 1_000_000
@@ -65,7 +66,8 @@ def because(answer: Answer) -> str:
     """Return why a gang starts, may miss its placement or never starts; empty if that is not known."""
     gang, group = answer.gang, f"PodGroup {answer.gang}"
     if answer.verdict == TOO_FEW:
-        return f"{group} needs {gang.needed} pods before any is tried, and the manifests create {gang.pods}"
+        ordered = "" if gang.pods < gang.needed else f" before one is ready: {ORDERED}"
+        return f"{group} needs {gang.needed} pods before any is tried, and the manifests create {gang.at_once}{ordered}"
     if answer.verdict == IMPOSSIBLE:
         return f"{group} needs {gang.needed} pods at the same time, and {answer.shortage}"
     if answer.verdict == MAY_MISS:
@@ -85,14 +87,14 @@ def course(missed: Rest) -> tuple[str, ...]:
     """Return how an attempt ends that misses the placement."""
     pod, told = next(((pod, text) for pod, text in missed.messages if text.startswith("0/")), ("", SHORT))
     start = (f"one course tries {placed(missed.tried)}",) if missed.tried else ()
-    return (*start, f"then {pod or 'the next pod'} finds no room: {told}")
+    return (*start, f"{pod or 'the next pod'} finds no room: {told}")
 
 
 def _answer(gang: Gang, world: World) -> Answer:
     pods = [pod for it in gang.members if (pod := _pod(it, gang)) is not None]
     if _is_beyond(gang, world) or len(pods) < len(gang.members) or not gang.pods:
         return Answer(UNKNOWN, gang)
-    if gang.pods < gang.needed:
+    if gang.at_once < gang.needed:
         return Answer(TOO_FEW, gang)  # podgroup-min-count reports it
     most = _most(gang, pods, world)
     if most < gang.needed:

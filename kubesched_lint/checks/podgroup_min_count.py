@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.feature_gates import GANGS, GROUPS
 from kubesched_lint.model.policy import PodGroup
+from kubesched_lint.record import replace
 from kubesched_lint.text import did_you_mean, joined, many
-from kubesched_lint.world.gangs import Gang, gates_of, gates_premise, group_around, group_names, pod_group
+from kubesched_lint.world.gangs import Gang, at_once, gates_of, gates_premise, group_around, group_names, pod_group
 from kubesched_lint.world.world import Member, World
 
 
@@ -23,9 +24,15 @@ def check(it: Member) -> Iterator[Hazard]:
     gang = group_around(it)
     if gang is None or it.workload.ref != gang.members[0].workload.ref or not _holds_back(group, it.world):
         return
+    if any(one.workload.kind == "DaemonSet" for one in gang.members):
+        return
     most = sum(one.most_wanted for one in gang.members)
-    if most < gang.needed and all(one.workload.kind != "DaemonSet" for one in gang.members):
-        yield _few(gang, most, gates_premise(it.world))
+    first = sum(at_once(one.workload, one.most_wanted) for one in gang.members)
+    gates = gates_premise(it.world)
+    if most < gang.needed:
+        yield _few(gang, most, gates)
+    elif first < gang.needed and not any(one.running_pods for one in gang.members):
+        yield _ordered(gang, first, gates)
 
 
 def _holds_back(group: PodGroup, world: World) -> bool:
@@ -46,6 +53,17 @@ def _missing(it: Member, name: str) -> Hazard:
             + did_you_mean(name, group_names(it.world, it.workload.namespace))
         ),
         values={"group": name, "where": "the manifests or the cluster" if known else "the manifests"},
+    )
+
+
+def _ordered(gang: Gang, first: int, gates: tuple[str, ...]) -> Hazard:
+    few = _few(gang, first, gates)
+    ordered = next(it.workload for it in gang.members if at_once(it.workload, it.replicas) < it.replicas)
+    return replace(
+        few,
+        evidence=replace(few.evidence, text=f"minCount {gang.needed} > {first} pods that exist before one is ready"),
+        values={**few.values, "ordered": str(ordered)},
+        variant="ordered",
     )
 
 

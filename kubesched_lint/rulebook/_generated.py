@@ -800,8 +800,8 @@ RULES = (
         severity=Severity.WARNING,
         evidence=('pattern', 'proof'),
         needs=('set',),
-        messages={'default': 'the pods of {object} wait for PodGroup {group}, which is not in {where}: none of them is scheduled until it exists', 'few': 'the pods of {object} wait forever: PodGroup {group} needs {least|pod}, and there will never be more than {pods}'},
-        helps={'default': 'add the PodGroup {group} to namespace {namespace}, or drop schedulingGroup', 'few': 'set minCount to at most {pods}, or run more replicas'},
+        messages={'default': 'the pods of {object} wait for PodGroup {group}, which is not in {where}: none of them is scheduled until it exists', 'few': 'the pods of {object} wait forever: PodGroup {group} needs {least|pod}, and there will never be more than {pods}', 'ordered': 'the pods of {object} wait forever: PodGroup {group} needs {least|pod}, and {ordered} creates its next pod only when the one before is ready'},
+        helps={'default': 'add the PodGroup {group} to namespace {namespace}, or drop schedulingGroup', 'few': 'set minCount to at most {pods}, or run more replicas', 'ordered': 'set podManagementPolicy: Parallel, or minCount to at most {pods}'},
         since='0.1.0',
     ),
     Rule(

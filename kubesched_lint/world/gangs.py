@@ -32,6 +32,11 @@ class Gang:
         return sum(it.replicas for it in self.members)
 
     @property
+    def at_once(self) -> int:
+        """The number of pods that exist before any has a node."""
+        return self.pods if self.is_foreign else sum(at_once(it.workload, it.replicas) for it in self.members)
+
+    @property
     def needed(self) -> int:
         """The number of pods that must fit at the same time."""
         return self.pods if self.group.min_count is None else self.group.min_count
@@ -43,6 +48,12 @@ class Gang:
 
     def __str__(self) -> str:
         return f"{self.group.namespace}/{self.group.name}"
+
+
+def at_once(workload: Workload, pods: int) -> int:
+    """Return how many of a workload's ``pods`` exist before one has a node: an ordered StatefulSet waits for each."""
+    is_ordered = workload.kind == "StatefulSet" and workload.pod_management == "OrderedReady"
+    return min(pods, 1) if is_ordered else pods
 
 
 @once_per_world

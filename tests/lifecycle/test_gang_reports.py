@@ -170,7 +170,7 @@ def test_why_shows_the_placement_and_the_course_that_misses_it() -> None:
     assert on["small-0"] == on["small-1"] != on["large-0"]
     tried, end = group.course
     assert set(tried.split()) >= {"small-0", "small-1"}
-    assert end.startswith("then large-0 finds no room: 0/2 nodes are available: 2 Insufficient cpu.")
+    assert end.startswith("large-0 finds no room: 0/2 nodes are available: 2 Insufficient cpu.")
 
 
 def test_why_of_a_waiting_pod_of_the_cluster_says_that_its_group_is_not_followed() -> None:

@@ -183,7 +183,7 @@ def _simulated(
     tables = {r.number: of_cluster(cluster, every.member(setting.workloads[r.number])) for r in rows}
     other = cache(lambda other: Matrix(_with_options(setting_of(other), never_ready, scale), effort))
     tested = (_tested(r, world, (*tables[r.number], *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
-    rows = tuple(with_gangs(weighed(tuple(tested), setting, world), setting, world))
+    rows = tuple(with_gangs(weighed(tuple(tested), matrix, setting, world), setting, world))
     drawn = work.tried(lambda: _pictures(matrix, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]

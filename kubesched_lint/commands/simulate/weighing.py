@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.analysis.lacks import Lack, emptiness, lacks_of, looks_at_others
+from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of, looks_at_others
 from kubesched_lint.lifecycle.groups import components, group_of
-from kubesched_lint.lifecycle.matrix import Row
+from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
 from kubesched_lint.world.devices import devices_unknown, needs_devices
+from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.world import Member, World
 
 _FEW = 3
 _WITHOUT_NODES = ("no nodes", "no zones", "no pods")
 
 
-def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row]:
+def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World) -> Iterator[Row]:
     """Yield each row with missing facts applied. ``setting`` has the workloads of the rows, in the same order."""
     written = {w.ref: w for w in world.manifests.workloads}
     lacks = {i: _lacks(world.member(written[w.ref])) for i, w in enumerate(setting.workloads)}
+    own = _with_gangs(lacks, rows, matrix, setting, world)
+    lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in lacks.items()}
     lacking = {members: [i for i in members if lacks[i]] for members in components(setting)}
     empty = emptiness(world)
     for row in rows:
@@ -30,7 +33,7 @@ def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row
             continue
         beside = _of_neighbours(row.number, setting, lacks, lacking[group_of(setting, row.number)])
         alone = not looks_at_others(setting.pods[row.number], setting.index)
-        cells = (_weighed(_without_known_nodes(cell, world), lacks[row.number], beside) for cell in row.cells)
+        cells = (_weighed(_without_known_nodes(cell, world), own[row.number], beside) for cell in row.cells)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
 
 
@@ -38,6 +41,23 @@ def _lacks(it: Member) -> tuple[Lack, ...]:
     if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
         return (*lacks_of(it), Lack("which devices its pods hold over time", True))
     return lacks_of(it)
+
+
+def _with_gangs(
+    lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World
+) -> Mapping[int, tuple[Lack, ...]]:
+    """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
+    if not gangs_of(world):
+        return lacks
+    from kubesched_lint.commands.simulate.gang_events import gang_lacks
+
+    left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)
+    return {i: (*_without_fate(found, setting, i), *left[i]) if i in left else found for i, found in lacks.items()}
+
+
+def _without_fate(lacks: Sequence[Lack], setting: Setting, number: int) -> Iterator[Lack]:
+    fate = fate_of_group(setting.workloads[number].pod.group)
+    return (lack for lack in lacks if lack.text != fate)
 
 
 def _of_neighbours(

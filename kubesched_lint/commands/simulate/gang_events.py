@@ -1,0 +1,158 @@
+"""The cells of gangs that hold although the scheduler tries the pods of a gang together.
+
+The cells themselves follow each pod alone. Two arguments carry them over:
+
+- *Enough run.* While ``minCount`` pods of the group have nodes, kube-scheduler binds each further pod that finds one.
+- *Every order ends well.* The pods of an attempt get nodes one after another, as they could alone. If each of them runs
+  in the end whatever the order and the nodes, no attempt lacks a node for the last ones. That needs pods that no other
+  pod helps: what an attempt takes back could else be missing.
+
+Both need that nobody evicts anybody: a group preempts in its own ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from kubesched_lint.analysis.gangs import CERTAIN, answers, constraint
+from kubesched_lint.analysis.lacks import Lack, fate_of_group
+from kubesched_lint.controllers.bounds import rolling_bounds, scaled
+from kubesched_lint.lifecycle.matrix import Row
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.record import record
+from kubesched_lint.world.gangs import Gang, at_once, gangs_of
+from kubesched_lint.world.world import World
+
+_GROWING = ("hpa-max", "scale-to-")
+
+
+Deployed = Callable[[int], Cell]
+"""Number of a workload → its deploy cell."""
+
+
+def gang_lacks(
+    rows: Sequence[Row], deployed: Deployed, setting: Setting, world: World
+) -> Mapping[int, tuple[Lack, ...]]:
+    """Return what is unknown about the gangs of kube-scheduler, for the rows of their workloads.
+
+    Number of a workload → one lack for each reason, with its events; empty if all its cells hold.
+    """
+    numbers = {w.ref: i for i, w in enumerate(setting.workloads)}
+    cells = {row.number: {cell.event: cell for cell in row.cells} for row in rows}
+    found: dict[int, tuple[Lack, ...]] = {}
+    for gang in gangs_of(world):
+        if not gang.is_foreign:
+            known = _Group(gang, [numbers[it.workload.ref] for it in gang.members], cells, deployed, setting, world)
+            found |= {number: tuple(known.lacks(number)) for number in known.numbers}
+    return found
+
+
+@record
+class _Group:
+    gang: Gang
+    numbers: Sequence[int]
+    """The places of its workloads in the setting."""
+    rows: Mapping[int, Mapping[str, Cell]]
+    """Number of a workload → event → cell."""
+    deployed: Deployed
+    setting: Setting
+    world: World
+
+    def lacks(self, number: int) -> Iterator[Lack]:
+        reasons: dict[str, list[str]] = {}
+        for event, cell in self.rows.get(number, {}).items():
+            runs_none = cell.verdict == BAD and cell.proven and not cell.bound.most
+            if cell.verdict != NONE and not runs_none:
+                reasons.setdefault(self._doubt(event), []).append(event)
+        for reason, events in reasons.items():
+            if reason:
+                yield Lack(f"{fate_of_group(self.gang.group.name)}: {reason}", True, events=tuple(events))
+
+    def _doubt(self, event: str) -> str:
+        """Return why the cells of an event may not hold; empty if they hold."""
+        always = self._doubt_of_set()
+        if always or event == "scale-down":
+            return always
+        if event != "deploy" and not self._is_deployed:
+            return "it may not start whole"
+        return "" if self._floor(event) >= self.gang.needed else self._doubt_of_orders(event)
+
+    def _doubt_of_set(self) -> str:
+        key = constraint(self.gang, self.world)
+        if key:
+            return f"nodes with one {key} hold all its pods"
+        if self.world.pools:
+            return "it is not known which nodes pools add for a group"
+        live = () if self.world.cluster is None else self.world.cluster.inventory.pods
+        ours = (self.gang.group.namespace, self.gang.group.name)
+        if any((bound.namespace, bound.pod.group) == ours and not bound.node for bound in live):
+            return "pods of the group wait in the cluster"
+        pods = self.setting.pods
+        priorities = {pod.priority or 0 for pod in pods}
+        if len(priorities) > 1 or any((bound.pod.priority or 0) < min(priorities) for bound in live):
+            return "pods have different priorities, and a group evicts others in its own way"
+        return "it has a priority of its own, and may evict pods" if self.gang.group.has_own_priority else ""
+
+    @property
+    def _is_deployed(self) -> bool:
+        """Whether the deployment ends with all its pods on nodes."""
+        if not self._doubt("deploy") and self._all_fine("deploy"):
+            return True
+        members = {it.workload.ref for it in self.gang.members}
+        answer = next(answer for answer in answers(self.world) if answer.gang is self.gang)
+        whole = answer.verdict == CERTAIN and self.gang.needed == self.gang.pods
+        return whole and all(w.ref in members for w in self.setting.workloads)
+
+    def _all_fine(self, event: str) -> bool:
+        """Whether every order of single pods ends with all pods on nodes, and at once."""
+        cells = [self._cell(event, number) for number in self.numbers]
+        return all(c is not None and c.verdict == FINE and c.proven and c.bound.least >= c.wanted for c in cells)
+
+    def _cell(self, event: str, number: int) -> Cell | None:
+        found = self.rows.get(number, {}).get(event)
+        return self.deployed(number) if found is None and event == "deploy" else found
+
+    def _floor(self, event: str) -> int:
+        """Return the number of its pods that have nodes at any time of an event."""
+        if event.startswith(_GROWING):
+            return self.gang.pods
+        return sum(self._floor_of(event, number) for number in self.numbers) if event in ("deploy", "rollout") else 0
+
+    def _floor_of(self, event: str, number: int) -> int:
+        setting, workload = self.setting, self.setting.workloads[number]
+        running, wanted = len(setting.running.get(number, ())), setting.wanted(number)
+        start = min(running, wanted) if event == "deploy" else wanted
+        if event == "deploy" and setting.changes.get(number, True) is False:
+            return start
+        if workload.kind in ("Job", "ReplicaSet", "Pod", "ReplicationController"):
+            return start
+        if number in setting.never_ready or workload.strategy.type != "RollingUpdate":
+            return 0
+        if workload.kind == "Deployment":
+            return min(start, wanted - rolling_bounds(workload.strategy, wanted)[1])
+        away = max(1, scaled(workload.strategy.max_unavailable, wanted, up=False))
+        return max(0, min(start, wanted - away)) if workload.kind == "StatefulSet" else 0
+
+    def _doubt_of_orders(self, event: str) -> str:
+        starts_running = event == "deploy" and any(self.setting.running.get(number) for number in self.numbers)
+        if event == "rollout" or starts_running:
+            return f"fewer than {self.gang.needed} of its pods may run at a time"
+        workloads = self.setting.workloads
+        if sum(at_once(workloads[number], self.setting.wanted(number)) for number in self.numbers) < self.gang.needed:
+            return f"fewer than {self.gang.needed} pods exist before one has a node"
+        if any(_is_helped(self.setting.pods[number]) for number in self.numbers):
+            return "its pods need others beside them, and an attempt may take these back"
+        if event == "drain" and any(pod.required_anti_affinity for pod in self._everybody()):
+            return "pods keep others away until they are evicted"
+        return "" if self._all_fine(event) else "not every order of its pods ends well"
+
+    def _everybody(self) -> Iterator[Pod]:
+        yield from self.setting.pods
+        yield from (bound.pod for bound in self.setting.objects.pods)
+
+
+def _is_helped(pod: Pod) -> bool:
+    """Whether a pod on a node can help this one to find another."""
+    return bool(pod.required_affinity) or any(constraint.is_hard for constraint in pod.spread)

@@ -172,3 +172,32 @@ def test_the_documented_script_records_cases_that_verify(tmp_path: Path) -> None
     result = verify(tmp_path / "mine.jsonl")
     assert re.search(r"message +1 of 1", result.stdout), result.output
     assert result.exit_code == 0
+
+
+ANSWERS = ("runs", "deploy", "refused", "quiet", "accepted", "code", "reason", "message", "causes")
+
+
+def without_answers(case: dict[str, Any]) -> dict[str, Any]:
+    bare = {name: value for name, value in case.items() if name not in ANSWERS}
+    if "decisions" in case:
+        bare["decisions"] = [{"pod": decision["pod"]} for decision in case["decisions"]]
+    if isinstance(case.get("event"), dict):
+        bare["event"] = {name: value for name, value in case["event"].items() if name != "workloads"}
+    return bare
+
+
+@pytest.mark.parametrize("kind", ["admission", "decisions", "dra", "families", "gangs", "preemption", "profiles"])
+def test_predictions_read_no_answers(tmp_path: Path, kind: str) -> None:
+    """Each case gets its rows, and the first row is the same: later decisions begin where the earlier ones led."""
+    with gzip.open(FIXTURES / f"{kind}.jsonl.gz", "rt") as lines:
+        cases = [json.loads(line) for line, _ in zip(lines, range(2), strict=False)]
+    rows = []
+    for name, records in (("whole", cases), ("bare", list(map(without_answers, cases)))):
+        file = record(tmp_path / f"{name}.jsonl", *records)
+        result = verify(file, "--predictions", tmp_path / "ours.jsonl")
+        assert result.exit_code in ([0, 1] if name == "whole" else [0]), result.output
+        rows.append([json.loads(line) for line in (tmp_path / "ours.jsonl").read_text().splitlines()])
+    whole, bare = rows
+    assert [row["case"] for row in bare] == [row["case"] for row in whole]
+    assert {row["case"] for row in bare} == {case["id"] for case in cases}
+    assert bare == whole if "decisions" not in cases[0] else bare[0] == whole[0]

@@ -129,7 +129,7 @@ def ref_of(value: Record) -> ObjectRef:
 
 
 def _phases(case: Record) -> Iterator[RecordedPhase]:
-    deploy = _mapping(case, "deploy")
+    deploy = _mapping(case, "deploy") if "deploy" in case else {}
     yield RecordedPhase("deploy", dict(_workloads(deploy, "deploy")), stable=not deploy.get("quiet"))
     if case.get("event"):
         event = _mapping(case, "event")
@@ -143,7 +143,7 @@ def _phases(case: Record) -> Iterator[RecordedPhase]:
 
 def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:
     blocked = (phase.get("note") or {}).get("blocked", ())
-    for name, value in _mapping(phase, "workloads").items():
+    for name, value in (_mapping(phase, "workloads") if "workloads" in phase else {}).items():
         ref = _named(name)
         if event == "node-loss" and ref.kind == "Job" and _is_early(value, str(phase.get("node"))):
             continue

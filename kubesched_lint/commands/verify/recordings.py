@@ -73,7 +73,7 @@ def kind_of(case: Mapping[str, Any], place: str = "") -> str:
         return GANGS
     if "steps" in case:
         return LIFECYCLES
-    if "deploy" in case and "files" in case:
+    if "files" in case and ("nodes" in case or "deploy" in case):
         return DEPLOYMENTS
     if "manifest" in case or "object" in case:
         return ADMISSION

@@ -37,6 +37,8 @@ _FIXED: Mapping[str, tuple[Path, ...]] = {
     "PersistentVolume": (("spec", "nodeAffinity"), ("spec", "volumeMode")),
     "StorageClass": (("provisioner",), ("parameters",), ("reclaimPolicy",), ("volumeBindingMode",)),
     "PriorityClass": (("value",), ("preemptionPolicy",)),
+    "ResourceClaim": (("spec",),),
+    "ResourceClaimTemplate": (("spec",),),
 }
 _FREE: Mapping[str, tuple[Path, ...]] = {
     "Pod": (("spec", "activeDeadlineSeconds"),),

@@ -12,6 +12,7 @@ from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
 from kubesched_lint.world.claims import unbound_claims
+from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.world import Member, World
 
 
@@ -27,6 +28,8 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
         workload = waiting.workload
         if id(workload) in reported and not world.pools:
             continue  # set-does-not-fit reports it: the order decides which one waits
+        if world.pools and needs_devices(workload.pod, world) and devices_unknown(world):
+            continue  # nobody knows the devices of the nodes that the pools could add
         verdict = growth_plan(world).of(workload) if world.pools else None
         pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
         if not pending:

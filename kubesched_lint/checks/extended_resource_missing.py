@@ -14,7 +14,7 @@ from kubesched_lint.model.resources import is_extended, request_path
 from kubesched_lint.scheduler.plugins.single_node import is_ignored
 from kubesched_lint.text import is_slip
 from kubesched_lint.world.premises import node_premises, nodes_in_words
-from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.room import why_closed
 from kubesched_lint.world.world import Member
 
 
@@ -42,7 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
             values={
                 "resource": resource,
                 "nodes": it.world.names(offering),
-                "why": _why(it, offering) if offering else "",
+                "why": why_closed(it, offering) if offering else "",
                 "nearest": hint(near, "they offer "),
                 "correction": correction(near),
                 "replicas": it.replicas,
@@ -81,14 +81,6 @@ def _lacked(it: Member, resource: str) -> str:
 def _vendor(resource: str) -> str:
     """The vendor's domain: ``intel.com`` of ``gpu.intel.com/i915``."""
     return ".".join(resource.partition("/")[0].split(".")[-2:])
-
-
-def _why(it: Member, offering: int) -> str:
-    """Why the pod cannot use the nodes that have it."""
-    matching = offering & it.reach.matching
-    if not matching:
-        return "its node selector or node affinity leaves them out"
-    return "it does not tolerate " + ", ".join(str(t) for t in taints_in_the_way(it, matching))
 
 
 def _premises(it: Member, lacked: str) -> tuple[str, ...]:

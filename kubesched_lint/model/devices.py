@@ -26,6 +26,8 @@ DeviceID = tuple[str, str, str]
 EXACT_COUNT, ALL = "ExactCount", "All"
 MOST_RESULTS = 32
 """AllocationResultsMaxSize: the devices that one claim may have."""
+MOST_USERS = 256
+"""ResourceClaimReservedForMaxSize: the pods that may use one claim at a time."""
 MOST_ALTERNATIVES = 8
 """FirstAvailableDeviceRequestMaxSize."""
 

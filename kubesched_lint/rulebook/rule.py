@@ -68,6 +68,7 @@ FAMILIES: Mapping[str, str] = {
     "daemonset": "DaemonSets",
     "rollout": "Rollouts, and the order in which StatefulSets start",
     "storage": "Claims, volumes and storage classes",
+    "devices": "Devices and the claims for them",
     "autoscaling": "What scaling up brings",
     "disruption": "Drains, lost nodes and lost zones",
     "pools": "Node pools and what they can make",

@@ -202,6 +202,17 @@ def taint_sets_in_the_way(it: Member, nodes: NodeSet) -> Mapping[tuple[Taint, ..
     return {taints: count for taints, count in counts.most_common() if taints}
 
 
+def why_closed(it: Member, nodes: NodeSet) -> str:
+    """Return why the pods cannot use any of these nodes."""
+    matching = nodes & it.reach.matching
+    if not matching:
+        return "its node selector or node affinity leaves them out"
+    taints = taints_in_the_way(it, matching)
+    if taints:
+        return "it does not tolerate " + ", ".join(str(taint) for taint in taints)
+    return "they are cordoned, or too small for its other requests"
+
+
 def nodes_near_running(it: Member) -> NodeSet | None:
     """Return the nodes that satisfy the required affinity by running pods; None if running pods do not decide it.
 

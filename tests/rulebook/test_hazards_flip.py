@@ -36,6 +36,9 @@ UNITS = {
     "volumes",
     "volumeClaimTemplates",
     "schedulingGates",
+    "resourceClaims",
+    "selectors",
+    "constraints",
 }
 """Lists and mappings whose entries can each be taken away; the entry around the marked place is."""
 
@@ -196,18 +199,21 @@ def cut(root: dict[str, Any], path: Path) -> None:
             break
         del at(root, path[: end - 1])[path[end - 1]]
     if path[-2] in ("volumes", "volumeClaimTemplates"):
-        _drop_mounts(root, gone.get("name") or gone["metadata"]["name"])
+        _drop(root, "volumeMounts", gone.get("name") or gone["metadata"]["name"])
+    if path[-2] == "resourceClaims":
+        _drop(root, "claims", gone["name"])
 
 
-def _drop_mounts(value: Any, name: str) -> None:
+def _drop(value: Any, names: str, gone: str) -> None:
+    """Drops what names a volume or claim that went: the entries of every list called ``names``."""
     if isinstance(value, list):
         for item in value:
-            _drop_mounts(item, name)
+            _drop(item, names, gone)
     elif isinstance(value, dict):
-        if "volumeMounts" in value:
-            value["volumeMounts"] = [m for m in value["volumeMounts"] if m["name"] != name]
+        if names in value:
+            value[names] = [entry for entry in value[names] if entry["name"] != gone]
         for item in value.values():
-            _drop_mounts(item, name)
+            _drop(item, names, gone)
 
 
 def own_findings(example: Example) -> list[Finding]:
@@ -295,6 +301,7 @@ def within_supply(example: Example) -> Example | None:
 AT_THE_BOUNDARY = {
     ("anti-affinity-exceeds-domains", "rollout-surge-deadlock"): "a pod in each domain leaves none to the surge pod",
     ("spread-mindomains-rollout", "spread-rollout-skew"): "the rollout ends, but old pods count while it lasts",
+    ("shared-claim-pins-pods", "shared-claim-pins-pods"): "those that have room there still depend on one node",
     ("claim-shared-by-replicas", "claim-shared-by-replicas"): "a rolling update makes a second pod of one replica",
 }
 """(card, rule) that speaks at as many replicas as there is room for, and why that is right."""

@@ -88,9 +88,9 @@ def test_with_the_number_of_the_help_the_finding_is_gone_and_with_one_more_it_is
             assert more or not [f.rule for f in left if f.severity is Severity.ERROR], (str(example), finding.help)
         tested.add(finding.rule)
     assert tested == {
-        "anti-affinity-exceeds-domains", "anti-affinity-hpa-max-exceeds-domains", "hostport-replicas-exceed-nodes",
-        "needs-many-zones", "podgroup-min-count", "quota-refuses-pods", "scale-to-hpa-max-pending",
-        "workload-min-count",
+        "anti-affinity-exceeds-domains", "anti-affinity-hpa-max-exceeds-domains", "devices-too-few",
+        "hostport-replicas-exceed-nodes", "needs-many-zones", "podgroup-min-count", "quota-refuses-pods",
+        "scale-to-hpa-max-pending", "workload-min-count",
     }  # fmt: skip
 
 

@@ -1,0 +1,53 @@
+"""What the rules about devices share: words for requests, and the evidence that devices are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesched_lint.analysis.device_room import DeviceRoom, Request
+from kubesched_lint.analysis.device_survey import Survey
+from kubesched_lint.findings import Evidence, Path, Source, proof
+from kubesched_lint.model.devices import DeviceTaint
+from kubesched_lint.text import many
+from kubesched_lint.world.premises import node_premises, nodes_in_words
+from kubesched_lint.world.world import Member
+
+NO_OTHERS = "drivers announce no other devices than those of the snapshot"
+
+
+def place_of(request: Request, at: Path = ()) -> tuple[Path, Source | None]:
+    """Return the path to blame (default: the request), and its document; of alternatives that which comes closest."""
+    here, source = request.main.asked.place
+    return (here, None) if source is None else (at or here, source)
+
+
+def words_for(request: Request, room: DeviceRoom, it: Member) -> Mapping[str, object]:
+    """Return the values of a message: ``request``, ``claim``, ``nodes`` and ``replicas``."""
+    name = request.main.asked.name
+    count = len(request.options)
+    return {
+        "request": name if request.is_alone else f"{name}, the closest of {many(count, 'alternative')},",
+        "claim": str(request.wanted),
+        "nodes": nodes_in_words(it.world, room.among),
+        "replicas": it.replicas,
+    }
+
+
+def shortage(it: Member, text: str, *, demand: int, supply: int) -> Evidence:
+    """Return the proof that devices are missing."""
+    return proof(text, demand=demand, supply=supply, assumes=(*node_premises(it), NO_OTHERS))
+
+
+def cause_of(request: Request) -> str:
+    """Return what one edit of a claim mends for all workloads that use it."""
+    return f"{request.wanted} {request.main.asked.name}"
+
+
+def taint_in_words(taint: DeviceTaint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def best_node(survey: Survey, it: Member) -> tuple[int, str]:
+    """Return the most devices that one node has for a request, and its name."""
+    position = max(survey.left, key=survey.most_at)
+    return survey.most_at(position), it.world.index.names[position]

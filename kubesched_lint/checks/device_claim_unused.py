@@ -1,0 +1,45 @@
+"""Pods hold the devices of a claim that no container of theirs uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import written_at
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.manifests.changes import Append
+from kubesched_lint.world.world import Member
+
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    spec = written_at(it.workload.source, it.workload.pod.path)
+    if not isinstance(spec, dict):
+        return
+    used = {entry.get("name") for key in _CONTAINERS for each in spec.get(key) or () for entry in _claims_of(each)}
+    for i, reference in enumerate(it.workload.pod.resource_claims):
+        if reference.name not in used:
+            yield Hazard(
+                at=(*it.workload.pod.path, "resourceClaims", i),
+                evidence=pattern(f"no container has {reference.name} in resources.claims"),
+                values={"claim": reference.name},
+            )
+
+
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
+    """Give the claim to the only container."""
+    containers = it.workload.pod.containers
+    if len(containers) == 1:
+        name = str(hazard.values["claim"])
+        change = Append(
+            (*containers[0].path, "resources", "claims"), {"name": name}, after=("image", "requests", "limits")
+        )
+        yield Remedy(f"give the claim {name} to the container {containers[0].name}", safe=False, changes=(change,))
+
+
+def _claims_of(container: Any) -> list[dict[str, Any]]:
+    resources = container.get("resources") if isinstance(container, dict) else None
+    claims = resources.get("claims") if isinstance(resources, dict) else None
+    return [entry for entry in claims or () if isinstance(entry, dict)]

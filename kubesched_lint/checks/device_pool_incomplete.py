@@ -1,0 +1,42 @@
+"""A request finds no devices because the slices of their pool are incomplete, or contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.device_room import BROKEN, short_of
+from kubesched_lint.analysis.devices import devices_in
+from kubesched_lint.checks._devices import place_of, words_for
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.world.world import Member
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    for room, request in short_of(it, BROKEN):
+        survey = next(survey for survey in request.options if survey.broken_pools)
+        pool, state = next(iter(survey.broken_pools.items()))
+        at, source = place_of(request, (*survey.asked.request.path, "allocationMode") if survey.takes_all else ())
+        claim = f"{request.wanted.claim.namespace}/{request.wanted.claim.name}"
+        stopped = f"claim {claim}, request {survey.asked.name}: asks for all devices, but resource pool {pool}"
+        yield Hazard(
+            at=at,
+            source=source,
+            evidence=pattern(f"{stopped} is currently {state}" if survey.takes_all else f"pool {pool} is {state}"),
+            values={
+                **words_for(request, room, it),
+                "pool": pool,
+                "state": _state(pool, state, it),
+            },
+            cause=f"{pool} {survey.takes_all}",
+            variant="all" if survey.takes_all else "default",
+        )
+
+
+def _state(pool: str, state: str, it: Member) -> str:
+    """What is wrong with the pool, with numbers."""
+    driver, _, name = pool.partition("/")
+    slices = [each for each in devices_in(it.world).slices if (each.driver, each.pool) == (driver, name)]
+    newest = [each for each in slices if each.generation == max(one.generation for one in slices)]
+    if state == "invalid":
+        return "has two devices or counter sets of one name, or a device that consumes an unknown counter"
+    return f"has {len(newest)} of {newest[0].slice_count} slices of generation {newest[0].generation}"

@@ -1,0 +1,91 @@
+"""A CEL selector fails on some device, which ends the scheduling attempt on all nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
+from kubesched_lint.analysis.device_survey import Failure, Survey, one_line
+from kubesched_lint.analysis.devices import devices_in
+from kubesched_lint.checks._devices import NO_OTHERS, place_of, words_for
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, proof, witness
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
+from kubesched_lint.scheduler.devices.failures import UndecidedError
+from kubesched_lint.text import first_few
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
+
+_FEW = 3
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    room = room_of(it)
+    if room is None:
+        return
+    for request in room.requests:
+        for survey in request.options:
+            for failure in dict.fromkeys(survey.errors.values()):
+                yield _hazard(failure, survey, request, room, it)
+
+
+def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom, it: Member) -> Hazard:
+    failing = sorted(device for device, other in survey.errors.items() if other == failure)
+    at, source = _place(failure, survey, request, it)
+    first = _first_attempt(room, it)
+    stopped = [position for position, given in first.items() if given.is_error]
+    fitting = [position for position, given in first.items() if given.is_given]
+    nodes = it.world.index.names
+    return Hazard(
+        at=at,
+        source=source,
+        evidence=_evidence(first, stopped, fitting, it),
+        values={
+            **words_for(request, room, it),
+            "error": failure.message,
+            "whose": f"class {failure.device_class}" if failure.device_class else f"request {survey.asked.name}",
+            "number": failure.number,
+            "expression": one_line(failure.expression),
+            "count": len(failing),
+            "devices": first_few(["/".join(device) for device in failing], _FEW),
+            "node": first_few([nodes[position] for position in stopped], _FEW),
+        },
+        cause=f"{failure.device_class or request.wanted} {failure.number} {failure.expression}",
+        variant="later" if not stopped else "default" if fitting else "everywhere",
+    )
+
+
+def _place(failure: Failure, survey: Survey, request: Request, it: Member) -> tuple[Path, Source | None]:
+    device_class = devices_in(it.world).classes.get(failure.device_class)
+    if device_class is not None and device_class.source is not None:
+        return ("spec", "selectors", failure.number, "cel", "expression"), device_class.source
+    where = ("deviceClassName",) if device_class else ("selectors", failure.number, "cel", "expression")
+    return place_of(request, (*survey.asked.request.path, *where))
+
+
+def _first_attempt(room: DeviceRoom, it: Member) -> Mapping[int, OnNode]:
+    """Return what each node gives the first pod, while all devices are free. A node of which that is unknown is left
+    out.
+    """
+    known = devices_in(it.world)
+    free = replace(known, claims={key: replace(claim, allocation=None) for key, claim in known.claims.items()})
+    attempt = Attempt(it.pod, free, it.world.index)
+    found: dict[int, OnNode] = {}
+    for position in positions(room.among):
+        try:
+            found[position] = attempt.on(position)
+        except UndecidedError:
+            continue
+    return found
+
+
+def _evidence(first: Mapping[int, OnNode], stopped: list[int], fitting: list[int], it: Member) -> Evidence:
+    """A proof if no node could give the pod its devices, and nobody else takes a device on which the selector fails."""
+    if not stopped:
+        return pattern("the selector fails as soon as the devices before these are taken")
+    text = first[stopped[0]].reason
+    is_alone = sum(bool(w.pod.resource_claims) for w in it.world.manifests.workloads) == 1
+    if fitting or not is_alone or any(claim.allocation for claim in devices_in(it.world).claims.values()):
+        return witness(text)
+    return proof(text, demand=1, supply=0, assumes=(*node_premises(it), NO_OTHERS))

@@ -1,0 +1,89 @@
+"""No device of the nodes that the pods may use meets a request of their claims."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.device_room import NO_MATCH, DeviceRoom, Request, short_of
+from kubesched_lint.analysis.device_survey import Survey, surveyed
+from kubesched_lint.analysis.devices import devices_in
+from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
+from kubesched_lint.findings import Hazard
+from kubesched_lint.model.devices import Device, DeviceID
+from kubesched_lint.scheduler.devices.constraints import attribute_of
+from kubesched_lint.scheduler.devices.pools import devices_of
+from kubesched_lint.text import first_few, joined, many
+from kubesched_lint.world.room import why_closed
+from kubesched_lint.world.world import Member
+
+_DOMAIN = r"""\.attributes\s*\[\s*["']([^"']+)["']\s*\]"""
+_ATTRIBUTE = re.compile(_DOMAIN + r"""\s*(?:\.\s*(\w+)|\[\s*["']([^"']+)["']\s*\])""")
+_FEW = 4
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    for room, request in short_of(it, NO_MATCH):
+        survey = request.main
+        removed = _removed(survey)
+        where = _elsewhere(request, room, it)
+        at, source = place_of(request, survey.nearest.at)
+        yield Hazard(
+            at=at,
+            source=source,
+            evidence=shortage(
+                it,
+                f"0 of {many(len(survey.offered), 'device')} left" + (removed and f": {removed}"),
+                demand=survey.asked.request.count,
+                supply=0,
+            ),
+            values={
+                **words_for(request, room, it),
+                "offered": len(survey.offered),
+                "removed": removed,
+                "elsewhere": where,
+                "seen": _seen(request, it),
+            },
+            cause=cause_of(request),
+            variant="elsewhere" if where else "default" if survey.offered else "none",
+        )
+
+
+def _removed(survey: Survey) -> str:
+    """What excludes how many devices."""
+    return joined([f"{condition.words} excludes {len(devices)}" for condition, devices in survey.removed.items()])
+
+
+def _elsewhere(request: Request, room: DeviceRoom, it: Member) -> str:
+    """Which other nodes have devices for the request, and why the pods cannot use them; empty if there are none."""
+    others = it.world.index.all & it.world.today & ~room.among
+    for asked in (survey.asked for survey in request.options):
+        survey = surveyed(asked, others, it.world) if others else None
+        if survey is not None and survey.all_left:
+            having = sum(1 << position for position, devices in survey.left.items() if devices)
+            names = first_few(it.world.names(having), _FEW)
+            return f"{names} {'has' if having.bit_count() == 1 else 'have'} such devices, but {why_closed(it, having)}"
+    return ""
+
+
+def _seen(request: Request, it: Member) -> str:
+    """The values that the excluded devices have for the attributes that the failing selector reads."""
+    failing = request.main.nearest
+    excluded = request.main.removed.get(failing, frozenset())
+    names = _names_read(failing.expression)
+    counts: Counter[str] = Counter()
+    for device_id, device, _ in devices_of(devices_in(it.world).slices):
+        if names and device_id in excluded:
+            counts[_values(device_id, device, names)] += 1
+    found = [f"{values} ({count})" for values, count in counts.most_common() if values]
+    return f"the devices have {first_few(found, _FEW)}; " if found else ""
+
+
+def _names_read(expression: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{m[1]}/{m[2] or m[3]}" for m in _ATTRIBUTE.finditer(expression)))
+
+
+def _values(device_id: DeviceID, device: Device, names: tuple[str, ...]) -> str:
+    found = [(name, attribute_of(device, device_id[0], name)) for name in names]
+    return joined([f"{name.rpartition('/')[2]} {value[1]}" for name, value in found if value is not None])

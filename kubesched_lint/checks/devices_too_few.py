@@ -1,0 +1,125 @@
+"""A claim asks for more devices than any node has, or the replicas need more devices than there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.device_room import TOO_FEW, DeviceRoom, Request, nodes_for, room_for, short_of
+from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, open_claims
+from kubesched_lint.analysis.wanted import lasting_pods_wanted, replicas_wanted_here
+from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS
+from kubesched_lint.world.world import Member
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    claims = open_claims(it)
+    limited = [hazard for wanted in claims for hazard in _beyond_limit(wanted, it)]
+    yield from limited
+    if limited:
+        return
+    for_one = [_for_one(room, request, it) for room, request in short_of(it, TOO_FEW)]
+    yield from for_one
+    own = [wanted for wanted in claims if not wanted.is_shared]
+    among = nodes_for(it) if own and not for_one else 0
+    room = room_for(it, own, among) if among else None
+    if room is not None:
+        yield from _for_daemons(room, it) if it.workload.kind == "DaemonSet" else _for_replicas(room, it)
+
+
+def _beyond_limit(wanted: Wanted, it: Member) -> Iterator[Hazard]:
+    """The least that a claim can get, if the status of a claim cannot hold it."""
+    fewest = [min(options, key=_least) for options in asked_of(wanted)]
+    least = sum(map(_least, fewest))
+    if least > MOST_RESULTS:
+        at, source = max(fewest, key=_least).place
+        text = f"number of requested devices {least} exceeds the claim limit of {MOST_RESULTS}"
+        yield Hazard(
+            at=at if source is None else (*at, "count"),
+            source=source,
+            evidence=proof(text, demand=least, supply=MOST_RESULTS),
+            values={"claim": str(wanted), "needed": least, "most": MOST_RESULTS},
+            cause=str(wanted),
+            variant="limit",
+        )
+
+
+def _least(asked: Asked) -> int:
+    return asked.request.count if asked.request.mode == EXACT_COUNT else 0
+
+
+def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
+    """The hazard of a request that exceeds every node."""
+    survey = request.main
+    needed = room.needed(request, survey)
+    position = max(survey.left, key=survey.most_at)
+    most, node = survey.most_at(position), it.world.index.names[position]
+    alike = [c.match_attribute for c in survey.asked.constraints if c.match_attribute]
+    same = f" with the same {' and '.join(alike)}" if alike else ""
+    at, source = place_of(request, (*survey.asked.request.path, "count"))
+    return Hazard(
+        at=at,
+        source=source,
+        evidence=shortage(
+            it, f"{needed} devices{same} > {most}, the most on a node ({node})", demand=needed, supply=most
+        ),
+        values={
+            **words_for(request, room, it),
+            "needed": needed,
+            "most": most,
+            "node": node,
+            "same": same,
+            "beside": ", counted with the other requests for them," if needed > survey.asked.request.count else "",
+        },
+        cause=cause_of(request),
+    )
+
+
+def _for_replicas(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
+    wanted = lasting_pods_wanted(it)
+    tightest = min(room.requests, key=room.pods, default=None)
+    most = wanted if tightest is None else room.pods(tightest)
+    if tightest is None or not 0 < most < wanted:
+        return
+    survey = tightest.main
+    at, source = place_of(tightest)
+    each = room.needed(tightest, survey)
+    yield Hazard(
+        at=it.workload.replicas_path,
+        evidence=shortage(it, f"{wanted} replicas > {most} for which the devices suffice", demand=wanted, supply=most),
+        values={
+            **words_for(tightest, room, it),
+            "most": most,
+            "each": "all devices of a node" if survey.takes_all else str(each),
+            "have": len(survey.all_left),
+            "pending": wanted - most,
+        },
+        related=(replicas_wanted_here(it), Place(at, "the devices of each pod", source)),
+        variant="replicas",
+    )
+
+
+def _for_daemons(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
+    """The hazard of a DaemonSet some of whose nodes lack devices; if all do, another finding says why."""
+    count = room.among.bit_count()
+    for request in room.requests:
+        lacking = [p for p in positions(room.among) if not room.pods_on(request, p)]
+        if 0 < len(lacking) < count:
+            at, source = place_of(request)
+            text = f"{len(lacking)} of {count} nodes lack devices"
+            yield Hazard(
+                at=at,
+                source=source,
+                evidence=shortage(it, text, demand=count, supply=count - len(lacking)),
+                values={
+                    **words_for(request, room, it),
+                    "count": count,
+                    "pending": len(lacking),
+                    "lacking": tuple(it.world.index.names[p] for p in lacking),
+                },
+                cause=cause_of(request),
+                variant="daemons",
+            )
+            return

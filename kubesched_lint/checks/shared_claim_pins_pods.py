@@ -1,0 +1,106 @@
+"""All pods of a workload share one ResourceClaim, so they run where its devices are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.device_room import nodes_for, room_for
+from kubesched_lint.analysis.devices import Wanted, must_know_devices, wanted_by
+from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
+from kubesched_lint.cluster.nodeset import NodeSet, only, positions
+from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
+from kubesched_lint.model.devices import MOST_USERS, DeviceClaim
+from kubesched_lint.text import first_few, many
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.room import most_copies
+from kubesched_lint.world.world import Member
+
+_FEW = 3
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    is_daemon = it.workload.kind == "DaemonSet"
+    pods = pods_wanted(it) if it.workload.stays or is_daemon else 0
+    most = pods if is_daemon else max(pods, it.most_wanted)
+    for wanted in wanted_by(it) if pods else ():
+        if not isinstance(wanted.claim, DeviceClaim):
+            continue
+        if most > MOST_USERS:
+            yield _too_many(wanted, pods, most, it)
+        elif pods > 1:
+            yield from _pinned(wanted, wanted.claim, pods, it)
+
+
+def _too_many(wanted: Wanted, pods: int, most: int, it: Member) -> Hazard:
+    return Hazard(
+        at=wanted.at,
+        evidence=proof(
+            f"{most} pods > {MOST_USERS} in status.reservedFor",
+            demand=most,
+            supply=MOST_USERS,
+            event="deploy" if pods > MOST_USERS else "hpa-max",
+        ),
+        severity=None if pods > MOST_USERS else Severity.WARNING,
+        values={"claim": str(wanted), "pods": most, "most": MOST_USERS, "pending": most - MOST_USERS},
+        related=_replicas(it),
+        variant="limit",
+    )
+
+
+def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, it: Member) -> Iterator[Hazard]:
+    known = it.world.cluster is not None and (claim.allocation is not None or it.world.cluster_has("ResourceSlice"))
+    homes = _homes(wanted, claim, it) if known else None
+    if homes is None:
+        yield _at_one_node(wanted, pods, it, "", Severity.NOTE)
+    elif homes:
+        where = first_few(it.world.names(homes), _FEW, " or ")
+        fitting = [most_copies(it, pods, only(position), bare=True) for position in positions(homes)]
+        most = 1 if it.workload.kind == "DaemonSet" else max(fitting)
+        yield _no_room(wanted, pods, most, where, it) if most < pods else _at_one_node(wanted, pods, it, where)
+
+
+def _homes(wanted: Wanted, claim: DeviceClaim, it: Member) -> NodeSet:
+    """Return the nodes one of which all pods will be on; none if the devices can be used from several nodes.
+
+    Raises UncheckedError.
+    """
+    among = nodes_for(it)
+    if claim.allocation is not None:
+        terms = claim.allocation.terms
+        there = among if terms is None else among & it.world.index.matching({}, terms)
+        return there if there.bit_count() == 1 else 0
+    must_know_devices(it)
+    room = room_for(it, [wanted], among)
+    if room is None or not any(all(survey.is_local for survey in r.options) for r in room.requests):
+        return 0
+    return sum(only(p) for p in positions(among) if all(room.pods_on(r, p) for r in room.requests))
+
+
+def _no_room(wanted: Wanted, pods: int, most: int, where: str, it: Member) -> Hazard:
+    return Hazard(
+        at=wanted.at,
+        evidence=proof(
+            f"{pods} pods on the node of the devices > {most}, the most that fit on {where}",
+            demand=pods,
+            supply=most,
+            assumes=node_premises(it),
+        ),
+        values={"claim": str(wanted), "pods": pods, "most": most, "where": where, "pending": pods - most},
+        related=_replicas(it),
+        variant="room",
+    )
+
+
+def _at_one_node(wanted: Wanted, pods: int, it: Member, where: str, severity: Severity = Severity.WARNING) -> Hazard:
+    return Hazard(
+        at=wanted.at,
+        evidence=pattern(f"{many(pods, 'pod')}, one claim, one node"),
+        severity=severity,
+        values={"claim": str(wanted), "pods": pods, "where": where},
+        related=_replicas(it),
+        variant="default" if where else "unknown",
+    )
+
+
+def _replicas(it: Member) -> tuple[Place, ...]:
+    return () if it.workload.kind == "DaemonSet" else (replicas_wanted_here(it),)

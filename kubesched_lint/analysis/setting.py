@@ -25,6 +25,7 @@ from kubesched_lint.world.claims import (
     settled_storage,
     without_unknown_storage,
 )
+from kubesched_lint.world.devices import allocator_of, which_matters
 from kubesched_lint.world.running import lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -51,7 +52,12 @@ def setting_of(world: World) -> Setting:
     objects = _with_settled_storage(world.objects, world)
     return Setting(
         tuple(cluster.inventory.nodes),
-        replace(objects, pods=lasting_pods(world).pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
+        replace(
+            objects,
+            pods=lasting_pods(world).pods,
+            storage_classes=(*objects.storage_classes, UNKNOWN_CLASS),
+            allocator=() if which_matters(world) else allocator_of(world),
+        ),
         sized,
         {i: tuple(_rescheduled(world.member(ordered[i]), pods)) for i, pods in running.items() if pods},
         {i: changes(world.member(w), running[i]) for i, w in enumerate(ordered) if running[i]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import field
 from functools import cached_property
 from typing import Any
@@ -78,6 +79,11 @@ class Devices:
             if pod not in staying:
                 found = found.without_pod(*pod)
         return found
+
+    @property
+    def holders(self) -> AbstractSet[tuple[str, str]]:
+        """The pods, (namespace, name), that have claims."""
+        return self._claims_of_pods.keys()
 
     @cached_property
     def _claims_of_pods(self) -> Mapping[tuple[str, str], Sequence[DeviceClaim]]:

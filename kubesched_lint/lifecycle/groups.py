@@ -60,6 +60,7 @@ def _pairs(setting: Setting) -> Iterator[tuple[int, int]]:
     yield from sharing(
         [[("claim", pod.namespace, v.claim) for pod in own for v in pod.volumes if v.claim] for own in kinds]
     )
+    yield from sharing([["devices"] if setting.need_devices((i,)) else [] for i in range(len(kinds))])
 
 
 def _is_roomy(setting: Setting, number: int) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, PodAffinityTerm
 from kubesched_lint.quirks import HINTS_ASK_FOR_ALL_TERMS, HINTS_WITHOUT_NAMESPACE_LABELS, has
 from kubesched_lint.scheduler.framework import Diagnosis
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import named_namespaces, selects_incoming
@@ -52,7 +52,7 @@ def is_blind(terms: Iterable[PodAffinityTerm], state: ClusterState) -> bool:
 
 def wakes_on_delete(pod: Pod, rejected_by: frozenset[str], gone: Pod, state: ClusterState) -> bool:
     """Whether the deletion of a bound pod puts a waiting pod back into the queue."""
-    if RESOURCES in rejected_by:
+    if RESOURCES in rejected_by or (DEVICES_PLUGIN in rejected_by and gone.resource_claims):
         return True
     if PORTS in rejected_by and any(
         a.port == b.port and a.protocol == b.protocol for a in pod.host_ports for b in gone.host_ports

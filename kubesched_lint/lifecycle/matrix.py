@@ -98,6 +98,7 @@ class Matrix:
         bounds = count(self.setting, event, number)
         members = group_of(self.setting, number)
         doubt = self._doubt(event, members, number) if bounds.is_fine else ""
+        doubt = "devices are not counted" if self.setting.need_devices(members) else doubt
         if doubt:
             bounds.least, bounds.never_stuck = Counted(0, doubt), False
         if bounds.is_fine:

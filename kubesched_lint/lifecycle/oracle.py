@@ -30,7 +30,7 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
-from kubesched_lint.scheduler.binding import bind, with_topology_labels
+from kubesched_lint.scheduler.binding import bind, placed
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.placement import is_sampled
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, SELECTED_NODE
@@ -74,7 +74,10 @@ class Oracle:
             self.symmetry = Symmetry(
                 index,
                 [*pods, *foreseen, *(b.pod for b in objects.pods)],
-                [(mark, self._residents(p), self._storage_at(p)) for p, mark in enumerate(marks or [0] * len(index))],
+                [
+                    (mark, self._residents(p), self._storage_at(p), self._devices_at(p))
+                    for p, mark in enumerate(marks or [0] * len(index))
+                ],
             )
         else:
             self.symmetry = Symmetry.none(len(index))
@@ -111,6 +114,17 @@ class Oracle:
         drivers = tuple(frozenset(c.limits.items()) for c in self.objects.csi_nodes if c.name == node.name)
         read = tuple((key, node.labels.get(key)) for key in self._storage_keys)
         return read, drivers, node.name if node.name in self._named_by_storage else ""
+
+    def _devices_at(self, position: int) -> Hashable:
+        """Return the devices that a node announces, and those that pods of others hold."""
+        found = self.cluster.devices
+        if found is None:
+            return None
+        own = [each for each in found.slices if each.access.node_name == self.index.names[position]]
+        pools = {(each.driver, each.pool) for each in own}
+        held = (one.id for claim in found.claims.values() if claim.allocation for one in claim.allocation.devices)
+        taken = sorted((driver, device) for driver, pool, device in held if (driver, pool) in pools)
+        return tuple(sorted((each.driver, repr(each.devices)) for each in own)), tuple(taken)
 
     @cached_property
     def _makes_volumes(self) -> bool:
@@ -266,24 +280,29 @@ class Oracle:
             changed = list(differing(self._shown, state.bound))
             work.spend(_STEPS * sum(len(state.bound[p]) for p in changed))  # may raise, so it comes before any change
             for position in changed:
-                self._change(position, dict(self._shown[position]), dict(state.bound[position]))
+                self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
+            for position in changed:
+                self._bring(position, state.bound[position])
             self._shown = state.bound
         wanted = (state.volumes, len(self.pod_types.slots))
         if wanted != self._shown_volumes:
             self.cluster.storage = self._storage(state)
             self._shown_volumes = wanted
 
-    def _change(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
-        for slot in before.keys() | after.keys():
+    def _take_away(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
+        for slot in before:
             here = self._placed.setdefault((slot, position), [])
             while len(here) > after.get(slot, 0):
                 gone = here.pop()
                 self._hopeless.goes(position)
                 self.cluster.remove(gone)
-            while len(here) < after.get(slot, 0):
-                pod = with_topology_labels(self.pod(slot), self.index.nodes[position], self.cluster)
-                here.append(self.cluster.place(pod, position))
-                self._hopeless.comes(pod, position)
+
+    def _bring(self, position: int, wanted: Held) -> None:
+        for slot, count in wanted:
+            here = self._placed.setdefault((slot, position), [])
+            while len(here) < count:
+                here.append(placed(self.pod(slot), position, self.cluster))
+                self._hopeless.comes(here[-1].pod, position)
 
     def _storage(self, state: State) -> Storage:
         claims, slots = self._claimed, len(self.pod_types.slots)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, wraps
 from typing import TypeVar
@@ -197,6 +197,10 @@ class Setting:
             (pod, *{id(b.pod): b.pod for b in running[i]}.values()) if i in running else (pod,)
             for i, pod in enumerate(self.pods)
         )
+
+    def need_devices(self, members: Iterable[int]) -> bool:
+        """Return whether pods of some of the workloads have claims for devices."""
+        return any(pod.resource_claims for i in members for pod in self.kinds[i])
 
     def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
         return selects_pod(term, holder.namespace, other, self.cluster)

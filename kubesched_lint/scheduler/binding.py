@@ -29,9 +29,15 @@ def bind(pod: Pod | BoundPod, position: int, state: ClusterState, *, allocates: 
     devices are allocated, unless the caller keeps account of them: ``allocates`` False.
     """
     plain = pod.pod if isinstance(pod, BoundPod) else pod
-    labelled = with_topology_labels(plain, state.index.nodes[position], state)
     if plain.volumes:
         _bind_claims(plain, position, state)
+    return placed(pod, position, state, allocates=allocates)
+
+
+def placed(pod: Pod | BoundPod, position: int, state: ClusterState, *, allocates: bool = True) -> Placement:
+    """Place a pod as ``bind`` does, but leave its volumes alone."""
+    plain = pod.pod if isinstance(pod, BoundPod) else pod
+    labelled = with_topology_labels(plain, state.index.nodes[position], state)
     holder = _allocate(plain, position, state) if allocates and state.devices is not None else ""
     if isinstance(pod, BoundPod):
         placement = state.place(replace(pod, node=state.index.names[position], pod=labelled), position)

@@ -84,6 +84,25 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
     yield from _undecidable(found, pods)
 
 
+@once_per_world
+def which_matters(world: World) -> bool:
+    """Return whether it may matter which device a pod gets, so that counts of pods do not tell who fits where.
+
+    True also if some fact about devices is unknown; False if no pod of the manifests needs any.
+    """
+    if not allocator_of(world):
+        return bool(_asking(world))
+    from kubesched_lint.scheduler.devices.groups import DeviceGroups
+
+    found = _known(world)
+    running = () if world.cluster is None else world.cluster.inventory.pods
+    held = {(pod.namespace, pod.name): pod.pod for pod in running if pod.pod.resource_claims}
+    if not found.holders <= held.keys():
+        return True
+    pods = {id(pod): pod for pod in (*_asking(world), *held.values())}
+    return not DeviceGroups(pods.values(), found, world.index).is_counted
+
+
 def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
     """Yield the objects that a pod names and that may exist beside what is known."""
     for reference in pod.resource_claims:

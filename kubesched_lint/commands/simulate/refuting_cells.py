@@ -19,6 +19,7 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter import refuting
 from kubesched_lint.record import replace
+from kubesched_lint.world.devices import needs_devices, which_matters
 from kubesched_lint.world.world import Member, World
 
 MOST_PODS = 3_000
@@ -127,4 +128,6 @@ def _placements(matrix: Matrix, world: World) -> Sequence[dict[int, int]]:
 
 
 def _is_followed(it: Member) -> bool:
+    if needs_devices(it.workload.pod, it.world) and which_matters(it.world):
+        return False  # the matrix leaves these devices out
     return not it.workload.suspended and is_modelled(it)

@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
-from kubesched_lint.world.devices import devices_unknown, needs_devices
+from kubesched_lint.world.devices import devices_unknown, needs_devices, which_matters
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.world import Member, World
 
@@ -38,7 +38,7 @@ def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World)
 
 
 def _lacks(it: Member) -> tuple[Lack, ...]:
-    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
+    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world) and which_matters(it.world):
         return (*lacks_of(it), Lack("which devices its pods hold over time", True))
     return lacks_of(it)
 

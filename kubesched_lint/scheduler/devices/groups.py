@@ -1,0 +1,172 @@
+"""Devices for which requests compete, in groups: each pod takes so many of a group, each node has so many of it.
+
+The numbers bound every allocation: a node never holds more pods than its devices allow. Where ``is_counted``, they
+decide it: which device a pod gets does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from kubesched_lint import work
+from kubesched_lint.cluster.devices import Devices
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS, Device, DeviceClaimTemplate, DeviceID, DeviceRequest
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.devices.allocator import prevents
+from kubesched_lint.scheduler.devices.attempt import offers_of, selectors_of, taken_of
+from kubesched_lint.scheduler.devices.failures import SelectorError
+from kubesched_lint.scheduler.devices.pools import devices_of
+
+Ask = tuple[str, tuple[str, ...], tuple[object, ...]]
+"""Class, selectors and tolerations: requests that are equal in them may use the same devices."""
+_NO_DEVICES: frozenset[DeviceID] = frozenset()
+
+
+class DeviceGroups:
+    """The groups of what ``pods`` request by templates, on the nodes of ``index``."""
+
+    def __init__(self, pods: Iterable[Pod], devices: Devices, index: NodeIndex) -> None:
+        self._devices, self._index = devices, index
+        self._pods = tuple(pods)
+        self._asks = {_ask(r): r for pod in self._pods for t in self._templates(pod) for r in _plain_requests(t)}
+        self._failing: set[Ask] = set()
+        self._eligible = {ask: self._eligible_for(request) for ask, request in self._asks.items()}
+
+    def _templates(self, pod: Pod) -> Iterator[DeviceClaimTemplate]:
+        for reference in pod.resource_claims:
+            template = self._devices.templates.get((pod.namespace, reference.template))
+            if template is not None:
+                yield template
+
+    def _eligible_for(self, request: DeviceRequest) -> Sequence[frozenset[DeviceID]]:
+        """Return per position the devices that a request may get, whether they are free or not."""
+        offers = offers_of(self._devices, self._index)
+        found = []
+        for position in range(len(self._index)):
+            here = set()
+            for pool in offers.pools(position):
+                for device_id, device, each in () if pool.is_incomplete or pool.is_invalid else devices_of(pool.slices):
+                    work.spend(1)
+                    usable = not each.is_per_device or offers.can_use(device.access, position)
+                    if usable and self._selects(request, device_id, device):
+                        here.add(device_id)
+            found.append(frozenset(here))
+        return found
+
+    def _selects(self, request: DeviceRequest, device_id: DeviceID, device: Device) -> bool:
+        device_class = self._devices.classes.get(request.device_class)
+        selectors = selectors_of(self._devices)
+        try:
+            return (
+                device_class is not None
+                and all(
+                    selectors.matches(s, device_id[0], device) for s in (*device_class.selectors, *request.selectors)
+                )
+                and not any(prevents(taint, request) for taint in device.taints)
+            )
+        except SelectorError:
+            self._failing.add(_ask(request))
+            return False
+
+    # --- the groups -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _group_of(self) -> Mapping[Ask, Ask]:
+        """Return ask → the ask that stands for its group: those that may use a common device."""
+        parent = {ask: ask for ask in self._asks}
+
+        def root(ask: Ask) -> Ask:
+            while parent[ask] != ask:
+                ask = parent[ask]
+            return ask
+
+        first: dict[DeviceID, Ask] = {}
+        for ask, places in self._eligible.items():
+            for device in frozenset[DeviceID]().union(*places):
+                parent[root(ask)] = root(first.setdefault(device, ask))
+        return {ask: root(ask) for ask in parent}
+
+    @cached_property
+    def _shared(self) -> frozenset[DeviceID]:
+        """Devices that several claims may have at a time."""
+        return frozenset(found for found, device, _ in devices_of(self._devices.slices) if device.is_shared)
+
+    @cached_property
+    def groups(self) -> tuple[Ask, ...]:
+        """The groups whose devices belong to one claim each."""
+        whole = dict.fromkeys(self._group_of.values())
+        return tuple(g for g in whole if not any(self._on(g, p) & self._shared for p in range(len(self._index))))
+
+    def _on(self, group: Ask, position: int) -> frozenset[DeviceID]:
+        members = (self._eligible[ask][position] for ask, of in self._group_of.items() if of == group)
+        return _NO_DEVICES.union(*members)
+
+    def free(self, group: Ask) -> list[int]:
+        """Return per position how many devices of a group no claim of a pod holds."""
+        taken = taken_of(self._devices).exclusively
+        return [len(self._on(group, position) - taken) for position in range(len(self._index))]
+
+    def taken_by(self, pod: Pod) -> Mapping[Ask, int]:
+        """Return group → the fewest devices of it that a pod takes for itself."""
+        found: dict[Ask, int] = {}
+        for template in self._templates(pod):
+            for request in template.requests:
+                options = request.alternatives or (request,)
+                groups = {self._group_of.get(_ask(each)) for each in options}
+                group = groups.pop()
+                if not groups and group in self.groups and not any(each.admin_access for each in options):
+                    found[group] = found.get(group, 0) + min(_least(each) for each in options)
+        return found
+
+    # --- whether only numbers matter --------------------------------------------------------------------------------
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a node takes a pod exactly if enough devices of each group are free."""
+        return not self._failing and self._are_plain() and all(map(self._is_plain, self._pods)) and self._are_alike()
+
+    def _are_plain(self) -> bool:
+        offers = offers_of(self._devices, self._index)
+        pools = (pool for position in range(len(self._index)) for pool in offers.pools(position))
+        return all(
+            each.access.node_name
+            and not (each.is_per_device or each.counter_sets)
+            and not any(device.is_shared or device.consumes for device in each.devices)
+            for each in self._devices.slices
+        ) and not any(pool.is_incomplete or pool.is_invalid for pool in pools)
+
+    def _is_plain(self, pod: Pod) -> bool:
+        found = tuple(self._templates(pod))
+        return len(found) == len(pod.resource_claims) and all(
+            not template.constraints
+            and sum(request.count for request in template.requests) <= MOST_RESULTS
+            and all(_is_plain(request) for request in template.requests)
+            for template in found
+        )
+
+    def _are_alike(self) -> bool:
+        """Whether on each node all asks of a group may use the same devices."""
+        return all(
+            self._eligible[ask][position] == self._eligible[group][position]
+            for ask, group in self._group_of.items()
+            for position in range(len(self._index))
+        )
+
+
+def _plain_requests(template: DeviceClaimTemplate) -> Iterator[DeviceRequest]:
+    for request in template.requests:
+        yield from request.alternatives or (request,)
+
+
+def _ask(request: DeviceRequest) -> Ask:
+    return request.device_class, request.selectors, request.tolerations
+
+
+def _least(request: DeviceRequest) -> int:
+    return request.count if request.mode == EXACT_COUNT else 1
+
+
+def _is_plain(request: DeviceRequest) -> bool:
+    return request.mode == EXACT_COUNT and not (request.alternatives or request.admin_access or request.capacity)

@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -32,19 +32,19 @@ def called(
     *args: str | Path, cwd: Path | None = None, stdin: str = "", environ: Mapping[str, str] | None = None
 ) -> CompletedProcess[str]:
     """Return exit code (negative: the signal that ended the process), output and errors; ``environ`` None: ours."""
-    _import_all()
+    import_all()
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
         given.write(stdin.encode())
         given.seek(0)
         child = os.fork()
         if not child:
-            _become(list(map(str, args)), cwd, environ, (given, out, err))
+            become(list(map(str, args)), cwd, environ, [stream.fileno() for stream in (given, out, err)])
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return CompletedProcess(args, code, _text(out), _text(err))
 
 
 @cache
-def _import_all() -> None:
+def import_all() -> None:
     """Import nearly all that a run may import on demand, so that each fork has it."""
     for module in walk_packages(kubesched_lint.__path__, "kubesched_lint."):
         if not module.name.endswith("__main__"):
@@ -56,14 +56,15 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode()
 
 
-def _become(
-    args: list[str], cwd: Path | None, environ: Mapping[str, str] | None, streams: tuple[IO[bytes], ...]
+def become(
+    args: list[str], cwd: str | Path | None, environ: Mapping[str, str] | None, streams: Iterable[int]
 ) -> NoReturn:
+    """Run the program in this process, a fork, with file descriptors as its standard streams."""
     try:
         gc.freeze()  # what is the parent's would be copied in order to be visited
         signal.alarm(_SECONDS)
         for number, stream in enumerate(streams):
-            os.dup2(stream.fileno(), number)
+            os.dup2(stream, number)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         if cwd is not None:
             os.chdir(cwd)

@@ -10,19 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import called
+
 ROOT = Path(__file__).parents[2]
 SHOP, ZONES = "fixtures/shop", "fixtures/clusters/three-zones.yaml"
 
 
 def run(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", *args],
-        cwd=ROOT,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return called(*args, cwd=ROOT, stdin=stdin)
 
 
 def test_the_first_command_of_the_readme_finds_what_it_promises() -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,16 @@ SKETCH = ROOT / "fixtures" / "clusters" / "three-zones.yaml"
 
 def test_the_files_are_what_the_services_schemas_ask_for() -> None:
     """The published JSON Schemas, as the package check-jsonschema ships them."""
-    pytest.importorskip("check_jsonschema")
+    checker = pytest.importorskip("check_jsonschema")
+    runner = pytest.importorskip("click.testing").CliRunner()
     repo = ROOT / "examples" / "shop-repo"
     for schema, files in {
         "github-actions": [ROOT / "action.yml"],
         "github-workflows": [repo / ".github" / "workflows" / "kubesched.yml"],
         "gitlab-ci": [ROOT / "templates" / "gitlab-ci.yml", ROOT / "ci" / "gitlab-ci.yml", repo / ".gitlab-ci.yml"],
     }.items():
-        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *map(str, files)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = runner.invoke(checker.main, ["--builtin-schema", f"vendor.{schema}", *map(str, files)])
+        assert done.exit_code == 0, done.output
 
 
 def action() -> dict[str, Any]:
@@ -44,15 +44,19 @@ def step(name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def runner(folder: Path) -> Path:
+@pytest.fixture
+def work(tmp_path: Path, program: Path) -> Path:
     """A folder as GitHub's runner has it, with our work tree installed where the action puts it."""
-    tool = folder / "temp" / "kubesched-lint" / "bin" / "kubesched-lint"
-    tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
-    tool.chmod(0o755)
-    shutil.copytree(SHOP, folder / "work" / "my manifests")
-    shutil.copy(SKETCH, folder / "work" / "cluster.yaml")
-    return folder / "work"
+    install(program, tmp_path / "temp" / "kubesched-lint")
+    shutil.copytree(SHOP, tmp_path / "work" / "my manifests")
+    shutil.copy(SKETCH, tmp_path / "work" / "cluster.yaml")
+    return tmp_path / "work"
+
+
+def install(program: Path, home: Path) -> None:
+    """Put the program where ``pip`` puts it in a virtual environment."""
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "kubesched-lint").symlink_to(program)
 
 
 def run_step(
@@ -79,8 +83,7 @@ def run_step(
     return done.returncode, done.stdout + done.stderr, outputs
 
 
-def test_the_action_annotates_lines_and_fails_the_job(tmp_path: Path) -> None:
-    work = runner(tmp_path)
+def test_the_action_annotates_lines_and_fails_the_job(tmp_path: Path, work: Path) -> None:
     inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml"}
     code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs)
     assert (code, outputs) == (1, {"exit-code": "1"}), shown
@@ -89,8 +92,7 @@ def test_the_action_annotates_lines_and_fails_the_job(tmp_path: Path) -> None:
     assert "anti-affinity-exceeds-domains" in summary
 
 
-def test_the_action_writes_the_reports_that_are_asked_for(tmp_path: Path) -> None:
-    work = runner(tmp_path)
+def test_the_action_writes_the_reports_that_are_asked_for(tmp_path: Path, work: Path) -> None:
     inputs = {
         "paths": "my manifests\ncluster.yaml",
         "formats": "text\nsarif=out.sarif\n",
@@ -107,8 +109,7 @@ def test_the_action_writes_the_reports_that_are_asked_for(tmp_path: Path) -> Non
     assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == ""
 
 
-def test_the_action_checks_the_targets_of_a_repository(tmp_path: Path) -> None:
-    work = runner(tmp_path)
+def test_the_action_checks_the_targets_of_a_repository(tmp_path: Path, work: Path) -> None:
     shutil.copytree(ROOT / "examples" / "targets-repo", work, dirs_exist_ok=True)
     code, shown, outputs = run_step(tmp_path, work, step("Lint"), {"paths": ""})
     assert (code, outputs) == (1, {"exit-code": "1"}), shown
@@ -116,8 +117,7 @@ def test_the_action_checks_the_targets_of_a_repository(tmp_path: Path) -> None:
     assert "targets: prod-eu, prod-us" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text().replace("**", "")
 
 
-def test_inputs_are_words_and_never_commands(tmp_path: Path) -> None:
-    work = runner(tmp_path)
+def test_inputs_are_words_and_never_commands(tmp_path: Path, work: Path) -> None:
     inputs = {
         "paths": '$(touch a) `touch b`; touch c & "d" *',
         "cluster": "$(touch e)",
@@ -150,12 +150,17 @@ def weaken(work: Path) -> None:
         ("pyproject.toml", '[project]\nname = "other"\n'),
     ],
 )
-def test_what_is_pinned_is_judged_as_the_base_says(tmp_path: Path, name: str, base: str) -> None:
-    work = runner(tmp_path)
+def test_what_is_pinned_is_judged_as_the_base_says(tmp_path: Path, work: Path, name: str, base: str) -> None:
     (work / name).write_text(base)
     committed(work)
     weaken(work)
-    inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml", "pin": "main", "formats": "text"}
+    inputs = {
+        "paths": "my manifests\n",
+        "cluster": "cluster.yaml",
+        "pin": "main",
+        "formats": "text",
+        "summary": "false",
+    }
     code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs | {"pin": ""})
     assert code == 0, "the pull request has weakened the gate"
     assert 'kubesched.toml makes the gate weaker: fail-on = "never"' in shown
@@ -165,13 +170,12 @@ def test_what_is_pinned_is_judged_as_the_base_says(tmp_path: Path, name: str, ba
     assert (work / "kubesched.toml").read_text() == 'fail-on = "never"\n', "nothing is written through a link"
 
 
-def test_a_configuration_in_pyproject_is_pinned_as_well(tmp_path: Path) -> None:
+def test_a_configuration_in_pyproject_is_pinned_as_well(tmp_path: Path, work: Path) -> None:
     """Here the base asks for less than the default, so that it shows whose word is in force."""
-    work = runner(tmp_path)
     (work / "pyproject.toml").write_text('[tool."kubesched-lint"]\nfail-on = "never"\n')
     committed(work)
     (work / "pyproject.toml").write_text("")
-    inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml", "formats": "text"}
+    inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml", "formats": "text", "summary": "false"}
     assert run_step(tmp_path, work, step("Lint"), inputs)[0] == 1
     code, shown, _ = run_step(tmp_path, work, step("Lint"), inputs | {"pin": "main"})
     assert code == 0, shown
@@ -186,17 +190,16 @@ def enlarge(work: Path) -> None:
     (work / "clusters" / "prod-us.yaml").symlink_to("prod-eu.yaml")
 
 
-def test_the_clusters_of_pinned_targets_are_those_of_the_base(tmp_path: Path) -> None:
+def test_the_clusters_of_pinned_targets_are_those_of_the_base(tmp_path: Path, work: Path) -> None:
     """Three targets, in a folder of the repository whose configuration also names a file above it."""
-    top = runner(tmp_path)
-    work = top / "deploy" / "here"
+    top, work = work, work / "deploy" / "here"
     shutil.copytree(ROOT / "examples" / "targets-repo", work)
     shutil.copy(work / "clusters" / "edge.yaml", top / "edge.yaml")
     config = (work / "kubesched.toml").read_text()
     (work / "kubesched.toml").write_text(config.replace("clusters/edge.yaml", "../../edge.yaml"))
     committed(top)
     enlarge(work)
-    inputs = {"paths": ".", "formats": "text"}
+    inputs = {"paths": ".", "formats": "text", "summary": "false"}
     code, shown, _ = run_step(tmp_path, work, step("Lint"), inputs)
     assert code == 0, f"the pull request has weakened the gate: {shown}"
     code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs | {"pin": "main"})
@@ -206,8 +209,7 @@ def test_the_clusters_of_pinned_targets_are_those_of_the_base(tmp_path: Path) ->
     assert "edge: 4 nodes from " in shown
 
 
-def test_a_pinned_configuration_whose_cluster_is_not_there_fails(tmp_path: Path) -> None:
-    work = runner(tmp_path)
+def test_a_pinned_configuration_whose_cluster_is_not_there_fails(tmp_path: Path, work: Path) -> None:
     shutil.copytree(ROOT / "examples" / "targets-repo", work, dirs_exist_ok=True)
     (work / "clusters" / "edge.yaml").unlink()
     committed(work)
@@ -217,8 +219,7 @@ def test_a_pinned_configuration_whose_cluster_is_not_there_fails(tmp_path: Path)
 
 
 @pytest.mark.parametrize("pin", ["nowhere", "--version", "-h"])
-def test_a_pin_that_is_no_commit_is_told(tmp_path: Path, pin: str) -> None:
-    work = runner(tmp_path)
+def test_a_pin_that_is_no_commit_is_told(tmp_path: Path, work: Path, pin: str) -> None:
     committed(work)
     code, shown, outputs = run_step(tmp_path, work, step("Lint"), {"paths": "my manifests\n", "pin": pin})
     assert (code, outputs) == (2, {"exit-code": "2"})
@@ -232,11 +233,24 @@ def test_every_input_is_used_and_every_one_says_what_it_is_for() -> None:
         assert f"inputs.{name} " in text or f"inputs.{name}\n" in text
 
 
+def dependencies(folder: Path) -> Path:
+    """Link the installed packages into a folder, without this one and without what a virtual environment has itself."""
+    folder.mkdir()
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if not re.match("(_?kubesched|__editable__|_editable_impl_|pip\\b|setuptools\\b)", package.name):
+            (folder / package.name).symlink_to(package)
+    return folder
+
+
 def test_what_the_container_copies_is_enough_to_install_from_and_the_action_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No container engine runs here: the same copies are made into a folder, and the action's own step installs it."""
+    """No container engine runs here: the same copies are made into a folder, and the action's own step installs it.
+
+    pip finds the dependencies among the packages of the tests; tests/precommit has it fetch them.
+    """
     monkeypatch.setenv("PIP_NO_COMPILE", "0")  # pip's way to say --no-compile; bytecode is half of the work
+    monkeypatch.setenv("PYTHONPATH", str(dependencies(tmp_path / "dependencies")))
     lines = (ROOT / "Containerfile").read_text().splitlines()
     copies = [line.split()[1:] for line in lines if line.startswith("COPY ") and "--from" not in line]
     for *sources, target in copies:
@@ -247,11 +261,11 @@ def test_what_the_container_copies_is_enough_to_install_from_and_the_action_inst
             else:
                 where.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / source, where)
-    install = step("Install kubesched-lint")
-    install["env"]["ACTION_PATH"] = str(tmp_path / "src")
+    installing = step("Install kubesched-lint")
+    installing["env"]["ACTION_PATH"] = str(tmp_path / "src")
     work = tmp_path / "work"
     shutil.copytree(SHOP, work)
-    code, shown, _ = run_step(tmp_path, work, install, {})
+    code, shown, _ = run_step(tmp_path, work, installing, {})
     assert code == 0, shown
     tool = tmp_path / "temp" / "kubesched-lint" / "bin" / "kubesched-lint"
     done = subprocess.run([tool, "lint", ".", "-c", SKETCH], cwd=work, capture_output=True, text=True, check=False)
@@ -271,7 +285,7 @@ def test_the_container_runs_as_nobody_and_holds_no_build_tools() -> None:
 
 
 def gitlab_codes(
-    base: Path, change: Callable[[Path], None], branches: Sequence[str], variables: Mapping[str, str]
+    program: Path, base: Path, change: Callable[[Path], None], branches: Sequence[str], variables: Mapping[str, str]
 ) -> list[int]:
     """The exit codes of the GitLab job on a changed clone of ``base``, for each branch that is pinned."""
     config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
@@ -280,10 +294,7 @@ def gitlab_codes(
     committed(base)
     subprocess.run(["git", "clone", "-q", base, work], check=True, capture_output=True)
     change(work)
-    tool = work / ".kubesched" / "bin" / "kubesched-lint"
-    tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
-    tool.chmod(0o755)
+    install(program, work / ".kubesched")
     codes = []
     for branch in branches:
         environ = {**os.environ, **config["variables"], **variables, "KUBESCHED_PIN": branch}
@@ -292,29 +303,26 @@ def gitlab_codes(
     return codes
 
 
-def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path) -> None:
+def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path, program: Path) -> None:
     base = tmp_path / "base"
     shutil.copytree(SHOP, base / "shop")
     shutil.copy(SKETCH, base / "cluster.yaml")
     variables = {"KUBESCHED_PATHS": "shop", "KUBESCHED_CLUSTER": "cluster.yaml"}
-    assert gitlab_codes(base, weaken, ("", "main", "nowhere"), variables) == [0, 1, 2]
+    assert gitlab_codes(program, base, weaken, ("", "main", "nowhere"), variables) == [0, 1, 2]
 
 
-def test_the_gitlab_job_pins_the_clusters_of_targets(tmp_path: Path) -> None:
+def test_the_gitlab_job_pins_the_clusters_of_targets(tmp_path: Path, program: Path) -> None:
     base = tmp_path / "base"
     shutil.copytree(ROOT / "examples" / "targets-repo", base)
-    assert gitlab_codes(base, enlarge, ("", "main"), {}) == [0, 1]
+    assert gitlab_codes(program, base, enlarge, ("", "main"), {}) == [0, 1]
 
 
-def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path) -> None:
+def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path, program: Path) -> None:
     config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
     job = config["kubesched-lint"]
-    install, pin, lint = job["script"]
-    assert '"$KUBESCHED_PACKAGE"' in install
-    tool = tmp_path / ".kubesched" / "bin" / "kubesched-lint"
-    tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
-    tool.chmod(0o755)
+    installing, pin, lint = job["script"]
+    assert '"$KUBESCHED_PACKAGE"' in installing
+    install(program, tmp_path / ".kubesched")
     shutil.copytree(SHOP, tmp_path / "shop")
     shutil.copy(SKETCH, tmp_path / "my cluster.yaml")
     variables = config["variables"] | {"KUBESCHED_PATHS": "shop", "KUBESCHED_CLUSTER": "my cluster.yaml"}

@@ -21,6 +21,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.program import called
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "shop-repo" / "README.md"]
 CONSOLE = ("console", "sh", "shell", "bash")
@@ -110,7 +112,7 @@ profiles: [{schedulerName: default-scheduler}]
 """
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, program: Path) -> None:
     """What the pages' commands expect to find."""
     for name in ("fixtures", "examples", "rules"):
         shutil.copytree(ROOT / name, folder / name)
@@ -134,7 +136,7 @@ def prepare(folder: Path) -> None:
         (folder / name).write_text(json.dumps(nodes()))
     recorded = gzip.decompress((ROOT / "fixtures" / "conformance" / "decisions.jsonl.gz").read_bytes())
     (folder / "mine.jsonl").write_bytes(b"".join(recorded.splitlines(keepends=True)[:3]))
-    programs(folder / "bin")
+    programs(folder / "bin", program)
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
     (folder / "kubesched.toml").write_text("# all as it is by default\n")
     added = ["add", "cluster.yaml", "kubesched.toml", "manifests"]
@@ -160,22 +162,22 @@ def nodes() -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
-def programs(folder: Path) -> None:
-    """This work tree as ``kubesched-lint``, and a ``helm`` that prints what Helm's library made of the chart."""
+def programs(folder: Path, program: Path) -> None:
+    """``kubesched-lint``, and a ``helm`` that prints what Helm's library made of the chart."""
     folder.mkdir()
+    (folder / "kubesched-lint").symlink_to(program)
     recorded = ROOT / "fixtures" / "charts" / "recorded" / "shop.yaml"
-    texts = {"kubesched-lint": f'exec "{sys.executable}" -m kubesched_lint "$@"', "helm": f'cat "{recorded}"'}
-    texts["python"] = f'exec "{sys.executable}" "$@"'
+    texts = {"helm": f'cat "{recorded}"', "python": f'exec "{sys.executable}" "$@"'}
     for name, text in texts.items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
     folder = tmp_path_factory.mktemp("docs") / "prepared"
     folder.mkdir()
-    prepare(folder)
+    prepare(folder, program)
     return folder
 
 
@@ -214,6 +216,22 @@ def test_the_commands_of_a_page_run(page: Path, prepared: Path, tmp_path: Path) 
                 assert "Traceback" not in done.stderr, failure
 
 
+@pytest.mark.parametrize(("cluster", "code"), [("cluster.yaml", 1), ("nowhere.yaml", 2)])
+def test_the_program_of_these_pages_is_the_one_that_python_starts(
+    cluster: str, code: int, program: Path, tmp_path: Path
+) -> None:
+    shutil.copy(ROOT / "fixtures" / "clusters" / "three-zones.yaml", tmp_path / "cluster.yaml")
+    manifests = (ROOT / "fixtures" / "shop" / "cache.yaml").read_text()
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ends = []
+    for command in ([program], [sys.executable, "-m", "kubesched_lint"]):
+        command += ["lint", "-", "-c", cluster]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, input=manifests, capture_output=True, text=True)
+        ends.append((done.returncode, done.stdout, done.stderr))
+    assert ends[0] == ends[1]
+    assert ends[0][0] == code
+
+
 def test_what_is_not_run_is_still_in_the_documentation() -> None:
     there = {is_left_out(command) for page in PAGES for fence in fences(page) for command in commands(fence)}
     assert set(NOT_RUN) <= there, f"no page has these any more: {set(NOT_RUN) - there}"
@@ -240,9 +258,8 @@ def test_the_manifests_that_ci_md_shows_have_no_finding_of_ours(tmp_path: Path) 
     shown = [fence for fence in fences(ROOT / "docs" / "ci.md") if fence.text.startswith("# presync.yaml")]
     assert shown
     (tmp_path / "presync.yaml").write_text(shown[0].text)
-    command = [sys.executable, "-m", "kubesched_lint", "lint", str(tmp_path), "--no-config"]
-    command += ["-c", str(ROOT / "fixtures" / "clusters" / "three-zones.yaml"), "--fail-on", "warning"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    sketch = ROOT / "fixtures" / "clusters" / "three-zones.yaml"
+    done = called("lint", tmp_path, "--no-config", "-c", sketch, "--fail-on", "warning")
     assert done.returncode == 0, done.stdout
 
 

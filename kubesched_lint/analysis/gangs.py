@@ -21,11 +21,13 @@ from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.pod_groups import SHORT
-from kubesched_lint.world.gangs import KUEUE, Gang, enabled_gates, gangs_of
+from kubesched_lint.world.gangs import KUEUE, Gang, enabled_gates, gangs_of, gates_of, live_pods
 from kubesched_lint.world.world import Member, World, once_per_world
 
 TOO_FEW, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
 ORDERED = "a StatefulSet with podManagementPolicy OrderedReady creates its pods one after another"
+_CUT = "it has more courses than are followed"
+_UNSCHEDULED = "pods of it have scheduling gates, a nodeName, or another scheduler"
 _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
 _STEPS = 1_000_000
@@ -46,6 +48,8 @@ class Answer:
     """Enough pods, with ``MAY_MISS`` and ``CERTAIN``."""
     missed: Rest | None = None
     """With ``MAY_MISS``: the end of a course in which too few pods are bound."""
+    reason: str = ""
+    """With ``UNKNOWN``: why nothing is known."""
     key: str = ""
     """The label of which all its nodes must have one value; empty without such a constraint."""
 
@@ -92,8 +96,9 @@ def course(missed: Rest) -> tuple[str, ...]:
 
 def _answer(gang: Gang, world: World) -> Answer:
     pods = [pod for it in gang.members if (pod := _pod(it, gang)) is not None]
-    if _is_beyond(gang, world) or len(pods) < len(gang.members) or not gang.pods:
-        return Answer(UNKNOWN, gang)
+    beyond = _beyond(gang, world) or ("" if len(pods) == len(gang.members) else _UNSCHEDULED)
+    if beyond or not gang.pods:
+        return Answer(UNKNOWN, gang, reason=beyond or "no pod is created")
     if gang.at_once < gang.needed:
         return Answer(TOO_FEW, gang)  # podgroup-min-count reports it
     most = _most(gang, pods, world)
@@ -105,7 +110,7 @@ def _answer(gang: Gang, world: World) -> Answer:
         for number in range(it.replicas)
     ]
     if world.pools:
-        return Answer(UNKNOWN, gang, most)
+        return Answer(UNKNOWN, gang, most, reason="it is not known which nodes pools add for a group")
     places = _filled(gang, waiting, world) if _are_independent(waiting, world) else ()
     if places:
         return Answer(CERTAIN, gang, most, places)
@@ -113,24 +118,38 @@ def _answer(gang: Gang, world: World) -> Answer:
     return _followed(gang, waiting, owners, world, most)
 
 
-def _is_beyond(gang: Gang, world: World) -> bool:
-    """Whether pods of the group run already, or something decides that this module does not follow."""
+def _beyond(gang: Gang, world: World) -> str:
+    """Return why this module does not follow a gang; empty if it does."""
+    if _may_evict(gang, world) and PREEMPTION in enabled_gates(world):
+        return f"with {PREEMPTION} it may evict running pods as a whole"
     group = gang.group
-    live = () if world.cluster is None else world.cluster.inventory.pods
-    if PREEMPTION in enabled_gates(world) and may_evict_together(
-        group, (it.pod for it in gang.members), (bound.pod for bound in live)
-    ):
-        return True
-    if any((b.namespace, b.pod.group) == (group.namespace, group.name) for b in live if b.pod.group):
-        return True
-    return any(
-        it.workload.kind in ("DaemonSet", "CronJob")
-        or it.workload.claim_templates
-        or it.running_pods
-        or not it.is_created
-        or it.usable & world.index.unknown_resources
-        for it in gang.members
-    )
+    if any((b.namespace, b.pod.group) == (group.namespace, group.name) for b in live_pods(world) if b.pod.group):
+        return "pods of it are in the cluster already"
+    return next(filter(None, (_beyond_of(it, world) for it in gang.members)), "")
+
+
+def _beyond_of(it: Member, world: World) -> str:
+    if it.workload.kind in ("DaemonSet", "CronJob"):
+        return f"a {it.workload.kind} has pods in it"
+    if it.workload.claim_templates:
+        return f"claims of {it.workload} may pin its pods to nodes"
+    if it.running_pods:
+        return f"pods of {it.workload} run already"
+    if not it.is_created:
+        return f"it is not known which pods of {it.workload} the API server creates"
+    unknown = it.usable & world.index.unknown_resources
+    return f"some nodes that {it.workload} may use declare no resources" if unknown else ""
+
+
+def _may_evict(gang: Gang, world: World) -> bool:
+    return may_evict_together(gang.group, (it.pod for it in gang.members), (bound.pod for bound in live_pods(world)))
+
+
+def preemption_premise(gang: Gang, world: World) -> tuple[str, ...]:
+    """The assumption of an answer that group-wide preemption could change; empty if it cannot, or its gate is known."""
+    if gang.is_foreign or PREEMPTION in gates_of(world) or not _may_evict(gang, world):
+        return ()
+    return (f"the feature gate {PREEMPTION} is off, as it is by default",)
 
 
 def _pod(it: Member, gang: Gang) -> Pod | None:
@@ -205,10 +224,14 @@ def _followed(
     found = outcomes(group, waiting, state, gates, owners=owners, any_order=True, steps=steps)
     enough = next((rest.on for rest in found.rests if len(rest.on) >= gang.needed), ())
     missed = next((rest for rest in found.rests if len(rest.on) < gang.needed), None)
+    if missed is None and found.is_cut:
+        return Answer(UNKNOWN, gang, most, enough, reason=_CUT)
     if missed is None:
-        return Answer(UNKNOWN if found.is_cut else CERTAIN, gang, most, enough)
+        return Answer(CERTAIN, gang, most, enough)
     placement = enough or work.tried(lambda: any_placement(gang, waiting, state, world), ())
-    return Answer(MAY_MISS if placement else UNKNOWN, gang, most, placement, missed)
+    if not placement:
+        return Answer(UNKNOWN, gang, most, missed=missed, reason="no placement of enough pods was found")
+    return Answer(MAY_MISS, gang, most, placement, missed)
 
 
 def any_placement(gang: Gang, waiting: Sequence[BoundPod], state: ClusterState, world: World) -> Places:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.gangs import IMPOSSIBLE, Answer, answers, domains
+from kubesched_lint.analysis.gangs import IMPOSSIBLE, Answer, answers, domains, preemption_premise
 from kubesched_lint.checks._gangs import place_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.text import many
@@ -30,7 +30,7 @@ def _hazard(answer: Answer, world: World) -> Hazard:
         assumes.append(f"{gang.group.system} puts pods only where kube-scheduler would")
     severity = Severity.WARNING if len(assumes) > 1 else None
     if not gang.is_foreign:
-        assumes += gates_premise(world)
+        assumes += (*preemption_premise(gang, world), *gates_premise(world))
     names = tuple(str(it.workload) for it in gang.members)
     where = f" in one {answer.key}" if answer.key else ""
     return Hazard(

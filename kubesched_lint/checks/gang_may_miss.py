@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.gangs import MAY_MISS, Answer, answers, course, placed
+from kubesched_lint.analysis.gangs import MAY_MISS, Answer, answers, course, placed, preemption_premise
 from kubesched_lint.checks._gangs import place_of
 from kubesched_lint.findings import Hazard, witness
 from kubesched_lint.model.policy import VOLCANO
@@ -16,7 +16,12 @@ def check(world: World) -> Iterator[Hazard]:
     for answer in answers(world):
         # Volcano chooses nodes by its own rules: a course of kube-scheduler shows nothing about it.
         if answer.verdict == MAY_MISS and answer.gang.group.system != VOLCANO:
-            yield _hazard(answer, () if answer.gang.is_foreign else gates_premise(world))
+            yield _hazard(answer, _assumed(answer, world))
+
+
+def _assumed(answer: Answer, world: World) -> tuple[str, ...]:
+    gates = () if answer.gang.is_foreign else gates_premise(world)
+    return (*preemption_premise(answer.gang, world), *gates)
 
 
 def _hazard(answer: Answer, assumes: tuple[str, ...]) -> Hazard:

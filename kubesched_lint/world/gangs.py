@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, READ, TOPOLOGY, completed, enabled, parsed
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
@@ -185,6 +186,11 @@ def _shown(groups: Iterable[PodGroup]) -> Mapping[str, bool]:
     stored = [group for group in groups if group.system == KUBERNETES]
     topology = {TOPOLOGY: True} if any(group.is_constrained for group in stored) else {}
     return {GROUPS: True, **topology} if stored else {}
+
+
+def live_pods(world: World) -> tuple[BoundPod, ...]:
+    """The pods of the cluster, also those without a node."""
+    return () if world.cluster is None else world.cluster.inventory.pods
 
 
 def enabled_gates(world: World) -> Collection[str]:

@@ -191,3 +191,36 @@ def test_a_pod_too_large_for_every_node_is_reported_once() -> None:
     cluster = load_cluster(text=sketch(3))
     found = lint(text=GROUP + job("huge", 3, 9), cluster=cluster, feature_gates=GATES, ignore=["api-would-reject"])
     assert [f.rule for f in found.findings] == ["resource-exceeds-any-node"]
+
+
+LOW = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: low, namespace: shop}
+spec: {nodeName: worker-a-1, priority: -5, containers: [{name: c, image: i}]}
+status: {phase: Running}
+"""
+ASSUMED = "assumed: the feature gate WorkloadAwarePreemption is off, as it is by default"
+OPEN = "not known: what becomes of PodGroup g, whose pods are tried together: "
+
+
+@pytest.mark.parametrize(
+    ("more", "gates", "note"),
+    [
+        (LOW, GATES, ASSUMED),
+        (LOW, f"{GATES},WorkloadAwarePreemption=false", ""),
+        (LOW, f"{GATES},WorkloadAwarePreemption=true", f"{OPEN}with WorkloadAwarePreemption it may evict running pods"),
+        ("", GATES, ""),
+        (LOW.replace("priority: -5", "schedulingGroup: {podGroupName: g}"), GATES, f"{OPEN}pods of it are in the clus"),
+    ],
+)
+def test_preemption_by_a_whole_group_is_an_assumption_or_a_reason(more: str, gates: str, note: str) -> None:
+    cluster = load_cluster(text=sketch(4) + more)
+    found = manifest_set(documents("set.yaml", MIXED.encode(), is_read), "shop")
+    notes = answer(Question("shop/small", feature_gates=gates), found.inventory, cluster).notes
+    assert [said.startswith(note) for said in notes if "Preemption" in said or said.startswith(OPEN)] == [True] * bool(
+        note
+    )
+    findings = lint(text=MIXED, cluster=cluster, feature_gates=gates, select=["gang-may-miss"]).findings
+    assert any(ASSUMED.removeprefix("assumed: ") in f.evidence.assumes for f in findings) == (note == ASSUMED)

@@ -14,6 +14,7 @@ from kubesched_lint.analysis.gangs import (
     because,
     course,
     domains,
+    preemption_premise,
 )
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
@@ -41,7 +42,7 @@ def with_gangs(rows: Iterable[Row], setting: Setting, world: World) -> Iterator[
             yield row
         else:
             events = {"deploy", *(_LOSSES if _never_starts(answer, world) else ())}
-            premises = gates_premise(world)
+            premises = (*preemption_premise(answer.gang, world), *gates_premise(world))
             cells = (
                 _relying_on(premises, _cell(cell, answer, workload, world))
                 if cell.event in events and cell.verdict != NONE

@@ -22,7 +22,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
-from kubesched_lint.world.gangs import Gang, at_once, gangs_of
+from kubesched_lint.world.gangs import Gang, at_once, gangs_of, live_pods
 from kubesched_lint.world.world import World
 
 _GROWING = ("hpa-max", "scale-to-")
@@ -85,7 +85,7 @@ class _Group:
             return f"nodes with one {key} hold all its pods"
         if self.world.pools:
             return "it is not known which nodes pools add for a group"
-        live = () if self.world.cluster is None else self.world.cluster.inventory.pods
+        live = live_pods(self.world)
         ours = (self.gang.group.namespace, self.gang.group.name)
         if any((bound.namespace, bound.pod.group) == ours and not bound.node for bound in live):
             return "pods of the group wait in the cluster"

@@ -98,7 +98,9 @@ def _copy(
     notes += _of_pools(with_known_growth(world).member(workload))
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
     group, of_groups = _of_gangs(world, workload) if gangs_of(world) else (None, [])
-    left = [lack for lack in lacks if group is None or lack.text != fate_of_group(pod.group)]
+    fate = fate_of_group(pod.group)
+    answered = group is not None or any(fate in note for note in of_groups)
+    left = [lack for lack in lacks if not answered or lack.text != fate]
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in left]
     notes += of_groups
     notes += _profile_note(pod)
@@ -117,10 +119,11 @@ def _copy(
 
 
 def _of_gangs(world: World, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
-    """Return the answer about the gang of a workload, and notes about those that other systems admit."""
-    from kubesched_lint.commands.why.groups import foreign_notes, group_answer
+    """Return the answer about the gang of a workload, and notes about it and those that other systems admit."""
+    from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
 
-    return group_answer(world, workload), list(foreign_notes(world, workload))
+    notes = [*group_notes(world, workload), *foreign_notes(world, workload)]
+    return group_answer(world, workload), notes
 
 
 def _profile_note(pod: Pod) -> Iterator[str]:

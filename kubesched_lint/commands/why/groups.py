@@ -16,9 +16,12 @@ from kubesched_lint.analysis.gangs import (
     because,
     course,
     placed,
+    preemption_premise,
 )
+from kubesched_lint.analysis.lacks import fate_of_group
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+from kubesched_lint.world.gangs import gates_premise
 from kubesched_lint.world.world import World
 
 _OUTCOMES = {
@@ -66,6 +69,16 @@ def group_answer(world: World, workload: Workload) -> GroupAnswer | None:
             missing = course(answer.missed) if answer.missed is not None else ()
             return GroupAnswer(str(answer.gang), answer.verdict, text, answer.placement, missing)
     return None
+
+
+def group_notes(world: World, workload: Workload) -> Iterator[str]:
+    """Yield what the answer about the PodGroup of a workload assumes, or why there is none."""
+    for answer in _about(world, workload):
+        if not answer.gang.is_foreign and answer.verdict == UNKNOWN:
+            yield f"not known: {fate_of_group(answer.gang.group.name)}: {answer.reason}"
+        elif not answer.gang.is_foreign:
+            premises = (*preemption_premise(answer.gang, world), *gates_premise(world))
+            yield from (f"assumed: {premise}" for premise in premises)
 
 
 def foreign_notes(world: World, workload: Workload) -> Iterator[str]:

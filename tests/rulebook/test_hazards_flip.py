@@ -282,12 +282,15 @@ def test_every_entry_of_what_may_be_aroused_is_needed() -> None:
     assert spoke == set(AROUSED)
 
 
+_SCALERS = ("HorizontalPodAutoscaler", "ScaledObject")
+
+
 def within_supply(example: Example) -> Example | None:
     """With as few replicas as the proof of its finding says that there is room for; None where that is no answer."""
     finding = own_findings(example)[0]
     demand, supply = finding.evidence.demand, finding.evidence.supply
     objects = list(yaml.safe_load_all(example.manifest))
-    if not demand or not supply or any(o["kind"] == "HorizontalPodAutoscaler" for o in objects):
+    if not demand or not supply or any(o["kind"] in _SCALERS for o in objects):
         return None
     for value in objects:
         if (value["kind"], value["metadata"]["name"]) == (finding.object.kind, finding.object.name):

@@ -21,7 +21,7 @@ from kubesched_lint.model.devices import (
 )
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.devices.allocator import prevents
-from kubesched_lint.scheduler.devices.attempt import offers_of, selectors_of
+from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError

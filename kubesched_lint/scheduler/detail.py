@@ -103,7 +103,8 @@ class Details:
         state = self._state
         if state.devices is None:
             return ""
-        from kubesched_lint.scheduler.devices.attempt import NOT_ALL, NOT_HERE, attempt
+        from kubesched_lint.scheduler.devices.answers import NOT_ALL
+        from kubesched_lint.scheduler.devices.attempt import NOT_HERE, attempt
         from kubesched_lint.scheduler.devices.leftovers import leftovers
 
         if reason == NOT_HERE:

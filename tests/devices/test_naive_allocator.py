@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.model.devices import ALL, DeviceRequest
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.devices.attempt import NOT_ALL
+from kubesched_lint.scheduler.devices.answers import NOT_ALL
 from tests.devices import inventories as made
 from tests.devices.inventories import DRIVER, Value, ask, claim_of, devices_with, slice_of
 from tests.devices.naive import is_possible

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.scheduler.devices import attempt
+from kubesched_lint.scheduler.devices import answers
 from kubesched_lint.scheduler.devices.allocator import Search
-from kubesched_lint.scheduler.devices.attempt import NOT_ALL
+from kubesched_lint.scheduler.devices.answers import NOT_ALL
 from kubesched_lint.scheduler.devices.failures import UndecidedError
 from tests.devices.retold import Value, answer, cases, expected, gives
 
@@ -78,7 +78,7 @@ class Counting(Search):
 
 def test_the_search_takes_as_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only the result is the same, but also when the search turns back."""
-    monkeypatch.setattr(attempt, "Search", Counting)
+    monkeypatch.setattr(answers, "Search", Counting)
     counted: dict[str, tuple[int, int]] = {}
     for name, case in MODELLED.items():
         if "steps" in case:

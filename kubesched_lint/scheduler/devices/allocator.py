@@ -28,7 +28,13 @@ from kubesched_lint.model.devices import (
 from kubesched_lint.scheduler.devices.capacity import consumed, has_room, minus, plus
 from kubesched_lint.scheduler.devices.constraints import Constraint, Names
 from kubesched_lint.scheduler.devices.counters import Counters
-from kubesched_lint.scheduler.devices.failures import AllocationError, NodeError, SelectorError, UndecidedError
+from kubesched_lint.scheduler.devices.failures import (
+    AllocationError,
+    LocalError,
+    NodeError,
+    SelectorError,
+    UndecidedError,
+)
 from kubesched_lint.scheduler.devices.pools import Offers, Pool, devices_of
 from kubesched_lint.scheduler.devices.selectors import Selectors
 from kubesched_lint.scheduler.devices.taken import Taken
@@ -45,19 +51,21 @@ class _TooManyError(Exception):
     """The claim would get more devices than its status can hold: earlier choices cannot change that."""
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
+    """A device that a node can use; ``place`` is its position among all of them."""
+
     id: DeviceID
     device: Device
     slice: ResourceSlice
     pool: Pool
+    place: int
 
 
 class Given(NamedTuple):
-    """A device that a claim gets, and where it is announced."""
+    """A device that a claim gets, by its place among the candidates of the node."""
 
+    place: int
     result: AllocatedDevice
-    device: Device
-    slice: ResourceSlice
 
 
 class _Ask(NamedTuple):
@@ -67,7 +75,7 @@ class _Ask(NamedTuple):
     names: Names
     device_class: DeviceClass
     number: int
-    all_devices: Sequence[_Candidate]
+    all_devices: Sequence[Candidate]
 
     @property
     def result_name(self) -> str:
@@ -89,12 +97,7 @@ class Search:
         self._position, self._claims = position, claims
         self._classes, self._offers, self._taken, self._selectors = classes, offers, taken, selectors
         self._pools = offers.pools(position)
-        self._candidates = [
-            candidate
-            for pool in self._pools
-            if not (pool.is_incomplete or pool.is_invalid)
-            for candidate in _candidates(pool)
-        ]
+        self._candidates = candidates(self._pools)
         self._tries = 0
         self._counters = Counters(taken)
         self._allocating: dict[DeviceID, set[int]] = {}
@@ -163,18 +166,21 @@ class Search:
 
     def _everything(
         self, claim: DeviceClaim, request: DeviceRequest, device_class: DeviceClass, where: str
-    ) -> Iterator[_Candidate]:
+    ) -> Iterator[Candidate]:
         """Yield the devices that "all" means, whether they are free or not."""
+        of_pool: dict[int, list[Candidate]] = {}
+        for candidate in self._candidates:
+            of_pool.setdefault(id(candidate.pool), []).append(candidate)
         for pool in self._pools:
             state = "being updated" if pool.is_incomplete else "invalid" if pool.is_invalid else ""
             if state:
-                raise AllocationError(f"{where}: asks for all devices, but resource pool {pool} is currently {state}")
-            for candidate in _candidates(pool):
+                raise LocalError(f"{where}: asks for all devices, but resource pool {pool} is currently {state}")
+            for candidate in of_pool.get(id(pool), ()):
                 if self._selects(claim, request, device_class, candidate) and self._has_room(request, candidate):
                     yield candidate
 
     def _selects(
-        self, claim: DeviceClaim, request: DeviceRequest, device_class: DeviceClass, candidate: _Candidate
+        self, claim: DeviceClaim, request: DeviceRequest, device_class: DeviceClass, candidate: Candidate
     ) -> bool:
         if not self._matches(f"class {device_class.name}", device_class.selectors, candidate):
             return False
@@ -183,7 +189,7 @@ class Search:
         is_anywhere = not candidate.slice.is_per_device
         return is_anywhere or self._offers.can_use(candidate.device.access, self._position)
 
-    def _matches(self, whose: str, selectors: Sequence[str], candidate: _Candidate) -> bool:
+    def _matches(self, whose: str, selectors: Sequence[str], candidate: Candidate) -> bool:
         for i, expression in enumerate(selectors):
             try:
                 if not self._selectors.matches(expression, candidate.id[0], candidate.device):
@@ -192,7 +198,7 @@ class Search:
                 raise AllocationError(f"{whose}: selector #{i}: CEL runtime error: {error}") from None
         return True
 
-    def _has_room(self, request: DeviceRequest, candidate: _Candidate) -> bool:
+    def _has_room(self, request: DeviceRequest, candidate: Candidate) -> bool:
         allocated = self._taken.consumed.get(candidate.id, _NOTHING)
         return has_room(candidate.device, request.capacity, allocated, self._shares.get(candidate.id, _NOTHING))
 
@@ -265,7 +271,7 @@ class Search:
         if self._tries > MOST_TRIES:
             raise UndecidedError(f"the search for devices takes more than {MOST_TRIES:,} tries")
 
-    def _is_eligible(self, c: int, ask: _Ask, candidate: _Candidate) -> bool:
+    def _is_eligible(self, c: int, ask: _Ask, candidate: Candidate) -> bool:
         if ask.request.admin_access:
             if c in self._allocating.get(candidate.id, ()):
                 return False
@@ -278,7 +284,7 @@ class Search:
     def _in_use(self, device: DeviceID) -> bool:
         return device in self._taken.exclusively or bool(self._allocating.get(device))
 
-    def _take(self, c: int, ask: _Ask, candidate: _Candidate, *, must: bool) -> Callable[[], None] | None:
+    def _take(self, c: int, ask: _Ask, candidate: Candidate, *, must: bool) -> Callable[[], None] | None:
         """Give a device to a claim; return how to undo it, or None if it cannot have it (allocateDevice).
 
         ``must``: no other device will do, so a violated constraint is an error.
@@ -305,7 +311,7 @@ class Search:
         if device.is_shared:
             self._shares[candidate.id] = plus(self._shares.get(candidate.id, _NOTHING), share)
         held = AllocatedDevice(ask.result_name, *candidate.id, request.admin_access, device.is_shared, share)
-        self.result[c].append(Given(held, device, candidate.slice))
+        self.result[c].append(Given(candidate.place, held))
 
         def give_back() -> None:
             for constraint in self._constraints[c]:
@@ -319,13 +325,13 @@ class Search:
 
         return give_back
 
-    def _constrain(self, c: int, ask: _Ask, candidate: _Candidate, must: bool) -> bool:
+    def _constrain(self, c: int, ask: _Ask, candidate: Candidate, must: bool) -> bool:
         constraints = self._constraints[c]
         for i, constraint in enumerate(constraints):
             if constraint.add(ask.names, candidate.id[0], candidate.device):
                 continue
             if must:
-                raise AllocationError(
+                raise LocalError(
                     f"claim {_shown(self._claims[c])}, request {ask.request.name}: cannot add device "
                     f"{'/'.join(candidate.id)} because a claim constraint would not be satisfied"
                 )
@@ -342,9 +348,11 @@ class Search:
             del self._shares[device]
 
 
-def _candidates(pool: Pool) -> Iterator[_Candidate]:
-    for device_id, device, each in devices_of(pool.slices):
-        yield _Candidate(device_id, device, each, pool)
+def candidates(pools: Sequence[Pool]) -> list[Candidate]:
+    """Return the devices of the pools from which the allocator gives any, in the order in which it tries them."""
+    usable = (pool for pool in pools if not (pool.is_incomplete or pool.is_invalid))
+    found = ((pool, each) for pool in usable for each in devices_of(pool.slices))
+    return [Candidate(*each, pool, place) for place, (pool, each) in enumerate(found)]
 
 
 def prevents(taint: DeviceTaint, request: DeviceRequest) -> bool:

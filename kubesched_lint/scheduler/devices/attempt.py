@@ -10,21 +10,17 @@ from functools import cached_property
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet, lowest, of, positions
 from kubesched_lint.model.devices import Allocation, DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.pod import DEVICES_PLUGIN, NodeSelectorTerm, Pod, PodClaim
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodClaim
 from kubesched_lint.record import record, replace
-from kubesched_lint.scheduler.devices.allocator import Given, Search
+from kubesched_lint.scheduler.devices.answers import Answer, Answers, Placed
 from kubesched_lint.scheduler.devices.extended import extended_claim, served_resources
-from kubesched_lint.scheduler.devices.failures import AllocationError, NodeError
-from kubesched_lint.scheduler.devices.pools import Offers
-from kubesched_lint.scheduler.devices.selectors import Selectors
-from kubesched_lint.scheduler.devices.taken import Taken
 
 ANY = "*"
 """Stands for the characters that the API server adds to a generated name, for a pod's uid, and for an unknown name."""
 _LONGEST_BASE = 57
-NOT_ALL = "cannot allocate all claims"
 NOT_HERE = "resourceclaim not available on the node"
 
 
@@ -50,6 +46,7 @@ class Attempt:
     def __init__(self, pod: Pod, devices: Devices, index: NodeIndex) -> None:
         self._pod, self._devices, self._index = pod, devices, index
         self._nodes: dict[int, OnNode] = {}
+        self._answers: dict[tuple[str, ...] | None, Answers] = {}
         self.claims = tuple(_claims_of(pod, devices))
         self._served = served_resources(pod, devices)
 
@@ -93,55 +90,75 @@ class Attempt:
         """Return what a node can give. Raises UndecidedError."""
         found = self._nodes.get(position)
         if found is None:
-            found = self._nodes[position] = self._on(position)
+            answers = self._answers_for(self._lacked_on(position))
+            found = self._nodes[position] = self._on(position, answers, answers.on(position))
         return found
 
+    def groups(self, among: NodeSet) -> Iterator[tuple[NodeSet, OnNode]]:
+        """Yield nodes that give the same, and what the first of them gives. Raises UndecidedError.
+
+        The others give their own devices in its place.
+        """
+        for nodes, answers in self._kinds(among):
+            for alike, answer in answers.groups(nodes):
+                for part in [alike] if answer.reason else self._parts(alike):
+                    first = lowest(part)
+                    found = self._nodes[first] = self._on(first, answers, answer)
+                    yield part, found
+
     def seen(self) -> Iterator[OnNode]:
-        """Yield the results of the nodes that were asked for."""
-        yield from self._nodes.values()
+        """Yield the results of the nodes that were asked for; of those that give the same, the first."""
+        yield from (self._nodes[position] for position in sorted(self._nodes))
 
-    def _on(self, position: int) -> OnNode:
+    def _kinds(self, among: NodeSet) -> Iterator[tuple[NodeSet, Answers]]:
+        """Yield the nodes by the claims that must be allocated there."""
+        if not self._served:
+            yield among, self._answers_for(())
+            return
+        found: dict[tuple[str, ...] | None, list[int]] = {}
+        for position in positions(among):
+            found.setdefault(self._lacked_on(position), []).append(position)
+        for lacked, nodes in found.items():
+            yield of(nodes), self._answers_for(lacked)
+
+    def _lacked_on(self, position: int) -> tuple[str, ...] | None:
+        """Return the resources that no device plugin of a node offers; None if the plugins have all that it needs."""
+        lacked = tuple(name for name in self._served if not self._index.allocatable(name)[position] > 0)
+        return lacked if lacked or self.claims else None
+
+    def _answers_for(self, lacked: tuple[str, ...] | None) -> Answers:
+        found = self._answers.get(lacked)
+        if found is None:
+            found = self._answers[lacked] = Answers(self._wanted(lacked), self._devices, self._index)
+        return found
+
+    def _wanted(self, lacked: tuple[str, ...] | None) -> Sequence[DeviceClaim]:
+        if lacked is None:
+            return ()
         wanted = [claim for claim in self.held if claim.allocation is None]
-        if self._served:
-            lacked = [name for name in self._served if not self._index.allocatable(name)[position] > 0]
-            if not (lacked or self.claims):
-                return OnNode()  # device plugins have all it needs
-            wanted.append(extended_claim(self._pod, lacked, self._devices))
-        allocated: tuple[DeviceClaim, ...] = ()
-        if wanted:
-            try:
-                found = self._search(position, wanted)
-            except AllocationError as error:
-                return OnNode(f'running "{DEVICES_PLUGIN}" filter plugin: {error}', is_error=True)
-            except NodeError as error:
-                return OnNode(str(error))
-            if found is None:
-                return OnNode(NOT_ALL)
-            allocated = found
-        away = tuple(claim for claim in self.held if not self._is_usable(claim, position))
-        return OnNode(NOT_HERE if away else "", claims=allocated, unavailable=away)
+        return [*wanted, extended_claim(self._pod, lacked, self._devices)] if self._served else wanted
 
-    def _search(self, position: int, wanted: Sequence[DeviceClaim]) -> tuple[DeviceClaim, ...] | None:
-        devices = self._devices
-        search = Search(
-            position,
-            wanted,
-            devices.classes.get,
-            offers_of(devices, self._index),
-            taken_of(devices),
-            selectors_of(devices),
-        )
-        if not search.run():
-            return None
+    def _on(self, position: int, answers: Answers, answer: Answer) -> OnNode:
+        if answer.reason:
+            return OnNode(answer.reason, answer.is_error)
+        given = zip(answers.claims, answers.placed(answer, position), strict=True)
         name = self._index.names[position]
-        return tuple(
-            replace(claim, allocation=_allocation(given, name))
-            for claim, given in zip(wanted, search.result, strict=True)
-        )
+        claims = tuple(replace(claim, allocation=_allocation(placed, name)) for claim, placed in given)
+        away = tuple(claim for claim in self.held if not self._users(claim) >> position & 1)
+        return OnNode(NOT_HERE if away else "", claims=claims, unavailable=away)
 
-    def _is_usable(self, claim: DeviceClaim, position: int) -> bool:
+    def _parts(self, nodes: NodeSet) -> Iterator[NodeSet]:
+        """Yield the nodes by the allocated claims whose devices they can use."""
+        parts = [nodes]
+        for claim in self.held:
+            users = self._users(claim)
+            parts = [part for each in parts for part in (each & users, each & ~users) if part]
+        yield from parts
+
+    def _users(self, claim: DeviceClaim) -> NodeSet:
+        """Return the nodes that can use the devices of a claim, all as long as it has none."""
         terms = claim.allocation.terms if claim.allocation is not None else None
-        return terms is None or bool(self._index.matching({}, terms) >> position & 1)
+        return self._index.all if terms is None else self._index.matching({}, terms)
 
 
 def attempt(pod: Pod, devices: Devices, index: NodeIndex) -> Attempt:
@@ -174,27 +191,7 @@ def own_claim(template: DeviceClaimTemplate, pod: str, reference: str) -> Device
     return DeviceClaim(template.namespace, base + ANY, template.requests, template.constraints, owner=pod)
 
 
-def offers_of(devices: Devices, index: NodeIndex) -> Offers:
-    known = devices.lasting.get("offers")
-    if known is None or known[0] is not index:
-        known = devices.lasting["offers"] = (index, Offers(devices.slices, index))
-    found: Offers = known[1]
-    return found
-
-
-def selectors_of(devices: Devices) -> Selectors:
-    found: Selectors = devices.lasting.setdefault("selectors", Selectors())
-    return found
-
-
-def taken_of(devices: Devices) -> Taken:
-    if "taken" not in devices.answers:
-        devices.answers["taken"] = Taken(devices.claims.values())
-    found: Taken = devices.answers["taken"]
-    return found
-
-
-def _allocation(given: Sequence[Given], node: str) -> Allocation:
+def _allocation(given: Sequence[Placed], node: str) -> Allocation:
     """Return the allocation with the nodes that can use all its devices (createNodeSelector)."""
     results = tuple(each.result for each in given)
     expressions: list[Requirement] = []

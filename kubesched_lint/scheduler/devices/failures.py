@@ -9,6 +9,10 @@ class AllocationError(Exception):
     """An error in a claim, a class or a pool: it ends the scheduling attempt on every node, with this message."""
 
 
+class LocalError(AllocationError):
+    """An error that names a pool or a device of the node."""
+
+
 class NodeError(Exception):
     """An error that concerns one node: the message is the reason of its rejection."""
 

@@ -15,7 +15,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS, Device, DeviceClaimTemplate, DeviceID, DeviceRequest
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.devices.allocator import prevents
-from kubesched_lint.scheduler.devices.attempt import offers_of, selectors_of, taken_of
+from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, taken_of
 from kubesched_lint.scheduler.devices.failures import SelectorError
 from kubesched_lint.scheduler.devices.pools import devices_of
 

@@ -10,7 +10,8 @@ from kubesched_lint.model.devices import ALL, Device, DeviceID, DeviceRequest
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.devices.allocator import prevents
-from kubesched_lint.scheduler.devices.attempt import attempt, offers_of, selectors_of, taken_of
+from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, taken_of
+from kubesched_lint.scheduler.devices.attempt import attempt
 from kubesched_lint.scheduler.devices.failures import SelectorError
 from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.text import many

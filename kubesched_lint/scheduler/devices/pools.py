@@ -6,9 +6,11 @@ Mirrors ``structured/internal/incubating/pools_incubating.go`` (v1.36).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
+from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.model.devices import Amounts, Device, DeviceID, NodeAccess, ResourceSlice
 from kubesched_lint.record import record
 
@@ -35,53 +37,79 @@ def devices_of(slices: Iterable[ResourceSlice]) -> Iterator[tuple[DeviceID, Devi
             yield (each.driver, each.pool, device.name), device, each
 
 
+PoolID = tuple[str, str]
+"""Driver and name."""
+
+
 class Offers:
     """All slices, and which of them each node can use."""
 
     def __init__(self, slices: Sequence[ResourceSlice], index: NodeIndex) -> None:
-        self._index = index
-        self._of_node: dict[str, list[ResourceSlice]] = {}
-        self._shared: list[tuple[ResourceSlice, NodeSet]] = []
+        self.slices, self._index = slices, index
+        self.size = len(index)
+        self._everywhere: list[ResourceSlice] = []
+        self._at: dict[int, list[ResourceSlice]] = {}
+        self._counters: dict[PoolID, list[ResourceSlice]] = {}
+        self._of_pool: dict[PoolID, list[ResourceSlice]] = {}
         self._pools: dict[int, Sequence[Pool]] = {}
-        self._of_pool: dict[tuple[str, str], list[ResourceSlice]] = {}
+        self._built: dict[tuple[int, ...], Pool | None] = {}
         for each in sorted(slices, key=lambda s: s.name):
             self._of_pool.setdefault((each.driver, each.pool), []).append(each)
-            if each.access.node_name and not each.counter_sets:
-                self._of_node.setdefault(each.access.node_name, []).append(each)
+            if each.counter_sets:  # counters belong to a pool, whoever uses its devices
+                self._counters.setdefault((each.driver, each.pool), []).append(each)
             else:
-                self._shared.append((each, self._users(each)))
+                self._place(each)
+
+    def _place(self, each: ResourceSlice) -> None:
+        users = self._users(each)
+        if users == self._index.all:
+            self._everywhere.append(each)
+            return
+        work.spend(users.bit_count())
+        for position in positions(users):
+            self._at.setdefault(position, []).append(each)
 
     def can_use(self, access: NodeAccess, position: int) -> bool:
         return bool(self._matching(access) >> position & 1)
 
     def pools(self, position: int) -> Sequence[Pool]:
-        """Return the pools for a node, in the order in which the allocator tries them."""
+        """Return the pools for a node, in the order in which the allocator tries them.
+
+        Valid pools without devices for the node are left out.
+        """
         found = self._pools.get(position)
         if found is None:
             found = self._pools[position] = self._gathered(position)
         return found
 
+    @cached_property
+    def users(self) -> Mapping[PoolID, NodeSet]:
+        """Pool → the nodes that know it."""
+        found: dict[PoolID, list[int]] = {}
+        for position in range(len(self._index)):
+            for pool in self.pools(position):
+                found.setdefault((pool.driver, pool.name), []).append(position)
+        return {pool: of(known) for pool, known in found.items()}
+
     def _gathered(self, position: int) -> Sequence[Pool]:
-        newest: dict[tuple[str, str], list[ResourceSlice]] = {}
-        for each in self._relevant(position):
-            held = newest.setdefault((each.driver, each.pool), [])
-            if held and held[0].generation < each.generation:
-                held.clear()
-            if not held or held[0].generation == each.generation:
-                held.append(each)
-        pools = [pool for held in newest.values() if (pool := self._pool(held)) is not None]
+        newest: dict[PoolID, list[ResourceSlice]] = {}
+        for each in (*self._everywhere, *self._at.get(position, ())):
+            newest.setdefault((each.driver, each.pool), []).append(each)
+        pools = [
+            pool for key in newest if (pool := self._pool([*newest[key], *self._counters.get(key, ())])) is not None
+        ]
+        pools += [pool for key, pool in self._troubled.items() if key not in newest]
         return sorted(pools, key=lambda pool: (_binds_late(pool), pool.driver, pool.name))
 
-    def _relevant(self, position: int) -> Iterator[ResourceSlice]:
-        yield from self._of_node.get(self._index.names[position], ())
-        for each, users in self._shared:
-            if users >> position & 1:
-                yield each
+    @cached_property
+    def _troubled(self) -> Mapping[PoolID, Pool]:
+        """The incomplete and invalid pools that nodes know by their counters alone."""
+        known = {key: self._pool(held) for key, held in self._counters.items()}
+        return {
+            key: pool for key, pool in known.items() if pool is not None and (pool.is_incomplete or pool.is_invalid)
+        }
 
     def _users(self, each: ResourceSlice) -> NodeSet:
-        """Return the nodes that must know a slice: counters belong to a pool, whoever uses its devices."""
-        if each.counter_sets:
-            return self._index.all
         if each.access.is_given:
             return self._matching(each.access)
         users = EMPTY
@@ -97,8 +125,16 @@ class Offers:
             return self._index.all
         return EMPTY if access.terms is None else self._index.matching({}, access.terms)
 
-    def _pool(self, held: Sequence[ResourceSlice]) -> Pool | None:
-        """Return the pool of these slices; None if slices for other nodes show that they are outdated."""
+    def _pool(self, known: Sequence[ResourceSlice]) -> Pool | None:
+        """Return the pool of the newest of these slices; None if slices for other nodes show that they are outdated."""
+        newest = max(each.generation for each in known)
+        held = sorted((each for each in known if each.generation == newest), key=lambda each: each.name)
+        key = tuple(map(id, held))
+        if key not in self._built:
+            self._built[key] = self._made(held)
+        return self._built[key]
+
+    def _made(self, held: Sequence[ResourceSlice]) -> Pool | None:
         driver, name = held[0].driver, held[0].pool
         if len(held) == held[0].slice_count:
             return _checked(driver, name, held, ())

@@ -7,32 +7,87 @@ one that does not compile here uses a function that we lack: it is undecided, no
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
 from kubesched_lint.model.devices import READABLE, Device
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
 
 _OF_DRIVER = re.compile(r"""\s*device\.driver\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*""")
+_DEVICE = re.compile(r"\bdevice\b")
+_TEXT = r"""(?:"[^"\\]*"|'[^'\\]*')"""
+_READ = re.compile(
+    rf"""device\.(?:driver\b|allowMultipleAllocations\b|(?:attributes|capacity)\[{_TEXT}\]"""
+    rf"""(?:\.\??(?P<name>\w+)\b(?!\s*\()|\[\??(?P<key>{_TEXT})\]))"""
+)
+Outcome = bool | SelectorError | UndecidedError
 
 
 class Selectors:
-    """Evaluates expressions, each pair of an expression and a device once."""
+    """Evaluates each expression once for all devices that do not differ in what it reads."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str, int], tuple[Device, bool]] = {}
+        self._known: dict[str, _Expression] = {}
 
     def matches(self, expression: str, driver: str, device: Device) -> bool:
         """Return whether a device satisfies an expression. Raises SelectorError and UndecidedError."""
-        if not device.is_readable:
-            _refuse(device)
-        wanted = _OF_DRIVER.fullmatch(expression)
-        if wanted:
-            return driver == (wanted[1] if wanted[1] is not None else wanted[2])
-        key = (expression, driver, id(device))
+        found = self.outcome(expression, driver, device)
+        if isinstance(found, bool):
+            return found
+        raise found.with_traceback(None)
+
+    def outcome(self, expression: str, driver: str, device: Device) -> Outcome:
+        """Return whether a device satisfies an expression, or what ``matches`` raises."""
+        known = self._known.get(expression)
+        if known is None:
+            known = self._known[expression] = _Expression(expression)
+        return known.outcome(driver, device)
+
+
+class _Expression:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        own = _OF_DRIVER.fullmatch(text)
+        self._driver = None if own is None else own[1] if own[1] is not None else own[2]
+        self._names = _names_read(text)
+        self._known: dict[tuple[object, ...], tuple[Device, Outcome]] = {}
+
+    def outcome(self, driver: str, device: Device) -> Outcome:
+        key = driver, *self._read(device)
         found = self._known.get(key)
         if found is None:  # kept with the device, so that its id() is not reused
-            found = self._known[key] = device, _evaluated(expression, driver, device)
+            found = self._known[key] = device, self._evaluated(driver, device)
         return found[1]
+
+    def _read(self, device: Device) -> Iterator[object]:
+        """Yield what an evaluation depends on: all of a device if the expression is not a plain one."""
+        names = self._names
+        if names is None or not device.is_readable:
+            yield id(device)
+            return
+        yield device.is_shared
+        for name, attribute in device.attributes.items():
+            if name.rpartition("/")[2] in names:
+                yield name, attribute
+        for name, capacity in device.capacity.items():
+            if name.rpartition("/")[2] in names:
+                yield name, capacity.value
+
+    def _evaluated(self, driver: str, device: Device) -> Outcome:
+        try:
+            if not device.is_readable:
+                _refuse(device)
+            return driver == self._driver if self._driver is not None else _evaluated(self._text, driver, device)
+        except (SelectorError, UndecidedError) as error:
+            return error
+
+
+def _names_read(expression: str) -> frozenset[str] | None:
+    """Return the names of the attributes and capacities that an expression can read; None if it may read others."""
+    reads = list(_READ.finditer(expression))
+    if len(reads) < len(_DEVICE.findall(expression)):
+        return None
+    return frozenset(read["name"] or (read["key"] or "")[1:-1] for read in reads)
 
 
 def _refuse(device: Device) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, profile_of
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
@@ -47,11 +47,10 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
     if found is None:
         return
     reasons: dict[tuple[str, bool], NodeSet] = {}
-    for position in positions(among):
-        given = found.on(position)
+    for nodes, given in found.groups(among):
         if given.reason:
             key = given.reason, given.is_error
-            reasons[key] = reasons.get(key, EMPTY) | only(position)
+            reasons[key] = reasons.get(key, EMPTY) | nodes
     has_error = any(is_error for _, is_error in reasons)
     for (reason, is_error), nodes in reasons.items():
         if is_error or not has_error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.devices import MOST_ALTERNATIVES, DeviceClaim
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
@@ -29,10 +29,9 @@ class DynamicResources:
             return None
         allocated = [claim for claim in attempt.held if claim.allocation is not None]
         found: dict[int, NodeSet] = {}
-        for position in positions(feasible):
-            new = attempt.on(position).claims
-            score = _score((*allocated, *new)) if new else 0
-            found[score] = found.get(score, EMPTY) | only(position)
+        for nodes, given in attempt.groups(feasible):
+            score = _score((*allocated, *given.claims)) if given.claims else 0
+            found[score] = found.get(score, EMPTY) | nodes
         return scaled(found)
 
 

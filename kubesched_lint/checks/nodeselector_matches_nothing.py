@@ -7,19 +7,22 @@ from collections.abc import Iterator
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.analysis.wanted import daemon_nodes, pods_wanted
 from kubesched_lint.analysis.well_known import check_known, is_set_by_system
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.text import many
+from kubesched_lint.model.pod import NodeSelectorTerm, profile_of
+from kubesched_lint.text import many, plural
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
     pod = it.pod
-    if pod.node_name or it.reach.matching:
+    if pod.node_name:
+        return
+    if it.reach.matching:
+        yield from _barred(it)
         return
     if any(map(_lacks_values, pod.required_node_terms or ())):
         return  # the API server rejects it: api-would-reject
@@ -41,6 +44,34 @@ def check(it: Member) -> Iterator[Hazard]:
         },
         cause=miss.lack,
         variant="system" if is_set_by_system(miss.key) else "near" if miss.nearest else "default",
+    )
+
+
+def _barred(it: Member) -> Iterator[Hazard]:
+    """Yield a DaemonSet that makes pods for nodes which the affinity that its scheduler's profile adds does not match.
+
+    The controller does not read the scheduler's configuration (``pkg/controller/daemon/daemon_controller.go``,
+    NodeShouldRunDaemonPod), and each pod can go to its own node only, so that none of these pods ever runs.
+    """
+    if it.workload.kind != "DaemonSet" or profile_of(it.pod).added_node_terms is None:
+        return
+    wanted = daemon_nodes(it)
+    barred = wanted & ~it.reach.matching
+    if not barred:
+        return
+    miss = miss_of(it, barred)
+    pods, nodes = wanted.bit_count(), barred.bit_count()
+    yield Hazard(
+        at=miss.at,
+        evidence=proof(
+            f"{nodes} of the {many(pods, 'node')} for which it makes a pod {plural(nodes, 'does', 'do')} not match "
+            f"{miss.wanted}",
+            demand=pods,
+            supply=pods - nodes,
+            assumes=node_premises(it),
+        ),
+        values={"pending": nodes, "pods": pods, "wanted": miss.wanted},
+        variant="barred",
     )
 
 

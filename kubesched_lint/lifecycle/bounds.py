@@ -100,7 +100,9 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     for term in pod.required_affinity:
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
             yield Counted(0, f"no pod that its affinity on {term.topology_key} selects")
-    if total < wanted:
+    if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
+        yield Counted(total, f"only {total} of the nodes for which it makes a pod let one in")
+    elif total < wanted:
         what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
         yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
 

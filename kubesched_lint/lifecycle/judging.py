@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kubesched_lint.admission.decision import about_pod
+from kubesched_lint.admission.schedulers import added_affinity, added_at, is_added
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.findings import Path
@@ -18,13 +19,14 @@ from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.states import FRESH, State, empty, with_pinned
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTRACTED, UNWELCOME, selects_pod
+from kubesched_lint.scheduler.plugins.single_node import ENFORCED
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.verdict import Rejection
 
@@ -97,7 +99,7 @@ def with_details(cell: Cell, ends: Sequence[FinalState], setting: Setting, numbe
 def _blamed(cell: Cell, blame: Blame | None) -> Cell:
     if blame is None:
         return cell
-    return replace(cell, message=blame.message, blamed=blame.workload, at=blame.at)
+    return replace(cell, message=blame.message, blamed=blame.of, at=blame.at)
 
 
 def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
@@ -150,9 +152,9 @@ _STATIC = ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity")
 
 
 class Blame(NamedTuple):
-    """The workload with the line, the path of the line, and the message of the waiting pod."""
+    """The workload or the configuration with the line, the path of the line, and the message of the waiting pod."""
 
-    workload: Workload
+    of: Workload | SchedulerProfile
     at: Path
     message: str
 
@@ -171,11 +173,23 @@ def blame(oracle: Oracle, state: State, slot: int, position: int = -1) -> Blame:
     reason = _main_reason(found, found.total)
     if reason is None:
         return Blame(workload, workload.pod.path, text)
+    added = _added(pod, reason)
+    if added is not None:
+        return Blame(*added, text)
     if reason.reason == UNWELCOME:
         holder = _holder(oracle, pod)
         if holder is not None:
             return Blame(*holder, text)
     return Blame(workload, _path_of(reason.plugin, reason.reason, workload), text)
+
+
+def _added(pod: Pod, reason: Rejection) -> tuple[SchedulerProfile, Path] | None:
+    """Return the profile that adds to the pod what it fails, and the path in the file; None if nothing or no file."""
+    at = added_affinity(pod.path) if reason.reason == ENFORCED else ()
+    if reason.plugin == "PodTopologySpread":
+        at = next((c.path for c in pod.spread if c.is_hard), ())
+    profile = profile_of(pod)
+    return (profile, added_at(pod, at)[1]) if is_added(at) and profile.source is not None else None
 
 
 def _main_reason(found: Diagnosis, total: int) -> Rejection | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle.states import DesiredState, State
 from kubesched_lint.lifecycle.transitions import Transitions
+from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
@@ -59,7 +60,7 @@ class Cell:
     """The message of Kubernetes."""
     says: str = "the pods say"
     """Words before the message: its source."""
-    blamed: Workload | DisruptionBudget | ResourceQuota | None = None
+    blamed: Workload | DisruptionBudget | ResourceQuota | SchedulerProfile | None = None
     at: Path = ()
     worst: Witness | None = None
     best: Witness | None = None

@@ -11,6 +11,7 @@ from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.fix.proposals import remedies
 from kubesched_lint.commands.lint.run import Request, check
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.applies import Carriers
@@ -207,11 +208,33 @@ def test_an_own_rule_reads_what_is_written() -> None:
     assert not carriers.of(replace(written, code=lambda: check), world)
 
 
-def test_a_trial_names_the_configuration(tmp_path: Path) -> None:
-    """Only a trial shows that the DaemonSet's pods on nodes without `pool` wait."""
+def test_daemons_that_added_affinity_bars_from_their_nodes_never_run(tmp_path: Path) -> None:
+    """Each of their pods can go to one node only; the controller does not read the configuration."""
     (finding,) = found(tmp_path, DAEMONS, adding("edge"))
-    assert slugs([finding]) == [("warning", "deploy-leaves-pending")]
+    assert slugs([finding]) == [("error", "nodeselector-matches-nothing")]
     assert finding.related[0].label == "the node affinity that the profile default-scheduler adds"
+    assert [related.location.span.line for related in finding.related] == [10]
+    assert (finding.evidence.demand, finding.evidence.supply) == (3, 1)
+    choosy = DAEMONS.replace("containers:", "nodeSelector: {pool: edge}\n      containers:")
+    assert found(tmp_path, choosy, adding("edge")) == []
+    both = adding("edge") + without("NodeAffinity").replace("- plugins", "  plugins")
+    assert found(tmp_path, DAEMONS, both) == []
+
+
+def test_simulate_blames_the_line_that_adds_affinity(tmp_path: Path) -> None:
+    files = (("cluster.yaml", CLUSTER), ("scheduler.yaml", HEAD + adding("edge")))
+    cluster = cluster_from([(name, content.encode()) for name, content in files], "cluster.yaml")
+    manifests = manifest_set(documents("web.yaml", DAEMONS.encode(), is_read), "default")
+    result = simulate(manifests, cluster, Options(), events=("deploy",))
+    ((cell,),) = (row.cells for row in result.rows)
+    place = result.place(cell)
+    assert (cell.verdict, cell.proven, cell.why) == (
+        "bad",
+        True,
+        "only 1 of the nodes for which it makes a pod let one in",
+    )
+    assert place is not None
+    assert (place.path, place.span.line) == ("scheduler.yaml", 10)
 
 
 def test_no_fix_edits_the_manifest_for_what_the_configuration_adds(tmp_path: Path) -> None:

@@ -84,17 +84,19 @@ def init(
     else:
         _write(output, sketch, force)
         tell(f"{output}: {len(cluster.inventory.nodes)} nodes in {_entries(sketch)} entries")
-    left_out = _left_out(cluster)
+    left_out = _left_out(cluster, "# The devices are left out" in sketch)
     if left_out:
         tell(f"left out: {left_out}; `kubesched-lint snapshot` keeps them")
 
 
-def _left_out(cluster: Cluster) -> str:
+def _left_out(cluster: Cluster, lacks_devices: bool) -> str:
     """Return the objects that a sketch does not hold, with their number: ``volumes (1), pods (3)``."""
+    written = {"nodes", "node_pools", "node_overlays", "schedulers", "device_classes"}
+    written |= set() if lacks_devices else {"resource_slices", "device_taint_rules"}
     return ", ".join(
         f"{name.replace('_', ' ')} ({len(objects):,})"
         for name, objects in cluster.inventory.lists()
-        if objects and name not in ("nodes", "node_pools", "node_overlays", "schedulers")
+        if objects and name not in written
     )
 
 

@@ -199,6 +199,8 @@ class Redactor:
         return {kind: self._value_of_attribute(kind, found) for kind, found in value.items()}
 
     def _value_of_attribute(self, kind: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._value_of_attribute(kind.removesuffix("s"), each) for each in value]
         if kind == "version" and _SEMVER.fullmatch(value):
             return _WORD.sub(lambda found: found[0] if found[0].isdigit() else self._part(found[0]), value)
         return self._driver(value) if isinstance(value, str) else value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
@@ -18,7 +19,7 @@ from kubesched_lint.model.decode.fields import (
     words,
     wrong,
 )
-from kubesched_lint.model.devices import Attribute, Capacity, Device, DeviceClass, DeviceOffer, DeviceTaint
+from kubesched_lint.model.devices import OWN, Attribute, Capacity, Device, DeviceClass, DeviceOffer, DeviceTaint
 
 DEVICE_FIELDS = frozenset(
     ["class", "driver", "name", "count", "attributes", "capacity", "taints", "allowMultipleAllocations"]
@@ -77,25 +78,35 @@ def _devices(line: Value, at: Path, taken: Iterable[str]) -> Iterator[Device]:
     if count is None or not 0 <= count <= MOST_DEVICES:
         here = (*at, "count")
         raise DecodeError(here, f"{words(here)}: expected 0 to {MOST_DEVICES:,} devices, found {count}")
-    attributes = {name: _attribute(value, here) for name, value, here in _entries(line, "attributes", at)}
+    attributes = {name: _values(value, count, here) for name, value, here in _entries(line, "attributes", at)}
     capacity = {name: Capacity(quantity(value, here)) for name, value, here in _entries(line, "capacity", at)}
     taints = tuple(DeviceTaint(t.key, t.value, t.effect) for t in taints_of(line, at, _EFFECTS))
     is_shared = boolean(line, "allowMultipleAllocations", at)
-    base = text(line, "name", at)
-    for name in _names(base, count, frozenset(taken), (*at, "name")):
-        yield Device(name, attributes, capacity, taints=taints, is_shared=is_shared)
+    names = _names(text(line, "name", at), count, frozenset(taken), (*at, "name"))
+    for i, name in enumerate(names):
+        mine = {key: (OWN, name) if values[i] == (OWN, "") else values[i] for key, values in attributes.items()}
+        yield Device(name, mine, capacity, taints=taints, is_shared=is_shared)
 
 
 def _names(base: str, count: int, taken: frozenset[str], here: Path) -> Iterator[str]:
-    """Yield ``gpu`` for a single device of that name, else ``gpu-0``, ``gpu-1`` …; numbers go on from those taken."""
+    """Yield ``gpu`` for a single device of that name, else ``gpu-0``, ``gpu-1`` …, without those taken."""
     if base and count == 1:
         if base in taken:
             raise DecodeError(here, f"{words(here)}: another device of this driver has the name {base}")
         yield base
         return
-    base = base or DEFAULT_NAME
-    start = next(n for n in range(len(taken) + 1) if f"{base}-{n}" not in taken)
-    yield from (f"{base}-{number}" for number in range(start, start + count))
+    numbered = (f"{base or DEFAULT_NAME}-{number}" for number in range(count + len(taken)))
+    yield from islice((name for name in numbered if name not in taken), count)
+
+
+def _values(value: object, count: int, here: Path) -> Sequence[Attribute]:
+    """Return the value of an attribute on each device; a list has one for each."""
+    if not isinstance(value, list):
+        return (_attribute(value, here),) * count
+    found = [_attribute(each, (*here, i)) for i, each in enumerate(value)]
+    if len(found) != count:
+        raise DecodeError(here, f"{words(here)}: expected {count} values, one for each device, found {len(found)}")
+    return found
 
 
 def _entries(line: Value, field: str, at: Path) -> Iterator[tuple[str, object, Path]]:
@@ -115,4 +126,6 @@ def _attribute(value: object, here: Path) -> Attribute:
         return "string", value
     if isinstance(value, dict) and value.keys() == {"version"}:
         return "version", text(value, "version", here)
-    raise wrong(here, "a text, an integer, true or false, or {version: 1.2.3}", value)
+    if value == {"own": True}:
+        return OWN, ""
+    raise wrong(here, "a text, an integer, true or false, {version: 1.2.3} or {own: true}", value)

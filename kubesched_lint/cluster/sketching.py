@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
@@ -21,6 +22,9 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
 from kubesched_lint.record import record
 from kubesched_lint.text import first_few, many
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.sketching_devices import WrittenDevices
 
 _ROLE = "node-role.kubernetes.io/"
 _OWN = "<its own>"  # no label can have this value
@@ -74,6 +78,8 @@ class _Group:
         self.labels = labels
         self.allocatable = _offer(node)
         self.zones: dict[str | None, int] = {}
+        self.devices: tuple[str, ...] = ()
+        """The lines of ``devices``."""
         self.is_joined = False
         """Whether its nodes differ in their resources."""
 
@@ -95,8 +101,12 @@ def sketch_of(cluster: Cluster, style: Style = Style()) -> str:  # noqa: B008 - 
     pools = cluster.inventory.node_pools
     nodes = tuple(n for n in cluster.inventory.nodes if not any(stands_in(n, pool) for pool in pools))
     labels = Shortening(nodes, exact=style.exact)
-    groups = _groups(nodes, labels, style)
-    lines = [*_comments(cluster, nodes, groups, style), f"apiVersion: {API_VERSION}", f"kind: {KIND}"]
+    devices = _devices(cluster, style)
+    groups = _groups(nodes, labels, style, devices)
+    lines = [*_comments(cluster, nodes, groups, style)]
+    if devices is not None and devices.left_out:
+        lines.append(f"# The devices are left out, because {devices.left_out}; a snapshot keeps them.")
+    lines += [f"apiVersion: {API_VERSION}", f"kind: {KIND}"]
     if cluster.captured_at:
         lines.append(f"capturedAt: {json.dumps(cluster.captured_at)}")
     lines += _decision(cluster, style)
@@ -106,8 +116,19 @@ def sketch_of(cluster: Cluster, style: Style = Style()) -> str:  # noqa: B008 - 
     for group in groups:
         lines += _entries(group, taken, style)
     lines += pool_lines(pools, nodes, all_written=cluster.pools_written)
+    if devices is not None and devices.classes:
+        lines += ["objects:", *devices.object_lines()]
     lines += _scheduler(cluster)
     return "\n".join(lines) + "\n"
+
+
+def _devices(cluster: Cluster, style: Style) -> WrittenDevices | None:
+    objects = cluster.inventory
+    if not (objects.resource_slices or objects.device_classes):
+        return None
+    from kubesched_lint.cluster.sketching_devices import WrittenDevices
+
+    return WrittenDevices(objects, exact=style.exact)
 
 
 def _scheduler(cluster: Cluster) -> Iterator[str]:
@@ -153,7 +174,7 @@ def _decision(cluster: Cluster, style: Style) -> Iterator[str]:
         yield _UNDECIDED
 
 
-def _groups(nodes: tuple[Node, ...], labels: Shortening, style: Style) -> list[_Group]:
+def _groups(nodes: tuple[Node, ...], labels: Shortening, style: Style, devices: WrittenDevices | None) -> list[_Group]:
     """Return the groups in the order of their first nodes."""
     shared = _shared_hostnames(nodes)
     found: dict[Hashable, list[_Group]] = {}
@@ -163,11 +184,13 @@ def _groups(nodes: tuple[Node, ...], labels: Shortening, style: Style) -> list[_
         if hostname is not None and hostname not in shared:
             hostname = _OWN
         written = labels.written(node)
-        alike = found.setdefault(_key(node, hostname, written), [])
+        lines = () if devices is None else devices.of(node.name)
+        alike = found.setdefault((_key(node, hostname, written), lines), [])
         offer = _offer(node)
         group = next((g for g in alike if _close(g.allocatable, offer, style.tolerance / 100)), None)
         if group is None:
             group = _Group(node, hostname, written)
+            group.devices = lines
             alike.append(group)
             ordered.append(group)
         group.add(node)
@@ -270,6 +293,9 @@ def _fields(group: _Group, style: Style) -> Iterator[str]:
         yield "  ready: false"
     if node.declared_features:
         yield from listing("declaredFeatures", [scalar(f) for f in node.declared_features])
+    if group.devices:
+        yield "  devices:"
+        yield from (f"  - {line}" for line in group.devices)
 
 
 def _known(labels: Mapping[str, str | None]) -> Labels:

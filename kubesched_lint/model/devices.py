@@ -17,9 +17,11 @@ Attribute = tuple[str, str | int | bool]
 """Kind and value of a device's attribute.
 
 The kind is ``string``, ``int``, ``bool`` or ``version``; ``list`` for the values of the feature gate
-DRAListTypeAttributes, which is alpha and off in v1.36; else ``unknown``.
+DRAListTypeAttributes, which is alpha and off in v1.36; ``own`` for a text of a sketch that differs on every device and
+is not stated; else ``unknown``.
 """
-READABLE = frozenset({"string", "int", "bool", "version"})
+OWN = "own"
+READABLE = frozenset({"string", "int", "bool", "version", OWN})
 Amounts = Mapping[str, Fraction]
 DeviceID = tuple[str, str, str]
 """Driver, pool and device."""

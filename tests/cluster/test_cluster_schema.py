@@ -78,7 +78,12 @@ _LINE = st.fixed_dictionaries(
         "driver": _or_any(st.just("d")),
         "name": _or_any(st.just("g")),
         "count": _or_any(st.integers(0, 2)),
-        "attributes": _or_any(st.dictionaries(st.sampled_from(["a", "b"]), _or_any(st.just({"version": "1.2.3"})))),
+        "attributes": _or_any(
+            st.dictionaries(
+                st.sampled_from(["a", "b"]),
+                st.sampled_from([{"version": "1.2.3"}, {"own": True}, {"own": False}, {}, None, "x", 1, 1.5, [None]]),
+            )
+        ),
         "capacity": _or_any(st.dictionaries(st.sampled_from(["m"]), st.sampled_from(["1", 2, 0.5, True, None]))),
         "taints": _or_any(st.just(["a=b:None", {"key": "a", "effect": "NoExecute"}])),
         "allowMultipleAllocations": _ANY,

@@ -38,12 +38,14 @@ class KeptDeviceClass(Part):
 
 
 class Attribute(Part):
-    """A list, which version 1.36 has behind a gate, leaves an attribute without a known value."""
-
     whole: int | None = field(default=None, name="int")
     flag: bool | None = field(default=None, name="bool")
     string: str | None = None
     version: str | None = None
+    ints: list[int] | None = None
+    bools: list[bool] | None = None
+    strings: list[str] | None = None
+    versions: list[str] | None = None
 
 
 class RequestRange(Part):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
-from kubesched_lint.model.devices import READABLE, Device
+from kubesched_lint.model.devices import OWN, READABLE, Device
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
 
 _OF_DRIVER = re.compile(r"""\s*device\.driver\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*""")
@@ -77,9 +77,18 @@ class _Expression:
         try:
             if not device.is_readable:
                 _refuse(device)
-            return driver == self._driver if self._driver is not None else _evaluated(self._text, driver, device)
+            if self._driver is not None:
+                return driver == self._driver
+            self._check_is_stated(device)
+            return _evaluated(self._text, driver, device)
         except (SelectorError, UndecidedError) as error:
             return error
+
+    def _check_is_stated(self, device: Device) -> None:
+        """Raise UndecidedError if the expression may read an attribute whose value a sketch does not state."""
+        for name, (kind, _) in device.attributes.items():
+            if kind == OWN and (self._names is None or name.rpartition("/")[2] in self._names):
+                raise UndecidedError(f"the selector {self._text!r} reads {name}, whose value the sketch does not state")
 
 
 def _names_read(expression: str) -> frozenset[str] | None:

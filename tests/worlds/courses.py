@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace as with_fields
 from typing import Any
 
 from kubesched_lint.model.decode.nodes import decode_pod_object
@@ -179,14 +180,29 @@ class Courses(Wanted):
         for position in candidate_nodes:
             disks = self._storage.bind(kind.claims, self.filters.nodes[position], state.disks)
             assert disks is not None
-            yield self._moved(state, (waiting,), ((kind.number, position),), disks)
+            yield self._moved(state, (waiting,), (self._bound_to(kind, position, placed),), disks)
         if candidate_nodes:
             return
         for position, victims in self.filters.evictions(kind.number, placed, state.disks, codes):
             self._deletable(victims)
             disks = self._storage.bind(kind.claims, self.filters.nodes[position], state.disks)
             assert disks is not None
-            yield self._moved(state, (waiting, *victims), ((kind.number, position),), disks)
+            left = list(placed)
+            for victim in victims:
+                left.remove(victim)
+            yield self._moved(state, (waiting, *victims), (self._bound_to(kind, position, left),), disks)
+
+    def _bound_to(self, kind: Kind, position: int, placed: list[Placed]) -> Placed:
+        """The pod on its node, with the devices that it gets there."""
+        held = self.filters.given(kind, position, placed)
+        assert held is not None
+        if not held:
+            return kind.number, position
+        known = self._holding.get((kind.number, held))
+        if known is None:
+            known = self._holding[kind.number, held] = with_fields(kind, number=len(self.filters.kinds), held=held)
+            self.filters.kinds.append(known)
+        return known.number, position
 
     def _made_one_by_one(self, state: State) -> Iterator[State]:
         for number in range(len(self._workloads)):
@@ -349,7 +365,7 @@ class Courses(Wanted):
         """The node of a pod that goes past the scheduler; its kubelet asks about room, ports and labels only."""
         position = self._positions[kind.pod.node_name]
         bare = replace(kind.pod, spread=(), required_affinity=(), required_anti_affinity=())
-        alone = Filters(self.filters.nodes, self.filters.namespaces, self._storage)
+        alone = Filters(self.filters.nodes, self.filters.namespaces, self._storage, self.filters.devices)
         alone.kinds = [replace_kind(k, self.filters.nodes) for k in self.filters.kinds]
         alone.kinds[kind.number] = Kind(kind.number, bare, kind.workload)
         if alone.codes(kind.number, [p for p in pods if p[1] >= 0], ())[position]:

@@ -15,6 +15,7 @@ from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from tests.worlds import hints
 from tests.worlds.admission import NotCoveredError
+from tests.worlds.devices import Held, Inventory, Want
 from tests.worlds.schedulers import DEFAULT_PROFILE, Profile
 from tests.worlds.storage import Disks, Storage
 
@@ -39,6 +40,9 @@ class Kind:
     claims: tuple[tuple[str, str], ...] = ()
     terminating: bool = False
     profile: Profile = DEFAULT_PROFILE
+    wants: tuple[Want, ...] = ()
+    held: Held = ()
+    """What it got when it was bound; pods that hold different devices are of different kinds."""
 
     @property
     def priority(self) -> int:
@@ -50,6 +54,7 @@ class Filters:
     nodes: Sequence[Node]
     namespaces: dict[str, dict[str, str]]
     storage: Storage
+    devices: Inventory
     kinds: list[Kind] = field(default_factory=list)
     has_budgets: bool = False
 
@@ -82,6 +87,14 @@ class Filters:
         for name, check in ((hints.SPREAD, self._spread), (hints.AFFINITY, self._affinity)):
             if name not in kind.profile.disabled:
                 yield name, NEVER if name in kind.profile.failing else check(around, position)
+        yield hints.DEVICES, FITS if self.given(kind, position, around.holders) is not None else NEVER
+
+    def given(self, kind: Kind, position: int, holders: Sequence[Placed]) -> Held | None:
+        """The devices that a pod would get on a node, as upstream beside those of victims too."""
+        if not kind.wants:
+            return ()
+        held = [self.kinds[k].held for k, _ in holders if self.kinds[k].held]
+        return self.devices.allocated(kind.wants, self.nodes[position].name, held)
 
     def rejecting(self, number: int, placed: Sequence[Placed], disks: Disks) -> frozenset[str]:
         """The plugins that turn a pod of this kind away, one for each node."""
@@ -221,7 +234,7 @@ class Filters:
         rest = list(placed)
         for one in lower:
             rest.remove(one)
-        if not lower or not self._fits(number, rest, disks, position):
+        if not lower or not self._fits(number, rest, disks, position, placed):
             return
         if len(lower) > 4:
             raise NotCoveredError("more than four possible victims")
@@ -231,14 +244,16 @@ class Filters:
                 continue
             kept, victims = list(rest), []
             for one in order:
-                if self._fits(number, [*kept, one], disks, position):
+                if self._fits(number, [*kept, one], disks, position, placed):
                     kept.append(one)
                 else:
                     victims.append(one)
             yield tuple(sorted(victims))
 
-    def _fits(self, number: int, placed: Sequence[Placed], disks: Disks, position: int) -> bool:
-        return not self._code(_Around(self, self.kinds[number], placed), position, disks)
+    def _fits(
+        self, number: int, placed: Sequence[Placed], disks: Disks, position: int, holders: Sequence[Placed]
+    ) -> bool:
+        return not self._code(_Around(self, self.kinds[number], placed, holders), position, disks)
 
     def _best(self, found: list[tuple[int, tuple[Placed, ...]]]) -> list[tuple[int, tuple[Placed, ...]]]:
         """pickOneNodeForPreemption but for its last criterion, the age of the victims."""
@@ -254,8 +269,11 @@ class Filters:
 class _Around:
     """What the PreFilter plugins count once for all nodes."""
 
-    def __init__(self, filters: Filters, kind: Kind, placed: Sequence[Placed]) -> None:
+    def __init__(
+        self, filters: Filters, kind: Kind, placed: Sequence[Placed], holders: Sequence[Placed] | None = None
+    ) -> None:
         self.kind, self.placed = kind, placed
+        self.holders = placed if holders is None else holders
         nodes, pod, me = filters.nodes, kind.pod, kind.number
         self.constraints = [(i, c) for i, c in enumerate(pod.spread) if c.when_unsatisfiable == "DoNotSchedule"]
         self.domains = {i: self._domains(filters, i, c) for i, c in self.constraints}

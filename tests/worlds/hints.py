@@ -12,6 +12,7 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm
 
 NODE, PORTS, RESOURCES, EXCLUSIVE = "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions"
 STORAGE, SPREAD, AFFINITY = "VolumeBinding", "PodTopologySpread", "InterPodAffinity"
+DEVICES = "DynamicResources"
 
 
 def can_oversleep(pod: Pod) -> bool:
@@ -28,6 +29,8 @@ def can_oversleep(pod: Pod) -> bool:
 def wakes(pod: Pod, rejected_by: frozenset[str], come: Sequence[Pod], gone: Sequence[Pod]) -> bool:
     """Whether bindings (``come``) or deletions (``gone``) put a sleeping pod back into the queue."""
     if RESOURCES in rejected_by and gone:
+        return True
+    if DEVICES in rejected_by and any(other.resource_claims for other in gone):
         return True
     if PORTS in rejected_by and any(_share_a_port(pod, other) for other in gone):
         return True

@@ -11,18 +11,20 @@ from pathlib import Path
 from time import process_time
 
 from tests.worlds.agreement import Contradiction, contradictions
+from tests.worlds.devices import with_devices
 from tests.worlds.generator import seeded
 from tests.worlds.reference import outcomes
 from tests.worlds.schedulers import configured
 
-Task = tuple[int, bool, bool]
-"""Seed, whether all events are asked too, whether the world has a scheduler's configuration."""
+MAKERS = {"": seeded, "configured": configured, "devices": with_devices}
+Task = tuple[int, bool, str]
+"""Seed, whether all events are asked too, and what makes the world."""
 
 
 def one(task: Task) -> tuple[int, bool, list[Contradiction]]:
     """(seed, whether the reference answers, what was found)."""
-    seed, thorough, has_scheduler = task
-    world = configured(seed) if has_scheduler else seeded(seed)
+    seed, thorough, maker = task
+    world = MAKERS[maker](seed)
     return seed, outcomes(world) is not None, contradictions(world, thorough=thorough)
 
 
@@ -40,11 +42,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--thorough", type=int, default=10, help="every so many worlds all events are asked too")
-    parser.add_argument("--configured", action="store_true", help="worlds with a scheduler's configuration")
+    parser.add_argument(
+        "--configured", dest="maker", action="store_const", const="configured", default="", help="with a configuration"
+    )
+    parser.add_argument("--devices", dest="maker", action="store_const", const="devices", help="with devices")
     parser.add_argument("--out", type=Path, help="JSON lines: seed, kind, said, true")
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.count)
-    tasks = [(seed, args.thorough > 0 and seed % args.thorough == 0, args.configured) for seed in seeds]
+    tasks = [(seed, args.thorough > 0 and seed % args.thorough == 0, args.maker) for seed in seeds]
     kinds: Counter[str] = Counter()
     worlds: dict[str, list[int]] = {}
     bad = covered = 0

@@ -9,6 +9,7 @@ from kubesched_lint.model.decode.storage import decode_claim, decode_storage_cla
 from kubesched_lint.record import replace
 from tests.worlds.admission import Admission, NotCoveredError, RefusedError
 from tests.worlds.controllers import NEWEST
+from tests.worlds.devices import Held, Inventory
 from tests.worlds.filters import Filters, Kind, fits_node_affinity, untolerated
 from tests.worlds.generator import World
 from tests.worlds.schedulers import Schedulers
@@ -65,10 +66,12 @@ class Wanted:
         )
         self._fixed = tuple(self._storage.claims)
         budgets = any(v["kind"] == "PodDisruptionBudget" for v in everything)
-        self.filters = Filters(nodes, namespaces, self._storage, has_budgets=budgets)
+        self.filters = Filters(nodes, namespaces, self._storage, Inventory(everything), has_budgets=budgets)
         self._reasons: list[frozenset[str]] = []
         """The plugins that turned away the pods at WAITS - 1, WAITS - 2 and so on."""
         self._kinds: dict[tuple[int, int, int | str], Kind | None] = {}
+        self._holding: dict[tuple[int, Held], Kind] = {}
+        """Kinds of bound pods by the number of the kind that waited and the devices it got."""
         self._templates: dict[tuple[int, int], tuple[Value, str]] = {}
         self._sizes: dict[tuple[int, int], int] = {}
         self._refused: dict[tuple[int, int], str] = {}
@@ -183,7 +186,8 @@ class Wanted:
         pod = self._admission.stored(template, namespace, labels)
         pod, profile = self.schedulers.applied(pod, value, namespace), self.schedulers.profile_of(pod)
         claims = self._claims(number, template, slot)
-        found = Kind(len(self.filters.kinds), pod, number, revision, slot, claims, profile=profile)
+        wants = self.filters.devices.wants(template["spec"], namespace)
+        found = Kind(len(self.filters.kinds), pod, number, revision, slot, claims, profile=profile, wants=wants)
         self.filters.kinds.append(found)
         return found
 

@@ -1,0 +1,186 @@
+"""Devices, for worlds and for their exhaustive reference.
+
+``with_devices(seed)`` is a world of the generator whose nodes announce devices and whose pods have claims.
+``Inventory`` allocates for the reference, by trying every choice in the scheduler's order; it shares nothing with the
+product but field names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, count
+from typing import Any
+
+from tests.worlds.clusters import Value, item
+from tests.worlds.draw import Dice, Seeded
+from tests.worlds.generator import World, seeded
+
+API, DRIVER = "resource.k8s.io/v1", "gpu.example.com"
+LEFT_OUT = frozenset(["runs", "pools", "node-name", "twice", "ephemeral"])
+"""Features of the generator that say nothing about devices, or that no claims of running pods are made for."""
+TEMPLATES: Mapping[str, Value] = {
+    "one": {"exactly": {"count": 1}},
+    "two": {"exactly": {"count": 2}},
+    "an-a": {"exactly": {"count": 1, "model": "a"}},
+    "a-b": {"exactly": {"count": 1, "model": "b"}},
+    "either": {"firstAvailable": [{"count": 2, "model": "a"}, {"count": 1}]},
+}
+SHARED = "shared-gpu"
+Held = tuple[tuple[str, tuple[str, ...]], ...]
+"""(shared claim, or empty for a claim of its own; its devices), for each claim of a pod."""
+
+
+# --- worlds ---------------------------------------------------------------------------------------------------------
+
+
+def with_devices(seed: int) -> World:
+    """The world of a seed with devices; of those of the generator one that leaves room for them."""
+    bases = (seeded(number) for number in count(100_000 + 50 * seed))
+    world, dice = next(w for w in bases if LEFT_OUT.isdisjoint(w.features)), Dice(Seeded(20_000_000 + seed))
+    manifests = json.loads(json.dumps(world.manifests))
+    names = [v["metadata"]["name"] for v in world.cluster if v["kind"] == "Node"]
+    found: list[Value] = [_class(), *_slices(dice, names)]
+    used: set[tuple[str, str]] = set()
+    styles = dice.pick([["one"], ["two", "two"], ["an-a", "a-b"], ["one", "an-a", "either"], ["one", SHARED]])
+    for value in manifests:
+        if value["kind"] in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod") and dice.chance(0.8):
+            spec = value["spec"] if value["kind"] == "Pod" else value["spec"]["template"]["spec"]
+            chosen = [dice.pick(styles) for _ in range(dice.pick([1, 1, 1, 2]))]
+            spec["resourceClaims"] = [_reference(i, name) for i, name in enumerate(dict.fromkeys(chosen))]
+            used |= {(value["metadata"]["namespace"], name) for name in chosen}
+    made = [_object(namespace, name) for namespace, name in sorted(used) if dice.chance(0.97)]
+    return replace(world, manifests=[*made, *manifests], cluster=[*world.cluster, *found], snapshot=True)
+
+
+def _class() -> Value:
+    return item("DeviceClass", "gpu", "", API, spec={"selectors": [_cel(f'device.driver == "{DRIVER}"')]})
+
+
+def _cel(expression: str) -> Value:
+    return {"cel": {"expression": expression}}
+
+
+def _slices(dice: Dice, names: Sequence[str]) -> Iterator[Value]:
+    mixed = dice.chance(0.5)
+    for name in (name for name in names if dice.chance(0.8)):
+        devices = [_device(dice, f"gpu-{i}", mixed) for i in range(dice.pick([1, 2, 1, 3]))]
+        yield _slice(name, devices, {"nodeName": name})
+    if dice.chance(0.15):
+        yield _slice("network", [_device(dice, "far-0", mixed)], {"allNodes": True})
+
+
+def _slice(pool: str, devices: list[Value], place: Value) -> Value:
+    spec = {"driver": DRIVER, "pool": {"name": pool, "generation": 1, "resourceSliceCount": 1}, "devices": devices}
+    return item("ResourceSlice", f"{pool}-gpus", "", API, spec={**spec, **place})
+
+
+def _device(dice: Dice, name: str, mixed: bool) -> Value:
+    model = dice.pick(["a", "b"]) if mixed else "a"
+    found: Value = {"name": name, "attributes": {"model": {"string": model}}}
+    if dice.chance(0.1):
+        found["taints"] = [{"key": "worn", "effect": "NoSchedule"}]
+    return found
+
+
+def _reference(number: int, name: str) -> Value:
+    key = "resourceClaimName" if name == SHARED else "resourceClaimTemplateName"
+    return {"name": f"gpu{number}", key: name}
+
+
+def _object(namespace: str, name: str) -> Value:
+    if name == SHARED:
+        return item("ResourceClaim", name, namespace, API, spec={"devices": _devices(TEMPLATES["one"])})
+    return item("ResourceClaimTemplate", name, namespace, API, spec={"spec": {"devices": _devices(TEMPLATES[name])}})
+
+
+def _devices(wanted: Value) -> Value:
+    request: Value = {"name": "gpu"}
+    if "exactly" in wanted:
+        request["exactly"] = _asked(wanted["exactly"])
+    else:
+        asked = enumerate(wanted["firstAvailable"])
+        request["firstAvailable"] = [{"name": f"choice{i}", **_asked(each)} for i, each in asked]
+    return {"requests": [request]}
+
+
+def _asked(wanted: Value) -> Value:
+    found: Value = {"deviceClassName": "gpu", "count": wanted["count"]}
+    if "model" in wanted:
+        found["selectors"] = [_cel(f'device.attributes["{DRIVER}"].model == "{wanted["model"]}"')]
+    return found
+
+
+# --- the reference --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Want:
+    """One claim of a pod: any of ``options``, (count, model or empty); ``shared`` names a claim of several pods."""
+
+    options: tuple[tuple[int, str], ...]
+    shared: str = ""
+    exists: bool = True
+
+
+class Inventory:
+    """All devices; a device has the name ``pool/device`` and the node that can use it, empty for all."""
+
+    def __init__(self, objects: Sequence[Value]) -> None:
+        slices = sorted((v for v in objects if v["kind"] == "ResourceSlice"), key=lambda v: v["spec"]["pool"]["name"])
+        self._devices = [
+            (f"{each['spec']['pool']['name']}/{d['name']}", each["spec"].get("nodeName", ""), _model(d))
+            for each in slices
+            for d in each["spec"]["devices"]
+            if "taints" not in d
+        ]
+        self._node_of = {name: node for name, node, _ in self._devices}
+        self._claims = {(v["kind"], v["metadata"].get("namespace"), v["metadata"]["name"]) for v in objects}
+
+    def wants(self, spec: Value, namespace: str) -> tuple[Want, ...]:
+        return tuple(self._want(reference, namespace) for reference in spec.get("resourceClaims", ()))
+
+    def _want(self, reference: Value, namespace: str) -> Want:
+        shared = reference.get("resourceClaimName", "")
+        name = shared or reference["resourceClaimTemplateName"]
+        kind = "ResourceClaim" if shared else "ResourceClaimTemplate"
+        wanted = TEMPLATES["one" if shared else name]
+        options = [wanted["exactly"]] if "exactly" in wanted else wanted["firstAvailable"]
+        exists = (kind, namespace, name) in self._claims
+        key = f"{namespace}/{shared}" if shared else ""
+        return Want(tuple((each["count"], each.get("model", "")) for each in options), key, exists)
+
+    def allocated(self, wants: Sequence[Want], node: str, holders: Sequence[Held]) -> Held | None:
+        """What the wants get on a node beside what others hold; None if they cannot have it."""
+        if not all(want.exists for want in wants):
+            return None
+        taken = {device for held in holders for _, devices in held for device in devices}
+        known = {claim: devices for held in holders for claim, devices in held if claim}
+        if any(self._node_of[d] not in ("", node) for w in wants if w.shared in known for d in known[w.shared]):
+            return None
+        usable = [(name, model) for name, where, model in self._devices if where in ("", node) and name not in taken]
+        return _chosen(tuple(wants), usable, known)
+
+
+def _model(device: Value) -> str:
+    found: Any = device["attributes"]["model"]["string"]
+    return str(found)
+
+
+def _chosen(
+    wants: tuple[Want, ...], usable: list[tuple[str, str]], known: Mapping[str, tuple[str, ...]]
+) -> Held | None:
+    if not wants:
+        return ()
+    first, *rest = wants
+    if first.shared in known:
+        after = _chosen(tuple(rest), usable, known)
+        return None if after is None else ((first.shared, known[first.shared]), *after)
+    for number, model in first.options:
+        for devices in combinations([name for name, own in usable if model in ("", own)], number):
+            left = [each for each in usable if each[0] not in devices]
+            after = _chosen(tuple(rest), left, known)
+            if after is not None:
+                return ((first.shared, devices), *after)
+    return None

@@ -1,0 +1,41 @@
+"""Lint, simulate, why, trials and the exhaustive reference agree where pods have claims for devices.
+
+``python -m tests.worlds.run --devices`` tries more worlds.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from kubesched_lint.lifecycle.verdicts import UNKNOWN
+from tests.worlds.agreement import Reading, contradictions
+from tests.worlds.devices import with_devices
+from tests.worlds.generator import World
+from tests.worlds.reference import outcomes
+
+
+def test_what_is_said_of_a_world_with_devices_is_not_contradicted() -> None:
+    found = {seed: contradictions(with_devices(seed), thorough=seed % 12 == 0) for seed in range(24)}
+    assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
+
+
+def test_devices_decide_in_many_worlds_and_most_cells_are_answered() -> None:
+    decided = answered = cells = 0
+    for seed in range(16):
+        world = with_devices(seed)
+        with_them, without = outcomes(world), outcomes(_without_claims(world))
+        decided += with_them is not None and without is not None and with_them.rows != without.rows
+        found = Reading(world).cells().values()
+        cells += len(found)
+        answered += sum(cell.verdict != UNKNOWN for cell in found)
+    assert decided > 4
+    assert answered > cells / 2
+
+
+def _without_claims(world: World) -> World:
+    manifests = json.loads(json.dumps(world.manifests))
+    for value in manifests:
+        spec = value.get("spec", {})
+        spec.get("template", {}).get("spec", spec).pop("resourceClaims", None)
+    return replace(world, manifests=manifests)

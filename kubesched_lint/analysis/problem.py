@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -13,6 +14,9 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
+
+if TYPE_CHECKING:
+    from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
 
 @record
@@ -47,13 +51,16 @@ class Problem:
         self.world = world
         self.demands = tuple(demands)
         named = {name for d in demands for name, amount in d.pod.requests.items() if amount > 0}
-        self.resources = (PODS, *sorted(named))
+        self._devices = _device_groups(world, self.demands)
+        self._groups = self._devices.groups if self._devices is not None else ()
+        self.resources = (PODS, *sorted(named), *(f"devices of class {group[0]}" for group in self._groups))
         self._requests = {id(d): self._request(d) for d in self.demands}
         self.classes = tuple(self._classes())
 
     def _classes(self) -> Iterator[NodeClass]:
         index, state = self.world.index, staying_beside_set(self.world).state
-        free = [state.ledger.free(name) for name in self.resources]
+        free: list[Sequence[float]] = [state.ledger.free(name) for name in self._countable]
+        free += [self._devices.free(group) for group in self._groups if self._devices is not None]
         every = sorted({key for d in self.demands for key in _keys(d.pod)})
         keys = [key for key in every if not index.one_node_each(key)]
         sought = tuple({d.nodes for d in self.demands})
@@ -78,7 +85,14 @@ class Problem:
 
     def _request(self, demand: Demand) -> tuple[int, ...]:
         wanted = demand.pod.requests
-        return (1, *[wanted.get(name, 0) for name in self.resources[1:]])
+        devices = self._devices.taken_by(demand.pod) if self._devices is not None else {}
+        own = (devices.get(group, 0) for group in self._groups)
+        return (1, *[wanted.get(name, 0) for name in self._countable[1:]], *own)
+
+    @property
+    def _countable(self) -> Sequence[str]:
+        """Return those of ``resources`` that nodes state."""
+        return self.resources[: len(self.resources) - len(self._groups)]
 
     def without(self, demand: Demand) -> Problem:
         """The same problem without one demand."""
@@ -111,6 +125,17 @@ class Problem:
         if demand.one_a_node or demand.pod.host_ports or repels_itself_per_node(demand, self.world):
             each = min(each, 1)
         return min(demand.count, each * place.size)
+
+
+def _device_groups(world: World, demands: Sequence[Demand]) -> DeviceGroups | None:
+    """Return the devices for which the demands compete; None if they need none, or which there are is unknown."""
+    asking = [d.pod for d in demands if d.pod.resource_claims]
+    state = staying_beside_set(world).state if asking else None
+    if state is None or state.devices is None:
+        return None
+    from kubesched_lint.scheduler.devices.groups import DeviceGroups
+
+    return DeviceGroups(asking, state.devices, state.index)
 
 
 def repels_itself_per_node(demand: Demand, world: World) -> bool:

@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.bounds import Counted
 from kubesched_lint.lifecycle.counted import EventBounds, count
 from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
+from kubesched_lint.lifecycle.devices import with_devices
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import MOST_UNKNOWN, components, group_of, template_variants, unknown_templates
@@ -98,9 +99,9 @@ class Matrix:
         bounds = count(self.setting, event, number)
         members = group_of(self.setting, number)
         doubt = self._doubt(event, members, number) if bounds.is_fine else ""
-        doubt = "devices are not counted" if self.setting.need_devices(members) else doubt
         if doubt:
             bounds.least, bounds.never_stuck = Counted(0, doubt), False
+        with_devices(bounds, self.setting, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
         scope = self._scopes[members]

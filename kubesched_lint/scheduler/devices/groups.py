@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from math import inf
 
 from kubesched_lint import work
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS, Device, DeviceClaimTemplate, DeviceID, DeviceRequest
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.devices.allocator import prevents
-from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, taken_of
+from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.failures import SelectorError
 from kubesched_lint.scheduler.devices.pools import devices_of
+from kubesched_lint.scheduler.devices.taken import Taken
 
 Ask = tuple[str, tuple[str, ...], tuple[object, ...]]
 """Class, selectors and tolerations: requests that are equal in them may use the same devices."""
@@ -104,14 +107,24 @@ class DeviceGroups:
         return _NO_DEVICES.union(*members)
 
     def free(self, group: Ask) -> list[int]:
-        """Return per position how many devices of a group no claim of a pod holds."""
-        taken = taken_of(self._devices).exclusively
+        """Return per position how many devices of a group no claim of a pod holds.
+
+        A claim that no pod uses is left out: the scheduler may free its devices.
+        """
+        taken = Taken(claim for claim in self._devices.claims.values() if claim.reserved_for).exclusively
         return [len(self._on(group, position) - taken) for position in range(len(self._index))]
+
+    def room(self, pod: Pod, among: NodeSet) -> float:
+        """Return how many pods like this one have devices on ``among`` if nobody else holds any."""
+        wanted = {group: n for group, n in self.taken_by(pod).items() if n > 0}
+        if not wanted:
+            return inf
+        return sum(min(len(self._on(group, p)) // n for group, n in wanted.items()) for p in positions(among))
 
     def taken_by(self, pod: Pod) -> Mapping[Ask, int]:
         """Return group → the fewest devices of it that a pod takes for itself."""
         found: dict[Ask, int] = {}
-        for template in self._templates(pod):
+        for template in self._templates(pod) if profile_of(pod).allocates_devices else ():
             for request in template.requests:
                 options = request.alternatives or (request,)
                 groups = {self._group_of.get(_ask(each)) for each in options}

@@ -1,0 +1,40 @@
+"""Devices in the bounds of an event: counting knows how many pods they allow at most, and nothing of the least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kubesched_lint.lifecycle.bounds import Counted
+from kubesched_lint.lifecycle.counted import EventBounds
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+
+if TYPE_CHECKING:
+    from kubesched_lint.scheduler.devices.groups import DeviceGroups
+
+
+def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], number: int) -> None:
+    """Change the bounds of a workload if pods of its group have claims for devices.
+
+    Such pods may keep others from nodes, and what needs them waits with them, so nothing is sure to run.
+    """
+    if not setting.need_devices(members):
+        return
+    bounds.least, bounds.never_stuck = (
+        Counted(0, "devices may keep its pods, or those that it needs, from nodes"),
+        False,
+    )
+    groups = _groups(setting)
+    most = groups.room(setting.pods[number], setting.reach[number]) if groups is not None else bounds.most.pods
+    if most < bounds.most.pods:
+        bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
+
+
+@once_per_setting
+def _groups(setting: Setting) -> DeviceGroups | None:
+    from kubesched_lint.scheduler.devices.groups import DeviceGroups
+
+    pods = {id(pod): pod for own in setting.kinds for pod in own if pod.resource_claims}
+    for devices in setting.objects.allocator:
+        return DeviceGroups(pods.values(), devices, setting.index)
+    return None

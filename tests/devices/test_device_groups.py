@@ -1,0 +1,125 @@
+"""Counts of devices bound every placement: per node, for the whole set, and over time."""
+
+from __future__ import annotations
+
+from kubesched_lint.analysis.joint import contradictions
+from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.scheduler.devices.groups import DeviceGroups
+from kubesched_lint.world.devices import devices_of
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.world import World
+from tests.devices.sets import (
+    GPU_CLASS,
+    Value,
+    claim,
+    cluster_of,
+    devices_on,
+    manifests_of,
+    node,
+    template,
+    using,
+    world_of,
+)
+from tests.devices.test_trials_with_devices import running
+from tests.lifecycle.simulated import cell, report_of
+from tests.worlds.agreement import rulebook
+
+NODES = (node("n0"), node("n1"), GPU_CLASS)
+BOTH = (devices_on("n0", 3), devices_on("n1", 1))
+OF_MODEL = 'device.attributes["gpu.example.com"].model == "{}"'
+
+
+def model(name: str) -> Value:
+    return {"attributes": {"model": {"string": name}}}
+
+
+def of_model(name: str, template_name: str, **more: int) -> Value:
+    selectors = [{"cel": {"expression": OF_MODEL.format(name)}}]
+    return template(template_name, selectors=selectors, **more)
+
+
+def groups(world: World) -> DeviceGroups:
+    found = devices_of(world)
+    assert found is not None
+    return DeviceGroups((w.pod for w in world.manifests.workloads), found, world.index)
+
+
+def rooms(world: World) -> list[float]:
+    return [groups(world).room(w.pod, world.index.all) for w in world.manifests.workloads]
+
+
+def named(template_name: str, name: str, replicas: int = 1) -> Value:
+    return using(replicas, name, resourceClaimTemplateName=template_name)
+
+
+def test_a_node_has_room_for_as_many_pods_as_its_devices_allow() -> None:
+    assert rooms(world_of(cluster_of(*NODES, *BOTH), template(), using(1))) == [4]
+    assert rooms(world_of(cluster_of(*NODES, *BOTH), template(count=2), using(1))) == [1]
+    tainted = devices_on("n0", 3, taints=[{"key": "k", "effect": "NoSchedule"}])
+    assert rooms(world_of(cluster_of(*NODES, tainted, BOTH[1]), template(), using(1))) == [1]
+    everything = template()
+    everything["spec"]["spec"]["devices"]["requests"][0]["exactly"] = {
+        "deviceClassName": "gpu",
+        "allocationMode": "All",
+    }
+    assert rooms(world_of(cluster_of(*NODES, *BOTH), everything, using(1))) == [4]
+
+
+def test_requests_for_different_devices_do_not_compete() -> None:
+    mixed = (devices_on("n0", 2, **model("a")), devices_on("n1", 2, **model("b")))
+    sets = (of_model("a", "a"), of_model("b", "b"), named("a", "left"), named("b", "right"))
+    world = world_of(cluster_of(*NODES, *mixed), *sets)
+    assert len(groups(world).groups) == 2
+    assert groups(world).is_counted
+    overlapping = world_of(cluster_of(*NODES, *mixed), *sets, template("any"), named("any", "both"))
+    assert len(groups(overlapping).groups) == 1
+    assert not groups(overlapping).is_counted
+    assert rooms(overlapping) == [4, 4, 4]  # an upper bound: which device a pod may get is left out
+
+
+def test_shared_claims_and_watchers_take_no_device_for_themselves() -> None:
+    world = world_of(cluster_of(*NODES, *BOTH), claim(), using(1, resourceClaimName="gpu"))
+    assert rooms(world) == [float("inf")]
+    watching = template(adminAccess=True)
+    assert rooms(world_of(cluster_of(*NODES, *BOTH), watching, using(1))) == [float("inf")]
+
+
+def test_devices_of_others_are_not_free() -> None:
+    world = world_of(cluster_of(*NODES, *BOTH, *running("old", "n0")), template(), using(1))
+    devices = lasting_state(world).devices
+    assert devices is not None
+    (only,) = DeviceGroups((w.pod for w in world.manifests.workloads), devices, world.index).groups
+    assert DeviceGroups((w.pod for w in world.manifests.workloads), devices, world.index).free(only) == [2, 1]
+
+
+def test_workloads_that_want_more_devices_together_than_there_are_cannot_run_together() -> None:
+    cluster = cluster_of(*NODES, *BOTH)
+    (found,) = contradictions(world_of(cluster, template(), using(3), using(2, "serve")))
+    assert (found.wanted, found.placed, found.because) == (5, 4, ("devices of class gpu",))
+    assert not contradictions(world_of(cluster, template(), using(2), using(2, "serve")))
+    report, _ = lint(
+        manifests_of(template(), using(3), using(2, "serve")),
+        cluster,
+        Options(profile="strict"),
+        rulebook().select("strict"),
+    )
+    (error,) = [f for f in report.findings if f.rule == "set-does-not-fit"]
+    assert error.severity.word == "error"
+
+
+def test_a_node_with_one_device_takes_no_pod_that_wants_two() -> None:
+    odd = (devices_on("n0", 3), devices_on("n1", 3))
+    sets = (template(count=2), using(2), using(1, "serve"))
+    (found,) = contradictions(world_of(cluster_of(*NODES, *odd), *sets))
+    assert (found.wanted, found.placed) == (3, 2)
+
+
+def test_too_many_nodes_to_search_are_counted() -> None:
+    nodes = [node(f"m{i}") for i in range(30)]
+    slices = [devices_on(f"m{i}", 2) for i in range(30)]
+    result = report_of(cluster_of(*nodes, *slices, GPU_CLASS), template(), using(61), events=("deploy",))
+    found = cell(result, "train", "deploy")
+    assert (found.verdict, found.proven, found.bound.most) == (BAD, True, 60)
+    assert found.why == "the nodes have devices for 60 of its pods"

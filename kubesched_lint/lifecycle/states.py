@@ -74,7 +74,7 @@ class PodTypes:
         """Per slot: whether its pods never become ready."""
         self.slots_of: dict[int, list[int]] = {}
         """Workload → its slots."""
-        self._numbers: dict[tuple[Slot, bool], int] = {}
+        self._numbers: dict[tuple[int, int, int, bool], int] = {}
         self._pools: list[tuple[int, ...]] = []
 
     def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
@@ -99,11 +99,11 @@ class PodTypes:
         return next((after + 1 + i for i, known in enumerate(later) if known is workload), None)
 
     def slot(self, workload: int, revision: int, ordinal: int = -1, *, unready: bool = False) -> int:
-        key = Slot(workload, revision, ordinal)
-        found = self._numbers.get((key, unready))
+        key = (workload, revision, ordinal, unready)
+        found = self._numbers.get(key)
         if found is None:
-            found = self._numbers[key, unready] = len(self.slots)
-            self.slots.append(key)
+            found = self._numbers[key] = len(self.slots)
+            self.slots.append(Slot(workload, revision, ordinal))
             self.slots_of.setdefault(workload, []).append(found)
             self.unready.append(unready)
         return found

@@ -6,6 +6,7 @@ Pods are created at once, because an existing pod may still wait any length of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from random import Random
 
@@ -29,6 +30,7 @@ from kubesched_lint.lifecycle.states import (
     with_waiting,
 )
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Strategy
 
 Move = tuple[Step, State]
 Deletion = tuple[Step, State, tuple[int, ...]]
@@ -75,6 +77,14 @@ def _restated(state: State, position: int, slot: int, status: int, other: int, c
     if position < 0:
         return with_waiting(with_waiting(state, slot, status, -count), slot, other, count)
     return with_pinned(with_pinned(state, position, slot, status, -count), position, slot, other, count)
+
+
+@lru_cache(maxsize=4_096)
+def _synced(
+    strategy: Strategy, replicas: int, newest: int, sets: tuple[deployment.ReplicaSetSize, ...]
+) -> Mapping[int, int]:
+    """Return ``deployment.sync``: the courses of a run ask it about few different sizes."""
+    return deployment.sync(strategy, replicas, newest, sets)
 
 
 class Transitions:
@@ -337,7 +347,7 @@ class Transitions:
         sets = self.replica_sets(desired.workload, counts)
         if self._kind(desired) == "Deployment":
             strategy = desired.spec.strategy
-            return dict(deployment.sync(strategy, desired.replicas, desired.revision, sets))
+            return dict(_synced(strategy, desired.replicas, desired.revision, tuple(sets)))
         have = sum(s.size for s in sets)
         newest = sum(s.size for s in sets if s.revision == desired.revision)
         return {desired.revision: newest + desired.replicas - have} if have != desired.replicas else {}

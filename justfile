@@ -17,6 +17,7 @@ check:
 # Regenerate what is generated: the rule index, rules/README.md, the configuration's schema, a table and the pictures.
 generate:
     python -m kubesched_lint.rulebook.build
+    python -m kubesched_lint.custom.build
     python -m kubesched_lint.rulebook.cel.page
     python -m kubesched_lint.project.config_schema
     python scripts/cloud_table.py

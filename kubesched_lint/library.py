@@ -251,13 +251,13 @@ def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
 
 def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]], scope: Scope) -> Iterator[Entry]:
     from kubesched_lint.commands.lint.run import entries_of
+    from kubesched_lint.custom.kinds import SHIPPED
     from kubesched_lint.manifests.loader import documents, find_files
-    from kubesched_lint.model.decode.objects import is_read
 
     if paths:
         yield from entries_of(find_files([os.fspath(path) for path in paths], scope=scope))
     for path, data in texts:
-        yield from documents(path, data, is_read)
+        yield from documents(path, data, SHIPPED.is_read)
 
 
 def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:

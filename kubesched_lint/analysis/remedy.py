@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kubesched_lint.manifests.changes import Append
-from kubesched_lint.record import record
+from kubesched_lint.manifests.changes import Append, ChangeError
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path, Source
@@ -62,6 +63,22 @@ class Remedy:
     changes: tuple[Change, ...]
     source: Source | None = None
     is_new: bool = False
+
+
+def written(remedy: Remedy, document: Document) -> tuple[Remedy, Document]:
+    """Return the remedy with the places where its values are written, and the document that holds them.
+
+    They differ from the remedy's own if ``document`` is a plain workload that a custom resource stands for.
+    Raises ChangeError if some value is not written in the resource, or the values are in several documents.
+    """
+    if not document.moves:
+        return remedy, document
+    moves = [document.moved(change.at) for change in remedy.changes]
+    home = moves[0].document
+    if not all(move.is_exact and move.document is home for move in moves):
+        raise ChangeError(f"the card of {document.kind} does not say where its controller takes that value from")
+    changes = tuple(replace(change, at=move.at) for change, move in zip(remedy.changes, moves, strict=True))
+    return replace(remedy, changes=changes), home
 
 
 def is_fixed(kind: str, change: Change) -> bool:

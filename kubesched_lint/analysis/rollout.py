@@ -10,11 +10,11 @@ from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
+from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member
 
 OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
 """Premise of every proof about a rollout: a change that also moves the workload may find room elsewhere."""
-_REVISION_LABELS = frozenset({"pod-template-hash", "controller-revision-hash"})
 
 
 def fenceposts(workload: Workload, replicas: int) -> tuple[int, int]:
@@ -37,7 +37,7 @@ def repels_across_revisions(it: Member, term: PodAffinityTerm) -> bool:
     """Whether an old pod repels a new one: not when the term, as written, holds for one revision only."""
     pinned = {r.key for r in it.workload.selector.requirements} if it.workload.selector else set()
     apart = {*term.mismatch_label_keys, *(key for key in term.match_label_keys if key not in pinned)}
-    if apart & (_REVISION_LABELS | it.workload.pod.labels.keys()):
+    if apart & ({revision_label(it.workload)} | it.workload.pod.labels.keys()):
         return False
     return selects_every_revision(it.workload, term.selector) and it.repels_itself(term)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
+from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
@@ -187,7 +188,6 @@ def usable_without_transient(it: Member) -> NodeSet:
 
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----
 
-_HASH = "pod-template-hash"
 _MOST_NAMED = 3
 
 
@@ -201,7 +201,9 @@ def amid_rollout(world: World) -> tuple[Workload, ...]:
     """Deployments that were paused while pods of two revisions run: they keep both."""
     paused = (w for w in world.manifests.workloads if w.suspended == "paused")
     return tuple(
-        w for w in paused if len({b.pod.labels.get(_HASH) for b in _staying(world.member(w).running_pods)}) > 1
+        w
+        for w in paused
+        if len({b.pod.labels.get(revision_label(w)) for b in _staying(world.member(w).running_pods)}) > 1
     )
 
 

@@ -70,7 +70,7 @@ def _evidence(it: Member, daemon: Workload) -> Evidence | None:
     """Why the order matters here; None if every node of a fixed cluster holds both, or the DaemonSet preempts."""
     if preempts(it.world.member(daemon), it.workload):
         return None
-    order = f"{it.workload.kind} before DaemonSet under {it.world.premises.apply_order}"
+    order = f"{it.workload.ref.kind} before DaemonSet under {it.world.premises.apply_order}"
     if it.world.cluster is None:
         return pattern(f"{order}; no cluster given")
     shared = it.world.member(daemon).reach.tolerated & it.usable

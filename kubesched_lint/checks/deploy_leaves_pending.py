@@ -25,7 +25,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError("needs the resources of every node (allocatable)")
     reported = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
     for waiting in waiting_everywhere(now):
-        workload = waiting.workload
+        workload, ref = waiting.workload, waiting.workload.ref
         if id(workload) in reported and not world.pools:
             continue  # set-does-not-fit reports it: the order decides which one waits
         if world.pools and needs_devices(workload.pod, world) and devices_unknown(world):
@@ -50,7 +50,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
             ),
             values={
                 "object": str(workload),
-                "name": f"{workload.kind.lower()}/{workload.namespace}/{workload.name}{_replica(workload, placed)}",
+                "name": f"{ref.kind.lower()}/{ref.namespace}/{ref.name}{_replica(workload, placed)}",
                 "pending": pending,
                 "wanted": waiting.wanted,
                 "reason": message.partition(": ")[2].partition(". ")[0] or message,

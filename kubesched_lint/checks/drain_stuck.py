@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 f"{replicas} {plural(replicas, 'healthy pod')}, {bound}: 0 disruptions allowed",
                 demand=1,
                 supply=0,
-                assumes=(f"{it.workload.kind} {it.workload.name} runs {of_them}",),
+                assumes=(f"{it.workload.ref.kind} {it.workload.ref.name} runs {of_them}",),
             ),
             values={"budget": budget.name, "bound": bound, "replicas": replicas},
             related=(Place(it.workload.replicas_path, of_them, it.workload.source, it.workload.ref),),

@@ -19,7 +19,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     replicas = it.replicas
     surge, unavailable = fenceposts(it.workload, replicas)
-    if not surge or not unavailable:
+    if not surge or not unavailable or it.workload.strategy.by_weight:
         return
     for term in it.workload.pod.required_anti_affinity:
         if not repels_across_revisions(it, term):

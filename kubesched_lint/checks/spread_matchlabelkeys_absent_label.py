@@ -20,7 +20,9 @@ def check(it: Member) -> Iterator[Hazard]:
                 continue
             yield Hazard(
                 at=(*constraint.path, "matchLabelKeys", number),
-                evidence=pattern(f"pods of a {it.workload.kind} do not get the label {key}, and its template has none"),
+                evidence=pattern(
+                    f"pods of a {it.workload.ref.kind} do not get the label {key}, and its template has none"
+                ),
                 values={"key": key, "topology": constraint.topology_key, "wanted": wanted},
                 related=(Place(it.workload.pod.labels_path, "the labels of the pods"),),
                 variant="revision" if is_revision_label(key) and wanted else "default",

@@ -13,12 +13,12 @@ from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
+from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.skew import Skew
 
-_REVISION = "pod-template-hash"
 _VERSION_WORDS = ("version", "revision", "release-id", "build", "commit", "sha", "hash", "tag", "rev")
 _RUNS = 5
 # Above these limits a simulation is too slow for a linter. In a larger set some workloads are simulated alone.
@@ -38,7 +38,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         if selector.is_empty and not constraint.match_label_keys:
             continue
-        if _REVISION in constraint.match_label_keys or version_label(it.workload, constraint):
+        if revision_label(it.workload) in constraint.match_label_keys or version_label(it.workload, constraint):
             continue
         if rollouts is None:
             rollouts = _rollouts(it)

@@ -9,6 +9,7 @@ from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.checks.spread_rollout_skew import version_label
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.text import many, plural
+from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member
 
 
@@ -18,7 +19,7 @@ def check(it: Member) -> Iterator[Hazard]:
     running = it.running_pods
     for constraint in it.workload.pod.spread:
         label = version_label(it.workload, constraint)
-        if label is None or "pod-template-hash" in constraint.match_label_keys:
+        if label is None or revision_label(it.workload) in constraint.match_label_keys:
             continue
         value = it.workload.pod.labels.get(label)
         same = sum(1 for bound in running if bound.pod.labels.get(label) == value)

@@ -8,7 +8,7 @@ from functools import cached_property
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import ReplicaSet
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import Custom, Workload
 
 HASH = "pod-template-hash"
 
@@ -25,6 +25,8 @@ class Running:
         self._inventory = inventory
 
     def pods_of(self, workload: Workload) -> tuple[BoundPod, ...]:
+        if workload.custom is not None:
+            return tuple(self._of_custom(workload, workload.custom))
         found = self._pods.get((workload.kind, workload.namespace, workload.name), ())
         if workload.kind in _ADOPTING and workload.namespace in self._orphans:
             return (*found, *self._adopted(workload))
@@ -42,11 +44,37 @@ class Running:
 
     def replica_sets_of(self, workload: Workload) -> tuple[ReplicaSet, ...]:
         """Return the revisions of a Deployment, newest first."""
+        if workload.custom is not None:
+            return ()
         return self._revisions.get((workload.namespace, workload.name), ())
 
     def live(self, workload: Workload) -> Workload | None:
         """Return the workload as the snapshot holds it; None if it is not there."""
+        if workload.custom is not None:
+            return None
         return self._workloads.get((workload.kind, workload.namespace, workload.name))
+
+    def _of_custom(self, workload: Workload, custom: Custom) -> Iterator[BoundPod]:
+        """Yield the pods with the labels that a card names, whose controller is of the kind that it names.
+
+        A ReplicaSet may have another owner: then the pods are not of this resource.
+        """
+        selector = custom.selector
+        for bound in self._owned.get((workload.namespace, custom.owner), ()) if selector is not None else ():
+            if selector is not None and selector.matches(bound.pod.labels):
+                owner = bound.owner
+                known = self._replica_sets.get((bound.namespace, owner.name)) if owner is not None else None
+                if known is None or known.owner_kind == custom.ref.kind:
+                    yield bound
+
+    @cached_property
+    def _owned(self) -> dict[tuple[str, str], list[BoundPod]]:
+        """(namespace, kind of controller) → its pods."""
+        found: dict[tuple[str, str], list[BoundPod]] = {}
+        for bound in self._inventory.pods:
+            if bound.owner is not None:
+                found.setdefault((bound.namespace, bound.owner.kind), []).append(bound)
+        return found
 
     def _adopted(self, workload: Workload) -> Iterator[BoundPod]:
         """Yield the pods without a controller that this one adopts (``controller_ref_manager.go``, ClaimObject).

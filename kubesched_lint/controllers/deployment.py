@@ -54,6 +54,8 @@ def _old_sizes(
     """Return the old sizes to change (reconcileOldReplicaSets): unhealthy pods go first, then healthy ones if enough
     remain.
     """
+    if strategy.is_whole:
+        return {s.revision: 0 for s in old} if new.available >= replicas else {}
     _, unavailable = rolling_bounds(strategy, replicas)
     least = replicas - unavailable
     removable = new.size + sum(s.size for s in old) - least - (new.size - new.available)

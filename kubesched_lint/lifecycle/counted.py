@@ -158,7 +158,7 @@ def _spares_none(setting: Setting, number: int) -> bool:
     if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
         return False
     surge, unavailable = rolling_bounds(workload.strategy, setting.wanted(number))
-    return bool(surge) and not unavailable
+    return surge > 0 == unavailable
 
 
 def _count(setting: Setting, event: str, number: int) -> EventBounds:
@@ -240,7 +240,7 @@ def _rollout(setting: Setting, number: int) -> EventBounds:
     # With maxUnavailable, old pods are deleted while any runs: it suffices that fewer than wanted leave room for one
     # more. Without it, or if a waiting pod may miss the deletion, the surging pods need room beside all.
     sees = not may_miss([setting.pods[number]], setting.cluster)
-    total = wanted if unavailable and sees else wanted + surge
+    total = wanted + min(surge, workload.strategy.by_weight) if unavailable and sees else wanted + surge
     more = _least(setting, number, total, mixed=True)
     bounds.never_stuck = more.pods >= total
     if bounds.never_stuck:
@@ -252,10 +252,10 @@ def _rollout(setting: Setting, number: int) -> EventBounds:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
         bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, new.why)
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:
-        room = most_placed(setting, number, wanted + 1, mixed=True)
-        if room.pods <= wanted:
+        room = most_placed(setting, number, needed := wanted + (surge if workload.strategy.is_whole else 1), mixed=True)
+        if room.pods < needed:
             bounds.always_stuck = True
-            bounds.most = Counted(room.pods, f"{room.why}; {_NO_WAY}")
+            bounds.most = Counted(min(room.pods, wanted), f"{room.why}; {_NO_WAY}")
     return bounds
 
 

@@ -265,7 +265,7 @@ class Courses:
     def _lost_of(self, story: Story, aim: Aim, most: int) -> Sequence[str]:
         """Return the nodes with the most pods of a workload; those with the fewest if its pods come first."""
         workload = self.setting.workloads[aim.number]
-        pods = _pods_by_node(story, story.numbers[workload.kind, workload.namespace, workload.name])
+        pods = _pods_by_node(story, story.numbers[workload.key])
         ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=aim.first)
         return [node.name for node in ordered[:most]]
 

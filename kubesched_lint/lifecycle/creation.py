@@ -31,7 +31,7 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
             "all its pods run, and none is created",
         )
         return Cell(event, FINE, wanted, bound, proven=True, text=text, why=why, assumes=(_ALONE,))
-    refuses = f"the API server refuses the {workload.kind}"
+    refuses = f"the API server refuses the {workload.ref.kind}"
     if refusal.plugin != OBJECT:
         refuses = f"the API server refuses every {'new ' if runs else ''}pod"
     lacks = not runs or runs < _fewest_wanted(setting, event, number, wanted)

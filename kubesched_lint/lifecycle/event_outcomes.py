@@ -111,7 +111,7 @@ class EventOutcomes:
 
     def _ends(self, event: str, where: str, story: Story, number: int) -> Iterator[FinalState]:
         workload = self.setting.workloads[number]
-        desired = story.desired_states[story.numbers[workload.kind, workload.namespace, workload.name]]
+        desired = story.desired_states[story.numbers[workload.key]]
         transitions = story.phases[-1].transitions
         guarded = event == "drain" and bool(self.setting.guards(number))
         seen: set[tuple[EventOutcome, bool, int]] = set()

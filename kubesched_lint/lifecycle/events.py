@@ -29,12 +29,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.tolerance import CORDON
-
-_HASHES = {
-    "Deployment": "pod-template-hash",
-    "StatefulSet": "controller-revision-hash",
-    "DaemonSet": "controller-revision-hash",
-}
+from kubesched_lint.world.pod_labels import revision_label
 
 Enter = Callable[[State], Iterator[State]]
 
@@ -76,7 +71,7 @@ class Phase:
 
 def revision_of(workload: Workload, bound: BoundPod) -> str:
     """Return the hash that the controller gave the pods of one revision."""
-    return bound.pod.labels.get(_HASHES.get(workload.kind, ""), "")
+    return bound.pod.labels.get(revision_label(workload), "")
 
 
 class Guest(NamedTuple):
@@ -146,7 +141,7 @@ class Story:
 
     def admitted(self, workload: Workload, revision: int) -> Pod:
         """Return the pod of one revision as the API server stores it."""
-        label = _HASHES.get(workload.kind)
+        label = revision_label(workload)
         pod = self.admission.stored(
             workload.pod, {label: f"{workload.name}-{revision}"} if label else {}, workload.source
         )
@@ -177,7 +172,7 @@ class Story:
         """Add a workload and return its desired state; its controller does not act yet."""
         pod = self.admitted(workload, 0)
         number = self.pod_types.join(workload, pod, owner_selector(workload, pod.labels))
-        self.numbers[workload.kind, workload.namespace, workload.name] = number
+        self.numbers[workload.key] = number
         desired = self.desired_states[number] = self._desired(number, 0, workload)
         return desired
 
@@ -191,7 +186,7 @@ class Story:
         """Add to the start running pods of others that preemption may delete."""
         workload = guest.workload
         number = self.pod_types.join(workload, workload.pod, owner_selector(workload, workload.pod.labels))
-        self.numbers[workload.kind, workload.namespace, workload.name] = number
+        self.numbers[workload.key] = number
         self.desired_states[number] = DesiredState(number, 0, workload.replicas, workload, made=workload.kind == "Pod")
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}
@@ -265,7 +260,7 @@ class Story:
                 number = self.pod_types.join(workload, pod, owner)
             else:
                 self.pod_types.revise(number, workload, pod, owner)
-        self.numbers[workload.kind, workload.namespace, workload.name] = number
+        self.numbers[workload.key] = number
         revision = len(ordered) - 1
         before = sum(map(len, ordered)) if size is None else size
         live = replace(workload, replicas=before, template=AS_IT_RUNS if changed else written_template(workload))
@@ -293,8 +288,8 @@ class Story:
 
     def _apply(self, name: str, workloads: Sequence[Workload]) -> Phase:
         """Apply objects at one moment. Workloads of the story change their template and replicas."""
-        known = [w for w in workloads if (w.kind, w.namespace, w.name) in self.numbers]
-        before = [self.desired_states[self.numbers[w.kind, w.namespace, w.name]] for w in known]
+        known = [w for w in workloads if w.key in self.numbers]
+        before = [self.desired_states[self.numbers[w.key]] for w in known]
         revisions = list(map(self._revised, known, before))
         for workload in workloads:
             if workload not in known:

@@ -75,12 +75,11 @@ def _events(setting: Setting, number: int, sizes: Sequence[int]) -> Iterator[tup
         yield "rollout", partial(Story.rollout, workload=with_new_template(workload))
     for event in ("scale-down", *map(scale_event, sizes)):
         size = size_after(setting, event, number)
+        at = workload.ref
         if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
             yield (
                 event,
-                partial(
-                    Story.scale, kind=workload.kind, namespace=workload.namespace, name=workload.name, replicas=size
-                ),
+                partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size),
             )
 
 

@@ -85,7 +85,7 @@ def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expec
     """
     start = story_of(setting, [number], expected=expected, most_states=0, runs=1, deployed=False)
     workload = as_granted(setting, number)
-    if (workload.kind, workload.namespace, workload.name) not in start.numbers:
+    if workload.key not in start.numbers:
         start.enter(workload)
     for seed in seeds:
         work.spend(_STEPS)

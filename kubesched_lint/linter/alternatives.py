@@ -122,7 +122,7 @@ def _grouped(inside: Mapping[str, Sequence[Workload]]) -> Iterator[Sequence[str]
     yield from exact
     known = {path for group in exact for path in group}
     left = [path for path in inside if path not in known and _environment(path)]
-    yield from _alike({path: {(w.kind, w.name): w for w in inside[path]} for path in left}, environments=True)
+    yield from _alike({path: {(w.ref.kind, w.ref.name): w for w in inside[path]} for path in left}, environments=True)
 
 
 def _alike(defined: Mapping[str, Mapping[Any, Workload]], environments: bool = False) -> Iterator[Sequence[str]]:

@@ -11,6 +11,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
+from kubesched_lint.world.pod_labels import revision_label
 
 _MOST_RELATED = 50
 
@@ -97,10 +98,11 @@ def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[st
         return {"object": str(victim), "kind": victim.kind, "namespace": victim.namespace, "name": victim.name}
     return {
         "object": str(workload),
-        "kind": workload.kind,
+        "kind": workload.ref.kind,
         "namespace": workload.namespace,
-        "name": workload.name,
+        "name": workload.ref.name,
         "replicas": workload.replicas,
+        "revision": revision_label(workload),
     }
 
 

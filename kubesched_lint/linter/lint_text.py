@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Example
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
@@ -33,6 +33,6 @@ def lint_example(example: Example, rules: Sequence[Rule], book: Rulebook) -> Rep
             cluster = cluster_from([(CLUSTER, example.cluster.encode())], CLUSTER, elastic=setting.elastic)
         except ClusterError as error:
             return Report(errors=(InputError(CLUSTER, error.message, error.line, error.column),))
-    manifests = manifest_set(documents(MANIFEST, example.manifest.encode(), is_read), setting.namespace)
+    manifests = manifest_set(documents(MANIFEST, example.manifest.encode(), SHIPPED.is_read), setting.namespace)
     report, _ = lint(manifests, cluster, options, rules)
     return suppress(report, manifests, book, rules, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.record import record
@@ -59,6 +60,9 @@ class Options:
 
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together, even if it defines the same workloads."""
+
+    kinds: Kinds = SHIPPED
+    """The kinds of custom resources that are read."""
 
     def ignores(self, slug: str, path: str) -> bool:
         """Whether the configuration drops the findings of a rule in a file."""

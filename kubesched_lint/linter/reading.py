@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import Any
 
+from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Path
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.model.decode.objects import decode_object, gather
+from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import record
 from kubesched_lint.releases import minor_of
@@ -36,6 +38,8 @@ class ManifestSet:
     """``id`` of a document → what the API server of version ``judged_for`` refuses in it."""
     judged_for: str = ""
     """Minor version of Kubernetes of ``refused``; empty if not computed."""
+    kinds: Kinds = SHIPPED
+    """The kinds of custom resources that are read."""
 
     @property
     def is_complete(self) -> bool:
@@ -132,8 +136,11 @@ def manifest_set(
     namespace: str,
     version: str = "",
     judge: Callable[[Document, str], Refusals] = refused_of,
+    kinds: Kinds = SHIPPED,
 ) -> ManifestSet:
     """Return the set of all documents, decoded; each wrong type is one error at its value.
+
+    ``kinds`` are those of custom resources, which become workloads after all other documents are read.
 
     With a Kubernetes ``version``, ``judge`` also validates each document as its API server would, and then releases
     its values: later, out of the CPU cache, validation takes a third more time, and the values would take memory.
@@ -146,8 +153,13 @@ def manifest_set(
     errors: list[InputError] = []
     objects = []
     refused: dict[int, Refusals] = {}
+    custom: list[tuple[int, Document]] = []
     for entry in entries:
         if isinstance(entry, Document):
+            if not is_read(entry.api_version, entry.kind):
+                custom.append((len(documents), entry))
+                documents.append(entry)
+                continue
             try:
                 objects.append(decode_object(entry.value, namespace, entry, len(documents)))
             except DecodeError as error:
@@ -178,6 +190,8 @@ def manifest_set(
             (left_out if entry.left_out else skipped).append(entry)
         else:
             errors.append(entry)
+    if custom:
+        objects, documents = _with_custom(objects, documents, custom, unread, kinds, namespace)
     return ManifestSet(
         gather(objects),
         tuple(documents),
@@ -188,4 +202,27 @@ def manifest_set(
         tuple(errors),
         refused,
         version and minor_of(version),
+        kinds,
     )
+
+
+def _with_custom(
+    objects: list[tuple[str, Any]],
+    documents: list[Document],
+    custom: Sequence[tuple[int, Document]],
+    unread: list[Unread],
+    kinds: Kinds,
+    namespace: str,
+) -> tuple[list[tuple[str, Any]], list[Document]]:
+    """Return objects and documents with the workloads of custom resources; ``unread`` gets what no card can read."""
+    from kubesched_lint.linter.custom_resources import derived  # most sets have none
+
+    gone: set[int] = set()
+    for document, found in derived(custom, documents, kinds, namespace):
+        if isinstance(found, Unread):
+            unread.append(found)
+            gone.add(id(document))
+        else:
+            objects += (("workloads", workload) for workload in found)
+    objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
+    return objects, [document for document in documents if id(document) not in gone]

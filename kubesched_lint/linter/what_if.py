@@ -148,7 +148,25 @@ def _fargate(world: World) -> Sequence[str]:
     return ("no Fargate profile selects its pods",) if world.node_groups.has_fargate else ()
 
 
+def _asks_a_card(error: Judged, world: World) -> bool:
+    return any(_unknown_to_cards(error, world))
+
+
+def _unknown_to_cards(error: Judged, world: World) -> Iterator[str]:
+    """Yield what the cards of custom resources do not know about the event of an error."""
+    refs = {*error.hazard.together, *((error.workload.ref,) if error.workload else ())}
+    for workload in world.manifests.workloads:
+        why = workload.custom.unknown.get(error.hazard.evidence.event) if workload.custom is not None else None
+        if why and workload.ref in refs:
+            yield f"the controller of {workload} makes no difference: {why}"
+
+
 OF_ERRORS = (
+    _row(
+        "the controller of a custom resource decided otherwise",
+        _asks_a_card,
+        lambda error, world: "; ".join(_unknown_to_cards(error, world)),
+    ),
     _row("another scheduler decided otherwise", _has_own_scheduler, _own_scheduler),
     _row("its pods ran on as they are", _stands_already, lambda error, world: _MADE_ANEW),
     WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),

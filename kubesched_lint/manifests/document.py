@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment
@@ -54,6 +54,18 @@ class Rendering(Protocol):
 
 
 @record
+class Move:
+    """Where a field of a plain workload comes from, if a custom resource stands for that workload."""
+
+    plain: Path
+    """The field of the plain workload."""
+    document: Document
+    at: Path
+    is_exact: bool = True
+    """The same value stands there, so that a change of the field can be written there."""
+
+
+@record
 class Document:
     """An object of a manifest file.
 
@@ -78,6 +90,8 @@ class Document:
     """A kustomization builds on it: missing fields may be added before it is applied."""
     rendering: Rendering | None = field(default=None, repr=False, compare=False)
     """A tool rendered the text: ``path`` is not a file, and ``span`` is a place in the rendered text."""
+    moves: tuple[Move, ...] = field(default=(), repr=False, compare=False)
+    """The text is a custom resource, and ``value`` is a plain workload that stands for it; see ``workloads``."""
 
     @property
     def value(self) -> dict[str, Any]:
@@ -92,17 +106,44 @@ class Document:
         """Free the values if the fast reader can read them again; a List is kept, because its whole text would be read
         again.
         """
-        if self.is_plain and not self.prefix:
+        if self.is_plain and not self.prefix and not self.moves:
             self.held.clear()
+
+    def moved(self, path: Path) -> Move:
+        """Return where the value at ``path`` is written: there itself, unless a custom resource stands for it."""
+        if not self.moves:
+            return Move(path, self, path)
+        around = [move for move in self.moves if path[: len(move.plain)] == move.plain]
+        if around:
+            nearest = max(around, key=lambda move: len(move.plain))
+            rest = path[len(nearest.plain) :]
+            return replace(nearest, plain=path, at=(*nearest.at, *rest) if nearest.is_exact else nearest.at)
+        inside = [move for move in self.moves if move.plain[: len(path)] == path]
+        if not path or not inside:
+            at = path if path[:1] in ((), ("metadata",)) else ("metadata", "name")
+            return Move(path, self._whole, at, is_exact=path[:1] == ("metadata",))
+        first = inside[0].document
+        return Move(path, first, _shared([move.at for move in inside if move.document is first]), is_exact=False)
+
+    @property
+    def _whole(self) -> Document:
+        """The custom resource itself."""
+        return replace(self, held=[], moves=())
 
     def location(self, path: Path, *, key: bool = False) -> Location:
         """Return where a user finds the value: ``span``, or for a rendered document the place in its source file."""
+        if self.moves:
+            move = self.moved(path)
+            return move.document.location(move.at, key=key)
         if self.rendering is None:
             return Location(self.path, self.span(path, key=key))
         return self.rendering.location(self, path, key=key)
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """Return the span of the value at ``path`` (of its key with ``key``), or of the nearest existing parent."""
+        if self.moves:
+            move = self.moved(path)
+            return move.document.span(move.at, key=key)
         from kubesched_lint.manifests.places import span_of
 
         return span_of(self.text, self.line, (*self.prefix, *path), key=key, plain=self.is_plain)
@@ -114,6 +155,17 @@ class Document:
         return lines[at] if 0 <= at < len(lines) else ""
 
 
+def _shared(paths: Sequence[Path]) -> Path:
+    """Return the beginning that all paths share."""
+    first, last = min(paths, key=_text_of), max(paths, key=_text_of)
+    same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:same]
+
+
+def _text_of(path: Path) -> tuple[str, ...]:
+    return tuple(map(str, path))
+
+
 @record
 class Unread:
     """A document of a kind that is counted, not parsed. ``kind`` is empty for YAML that is not a Kubernetes object."""
@@ -123,7 +175,9 @@ class Unread:
     kind: str
     api_version: str = ""
     wraps_pod_template: bool = False
-    """It seems to create pods from its own template, as an Argo Rollout does."""
+    """It seems to create pods from its own template."""
+    why: str = ""
+    """Why its card could not read it; empty for a kind without a card."""
 
 
 @record

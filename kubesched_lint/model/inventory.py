@@ -131,7 +131,7 @@ class Inventory:
     @cached_property
     def has_namesakes(self) -> bool:
         """Whether two workloads share kind and name, in the same namespace or in two."""
-        return len({(w.kind, w.name) for w in self.workloads}) < len(self.workloads)
+        return len({(w.ref.kind, w.ref.name) for w in self.workloads}) < len(self.workloads)
 
     def duplicates(self) -> Mapping[tuple[str, object], Sequence[Any]]:
         """Return (field, identity) → definitions, for objects that are defined more than once."""
@@ -158,5 +158,6 @@ def identity(item: Any) -> object:
     name = getattr(item, "name", None)
     if not name or name.endswith("-"):
         return item if name is None else id(item)
-    kind = item.kind if isinstance(item, Workload) else getattr(item, "system", "")
-    return (kind, getattr(item, "namespace", ""), name)
+    return (
+        item.key if isinstance(item, Workload) else (getattr(item, "system", ""), getattr(item, "namespace", ""), name)
+    )

@@ -8,7 +8,8 @@ from dataclasses import field
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import Resources, Toleration
-from kubesched_lint.record import record
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record, replace
 
 
 @record
@@ -60,6 +61,22 @@ class Autoscaler:
         if self.kind == "ScaledObject":
             return "maxReplicaCount", "minReplicaCount"
         return "maxReplicas", "minReplicas"
+
+
+def autoscaler_of(workload: Workload, autoscalers: Mapping[tuple[str, str, str], Autoscaler]) -> Autoscaler | None:
+    """Return its HorizontalPodAutoscaler, with bounds in pods of the workload; None if nothing scales it.
+
+    ``autoscalers`` maps (kind, namespace, name) of the scaled object to its autoscaler. A replica of a custom resource
+    may be several pods, and an autoscaler scales it only if a card names its scale subresource.
+    """
+    custom = workload.custom
+    if custom is None:
+        return autoscalers.get(workload.key)
+    target, each = custom.resource, custom.replica_pods
+    found = autoscalers.get((target.kind, target.namespace, target.name)) if each else None
+    if found is None or each == 1:
+        return found
+    return replace(found, min_replicas=found.min_replicas * each, max_replicas=found.max_replicas * each)
 
 
 @record

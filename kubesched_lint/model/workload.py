@@ -35,6 +35,35 @@ class Strategy:
     max_unavailable: int | str | None = None
     partition: int = 0
     path: Path = field(default=(), compare=False)
+    is_whole: bool = False
+    """A blue-green rollout: the old pods stay until all new ones are available."""
+    by_weight: bool = False
+    """A canary by weights: while it waits at a weight, it may want one pod more than the replicas."""
+
+
+@record
+class Custom:
+    """What a card says of a custom resource: its controller makes pods as a plain workload would."""
+
+    ref: ObjectRef
+    """The resource; one that makes several kinds of pods has the part behind a colon: ``RayCluster ml/ray:head``."""
+    replica_pods: int = 0
+    """Pods of this part per replica of the resource's scale subresource; 0: an autoscaler does not scale it."""
+    owner: str = ""
+    """Kind of the controller in ``ownerReferences`` of its pods."""
+    revision_label: str = ""
+    """The label whose value differs between revisions; empty if the controller sets none."""
+    varying_labels: tuple[str, ...] = ()
+    """Labels that the controller sets, and whose values are unknown or differ from pod to pod."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Event → why its outcome is unknown."""
+    selector: Selector | None = None
+    """Selects its running pods."""
+
+    @property
+    def resource(self) -> ObjectRef:
+        """The custom resource, whatever the part."""
+        return ObjectRef(self.ref.kind, self.ref.namespace, self.ref.name.partition(":")[0])
 
 
 @record
@@ -69,10 +98,19 @@ class Workload:
     source: Source | None = field(default=None, compare=False)
     order: int = field(default=0, compare=False)
     """Its position in the order in which files and documents were read."""
+    custom: Custom | None = None
+    """The custom resource that this plain workload stands for; None if the manifest itself defines the workload."""
 
     @property
     def ref(self) -> ObjectRef:
-        return ObjectRef(self.kind, self.namespace, self.name)
+        """The object that a user writes: the workload, or the custom resource that it stands for."""
+        return ObjectRef(self.kind, self.namespace, self.name) if self.custom is None else self.custom.ref
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """(kind, namespace, name) of ``ref``: different for all objects of a set."""
+        ref = self.ref
+        return ref.kind, ref.namespace, ref.name
 
     @property
     def stays(self) -> bool:
@@ -89,7 +127,8 @@ class Workload:
         return "spec.paused" if self.suspended == "paused" else "spec.suspend"
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
+        ref = self.ref
+        return f"{ref.kind} {ref.namespace}/{ref.name}"
 
 
 def written_template(workload: Workload) -> object:

@@ -50,8 +50,9 @@ def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: 
 
 def _matrix(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """The matrix, in several blocks if the terminal is too narrow for all events."""
-    names = [f"{visible(w.namespace)}/{visible(w.name)}" for w in simulation.workloads]
-    heads = [("", ""), *((names[r.number], simulation.workloads[r.number].kind) for r in simulation.rows)]
+    refs = [workload.ref for workload in simulation.workloads]
+    names = [f"{visible(ref.namespace)}/{visible(ref.name)}" for ref in refs]
+    heads = [("", ""), *((names[r.number], refs[r.number].kind) for r in simulation.rows)]
     wide = [max(map(width, column)) for column in zip(*heads, strict=True)]
     columns = [
         [event_title(e), *(visible(r.cells[i].text) for r in simulation.rows)] for i, e in enumerate(simulation.events)
@@ -291,6 +292,8 @@ def as_html_fragment(simulation: SimulationReport) -> str:
     for row in simulation.rows:
         workload = simulation.workloads[row.number]
         cells = "".join(f'<td class="{c.verdict}" title="{esc(c.why)}">{esc(c.text)}</td>' for c in row.cells)
-        rows.append(f"<tr><th>{esc(f'{workload.namespace}/{workload.name}')}</th><td>{workload.kind}</td>{cells}</tr>")
+        rows.append(
+            f"<tr><th>{esc(f'{workload.namespace}/{workload.ref.name}')}</th><td>{workload.ref.kind}</td>{cells}</tr>"
+        )
     body = "\n".join(rows)
     return f'<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'

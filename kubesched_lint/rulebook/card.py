@@ -93,7 +93,7 @@ def parse_card(text: str, path: str, slug: str) -> Card:
 
 def faults(card: Card) -> Iterator[CardError]:
     """Yield all faults of a card except in its examples; none if a rule can be made of it."""
-    wrong = list(_schema_faults(card))
+    wrong = list(schema_faults(card, rule_schema()))
     yield from wrong
     if not wrong:
         yield from _template_faults(card)
@@ -139,39 +139,45 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
 
 
 @cache
-def _schema() -> Mapping[str, Any]:
-    import json
-
+def rule_schema() -> File:
+    """The file with the schema of a rule's front matter."""
     from kubesched_lint.rulebook.rule import cards_folder
 
-    schema = content_at(os.path.realpath(cards_folder() / "card.schema.json"), _LARGEST)
-    return cast("dict[str, Any]", json.loads(schema))
+    return cards_folder() / "card.schema.json"
 
 
 @cache
-def _validator() -> Validator:
+def _schema(file: File) -> Mapping[str, Any]:
+    import json
+
+    return cast("dict[str, Any]", json.loads(content_at(os.path.realpath(file), _LARGEST)))
+
+
+@cache
+def _validator(file: File) -> Validator:
     import jsonschema
 
-    return jsonschema.Draft202012Validator(_schema())
+    return jsonschema.Draft202012Validator(_schema(file))
 
 
-def _fits(value: object) -> bool:
+def _fits(value: object, file: File) -> bool:
     """Whether the front matter fits the schema, so that no error must be explained."""
     from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
 
     try:
-        return fits(value, _schema(), _schema())
+        return fits(value, _schema(file), _schema(file))
     except UnknownKeywordError:
         return False
 
 
-def _schema_faults(card: Card) -> Iterator[CardError]:
-    if _fits(card.front.value):
+def schema_faults(card: Card, file: File) -> Iterator[CardError]:
+    """Yield how the front matter of a card differs from the schema in a file."""
+    if _fits(card.front.value, file):
         return
     from jsonschema.exceptions import best_match
 
     for error in sorted(
-        _validator().iter_errors(cast("Any", card.front.value)), key=lambda e: list(map(str, e.absolute_path))
+        _validator(file).iter_errors(cast("Any", card.front.value)), key=lambda e: list(map(str, e.absolute_path))
     ):
         cause = best_match([error]) if error.context else error
         at: Path = tuple(cause.absolute_path)

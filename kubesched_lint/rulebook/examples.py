@@ -24,7 +24,7 @@ from kubesched_lint.rulebook.wording import WordingError
 MANIFEST, CLUSTER = "manifest.yaml", "cluster.yaml"
 """The paths of an example's texts in a report; ``Example.line_of`` maps their lines to the card."""
 
-_MARK = re.compile(
+MARK = re.compile(
     r"(?:^|[ \t]+)#[ \t]*(finding|related|also)(?: \((error|warning|note)\))?:"
     r"(.*?)(?=[ \t]+#[ \t]*(?:finding|related|also)(?: \(\w+\))?:|[ \t]*$)",
     re.MULTILINE,
@@ -118,9 +118,9 @@ def examples(card: Card) -> tuple[Example, ...]:
                     card.slug,
                     card.path,
                     fence.line,
-                    manifest=_MARK.sub("", fence.text),
+                    manifest=MARK.sub("", fence.text),
                     marks=(*_marks(card, fence), *(cluster_marks if given else ())),
-                    cluster=_MARK.sub("", given.text) if given else None,
+                    cluster=MARK.sub("", given.text) if given else None,
                     cluster_line=given.line if given else 0,
                     setting=_setting(card, fence, [w for w in words if w != "no-cluster"], setting),
                 )
@@ -246,7 +246,7 @@ def _at(example: Example, place: Location, message: str) -> CardError:
 
 def _marks(card: Card, fence: Fence, path: str = MANIFEST) -> Iterator[ExpectedFinding]:
     for number, line in enumerate(fence.text.split("\n"), 1):
-        for kind, severity, text in _MARK.findall(line):
+        for kind, severity, text in MARK.findall(line):
             if kind != "also":
                 yield ExpectedFinding(kind, number, text.strip(), card.slug, severity, path)
                 continue

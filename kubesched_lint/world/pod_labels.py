@@ -7,7 +7,7 @@ Zone and region labels are added at binding, after the selectors were merged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import REGION, ZONE
@@ -52,13 +52,19 @@ def name_from_label(key: str, value: str) -> str | None:
 
 def has_label(workload: Workload, key: str) -> bool:
     """Return whether the pods of a workload have a label key when they are created."""
-    kind = workload.kind
-    return key in workload.pod.labels or key in _VARYING.get(kind, ()) or (kind == "Job" and key in _JOB_NAMES)
+    named = _JOB_NAMES if workload.kind == "Job" and workload.custom is None else ()
+    set_later = (*varying_labels(workload), revision_label(workload), *named)
+    return key in workload.pod.labels or key in set_later
 
 
 def revision_label(workload: Workload) -> str:
     """Return the label whose value differs between revisions of a workload; empty if its controller sets none."""
-    return _REVISION.get(workload.kind, "")
+    return _REVISION.get(workload.kind, "") if workload.custom is None else workload.custom.revision_label
+
+
+def varying_labels(workload: Workload) -> tuple[str, ...]:
+    """Return the labels that its controller sets, and whose values are unknown or differ between its pods."""
+    return _VARYING.get(workload.kind, ()) if workload.custom is None else workload.custom.varying_labels
 
 
 def is_revision_label(key: str) -> bool:
@@ -67,22 +73,22 @@ def is_revision_label(key: str) -> bool:
 
 def controller_labels(workload: Workload) -> Mapping[str, str]:
     """Return the labels that are equal on all pods of one revision; hashes are placeholders unique to the revision."""
-    if workload.kind == "Job":
+    if workload.kind == "Job" and workload.custom is None:
         return dict.fromkeys(_JOB_NAMES, workload.name)
-    label = _REVISION.get(workload.kind)
+    label = revision_label(workload)
     return {label: f"{workload.name}-new"} if label else {}
 
 
 def labels_of_ordinal(workload: Workload, ordinal: int) -> Mapping[str, str]:
     """Return the labels of one pod of a StatefulSet alone; empty for other kinds."""
-    if workload.kind != "StatefulSet":
+    if workload.kind != "StatefulSet" or _POD_NAME not in varying_labels(workload):
         return {}
     number = workload.first_ordinal + ordinal
     return {_POD_NAME: f"{workload.name}-{number}", _POD_INDEX: str(number)}
 
 
-def read_labels(pods: Iterable[Pod]) -> frozenset[str]:
-    """Return the varying labels that some selector of the pods uses: usually none.
+def read_labels(pods: Iterable[Pod], custom: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the varying labels that some selector of the pods uses: usually none. ``custom``: those that cards name.
 
     A revision's own label in matchLabelKeys is not included: its placeholder is enough.
     """
@@ -91,12 +97,24 @@ def read_labels(pods: Iterable[Pod]) -> frozenset[str]:
         if pod.required_affinity or pod.required_anti_affinity or pod.preferred_affinity or pod.preferred_anti_affinity:
             weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
             for term in (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted)):
-                found.update(_asked(term.selector))
-                found.update(_WITHIN_REVISION.intersection((*term.match_label_keys, *term.mismatch_label_keys)))
+                found.update(_asked(term.selector, custom))
+                found.update(
+                    (_WITHIN_REVISION | custom).intersection((*term.match_label_keys, *term.mismatch_label_keys))
+                )
         for constraint in pod.spread:
-            found.update(_asked(constraint.selector))
-            found.update(_WITHIN_REVISION.intersection(constraint.match_label_keys))
+            found.update(_asked(constraint.selector, custom))
+            found.update((_WITHIN_REVISION | custom).intersection(constraint.match_label_keys))
     return frozenset(found)
+
+
+def custom_labels(workloads: Iterable[Workload]) -> frozenset[str]:
+    """Return the varying labels that cards name for the workloads."""
+    return frozenset(label for w in workloads if w.custom is not None for label in w.custom.varying_labels)
+
+
+def read_by(workloads: Sequence[Workload]) -> frozenset[str]:
+    """Return the varying labels, also those that cards name, that some selector of the workloads' pods uses."""
+    return read_labels((w.pod for w in workloads), custom_labels(workloads))
 
 
 def values_known(pod: Pod) -> bool:
@@ -111,23 +129,26 @@ def not_followed(workloads: Iterable[Workload]) -> Mapping[int, str]:
     those that another workload repels by it.
     """
     workloads = tuple(workloads)
+    custom = custom_labels(workloads)
     found: dict[int, str] = {}
     for i, workload in enumerate(workloads):
         pod = workload.pod
         hard = tuple(c for c in pod.spread if c.is_hard)
-        read = read_labels((replace(pod, preferred_affinity=(), preferred_anti_affinity=(), spread=hard),))
+        read = read_labels((replace(pod, preferred_affinity=(), preferred_anti_affinity=(), spread=hard),), custom)
         if read:
             found[i] = min(read)
-            apart = read_labels((replace(pod, required_affinity=(), spread=()),))
+            apart = read_labels((replace(pod, required_affinity=(), spread=()),), custom)
             for j, other in enumerate(workloads) if apart else ():
-                shared = apart.intersection(_VARYING.get(other.kind, ()))
+                shared = apart.intersection(varying_labels(other))
                 if shared:
                     found.setdefault(j, min(shared))
     return found
 
 
-def _asked(selector: Selector | None) -> Iterable[str]:
-    return () if selector is None else [r.key for r in selector.requirements if r.key in _EVERY_VARYING]
+def _asked(selector: Selector | None, custom: frozenset[str]) -> Iterable[str]:
+    if selector is None:
+        return ()
+    return [r.key for r in selector.requirements if r.key in _EVERY_VARYING or r.key in custom]
 
 
 def standing_for_all(pod: Pod, workload: Workload, replicas: int, read: frozenset[str]) -> Pod:
@@ -136,7 +157,7 @@ def standing_for_all(pod: Pod, workload: Workload, replicas: int, read: frozense
     Anti-affinity and spread of its own that use these labels hold only for some pairs of replicas. The representative
     does not have them, so that nothing is proven by them; pods from ``pod_of_ordinal`` do.
     """
-    names = [key for key in _VARYING.get(workload.kind, ()) if key in read and key not in workload.pod.labels]
+    names = [key for key in varying_labels(workload) if key in read and key not in workload.pod.labels]
     if not names:
         return pod
     each = [labels_of_ordinal(workload, i) for i in range(replicas)] if workload.kind == "StatefulSet" else []

@@ -21,6 +21,7 @@ from kubesched_lint.world.pod_labels import (
     REVISION_LABELS,
     controller_labels,
     labels_of_ordinal,
+    read_by,
     read_labels,
     standing_for_all,
 )
@@ -151,7 +152,7 @@ class World:
         running = () if self.cluster is None else {id(b.pod): b.pod for b in self.cluster.inventory.pods}.values()
         # The selectors of a stored pod hold the revision label from matchLabelKeys: no user wrote it.
         stored = read_labels(running) - REVISION_LABELS if running else frozenset()
-        return read_labels(w.pod for w in self.manifests.workloads) | stored
+        return read_by(self.manifests.workloads) | stored
 
     @cached_property
     def resources_barring_no_node(self) -> frozenset[str]:
@@ -317,7 +318,11 @@ class Member:
     @property
     def autoscaler(self) -> Autoscaler | None:
         """The HorizontalPodAutoscaler that scales it."""
-        return self.world.autoscalers.get((self.workload.kind, self.workload.namespace, self.workload.name))
+        if not self.world.autoscalers:
+            return None
+        from kubesched_lint.model.policy import autoscaler_of
+
+        return autoscaler_of(self.workload, self.world.autoscalers)
 
     @cached_property
     def replicas(self) -> int:
@@ -345,9 +350,7 @@ class Member:
         """Pods of its previous revision in the snapshot: they are replaced, not added to."""
         if self.world.cluster is None:
             return ()
-        from kubesched_lint.cluster.revisions import running_pods_of
-
-        return running_pods_of(self.workload, self.world.cluster)
+        return self.world.cluster.running.pods_of(self.workload)
 
     @cached_property
     def template_changed(self) -> bool | None:

@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-READ = ("kubesched_lint", "rules", "docs", "scripts", "examples", "fixtures", "pyproject.toml", "README.md")
+READ = (
+    "kubesched_lint",
+    "rules",
+    "workloads",
+    "docs",
+    "scripts",
+    "examples",
+    "fixtures",
+    "pyproject.toml",
+    "README.md",
+)
 """What the commands of the recipe read or write."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import cached_property
 from itertools import chain
 
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.remedy import Remedy, written
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fix.proposals import (
@@ -247,6 +247,7 @@ class _FixSearch:
         claimed: dict[tuple[str, int], str] = {}
         for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: rank(found[1])):
             try:
+                remedy, document = written(remedy, document)
                 if document.rendering is not None:
                     raise ChangeError(by_hand(remedy, document))
                 workspace, number = workspace.open(document)

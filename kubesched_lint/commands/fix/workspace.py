@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import IO
 
+from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.files import content, opened, place_of
 from kubesched_lint.findings import Path
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
@@ -19,7 +20,6 @@ from kubesched_lint.manifests.editing import splice_of, spliced
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record, replace
 from kubesched_lint.writing import kept, replacing
 
@@ -46,6 +46,7 @@ class OpenFile:
     entries: tuple[Entry, ...]
     in_kustomization: bool
     unrendered: bool
+    kinds: Kinds = SHIPPED
     made: tuple[tuple[int, Change], ...] = ()
 
     @cached_property
@@ -82,7 +83,8 @@ class OpenFile:
         return objection(before, after, [Made(last_lines[number], change) for number, change in self.made])
 
     def read(self, data: bytes) -> Iterator[Entry]:
-        return documents(self.path, data, is_read, in_kustomization=self.in_kustomization, unrendered=self.unrendered)
+        held = self.in_kustomization
+        return documents(self.path, data, self.kinds.is_read, in_kustomization=held, unrendered=self.unrendered)
 
 
 @record
@@ -105,7 +107,10 @@ class Workspace:
         workspace = self
         if document.path not in self.open_files:
             mine = [d for d in self.manifests.documents if d.path == document.path]
-            workspace = replace(self, open_files={**self.open_files, document.path: _open_file(document.path, mine)})
+            workspace = replace(
+                self,
+                open_files={**self.open_files, document.path: _open_file(document.path, mine, self.manifests.kinds)},
+            )
         open_file = workspace.open_files[document.path]
         if open_file is None:
             raise ChangeError("the file has changed since it was read, or it is generated")
@@ -131,7 +136,7 @@ class Workspace:
         undecoded = {id(error) for _, error in self.manifests.undecoded}  # manifest_set reports these again
         errors = (error for error in self.manifests.errors if id(error) not in undecoded)
         entries: tuple[Entry, ...] = (*found, *self.manifests.unread, *self.manifests.skipped, *errors)
-        return replace(self, manifests=manifest_set(entries, namespace))
+        return replace(self, manifests=manifest_set(entries, namespace, kinds=self.manifests.kinds))
 
     @property
     def differing(self) -> tuple[OpenFile, ...]:
@@ -158,13 +163,13 @@ def _within(change: Change, document: Document) -> Change:
             return Remove(at)
 
 
-def _open_file(path: str, mine: list[Document]) -> OpenFile | None:
+def _open_file(path: str, mine: list[Document], kinds: Kinds) -> OpenFile | None:
     """Return the file if it still has the documents that were linted, else None."""
     data = standard_input() if path == STDIN else _bytes(path)
     if data is None:
         return None
     for in_kustomization in (False, True):
-        open_file = OpenFile(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
+        open_file = OpenFile(path, data, data, (), in_kustomization, any(d.unrendered for d in mine), kinds)
         open_file = replace(open_file, entries=tuple(open_file.read(data)))
         if _places(open_file.documents) == _places(mine) and _texts(open_file.documents) == _texts(mine):
             return open_file

@@ -188,7 +188,9 @@ def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
 
     @cache
     def read_for(version: str) -> ManifestSet:
-        return manifest_set(entries_of(work.manifests), work.options.namespace, version)
+        return manifest_set(
+            entries_of(work.manifests, work.options.kinds), work.options.namespace, version, kinds=work.options.kinds
+        )
 
     return tuple(FleetOutcome(c.name, c.path, _report(c, read_for, work)) for c in work.clusters)
 

@@ -16,13 +16,13 @@ from concurrent.futures import Future
 from typing import Any
 
 from kubesched_lint.commands.lint.workers import Workers, closing, serve
+from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, refused_of
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.inputs import InputFile, amount_to
 from kubesched_lint.manifests.loader import Entry, documents_of
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.validation.refusals import Refusals
 
 Found = InputFile | Skipped | InputError
@@ -45,12 +45,14 @@ def is_worthwhile(files: Sequence[Found]) -> bool:
     return forks and amount_to(files, _ENOUGH)
 
 
-def read_together(files: Sequence[Found], jobs: int, namespace: str, version: str) -> ManifestSet:
+def read_together(
+    files: Sequence[Found], jobs: int, namespace: str, version: str, kinds: Kinds = SHIPPED
+) -> ManifestSet:
     """Return the manifest set of the files, validated for ``version``, with ``jobs`` processes including this one."""
     chunks = list(_chunks(files))
-    with closing(Workers(jobs - 1, multiprocessing.get_context("fork"), _begin, chunks, version)) as workers:
-        reading = _Reading(chunks, workers)
-        return manifest_set(reading.entries(), namespace, version, reading.refused_of)
+    with closing(Workers(jobs - 1, multiprocessing.get_context("fork"), _begin, chunks, version, kinds)) as workers:
+        reading = _Reading(chunks, workers, kinds)
+        return manifest_set(reading.entries(), namespace, version, reading.refused_of, kinds)
 
 
 def _chunks(files: Sequence[Found]) -> Iterator[list[Found]]:
@@ -68,8 +70,9 @@ def _chunks(files: Sequence[Found]) -> Iterator[list[Found]]:
 class _Reading:
     """Yields the entries of all chunks in order, read here or by workers."""
 
-    def __init__(self, chunks: Sequence[Chunk], workers: Workers) -> None:
+    def __init__(self, chunks: Sequence[Chunk], workers: Workers, kinds: Kinds) -> None:
         self._chunks = chunks
+        self._kinds = kinds
         self._workers = workers
         self._elsewhere: dict[int, Future[bytes]] = {}
         try:
@@ -86,7 +89,7 @@ class _Reading:
                 if not isinstance(file, InputFile):
                     yield file
                 elif read is None:
-                    yield from documents_of(file, is_read)
+                    yield from documents_of(file, self._kinds.is_read)
                 else:
                     yield from self._again(file, next(read))
 
@@ -119,7 +122,7 @@ class _Reading:
 
     def _again(self, file: InputFile, read: _FileRead) -> Iterator[Entry]:
         values, sound = iter(read[0]), iter(read[1])
-        for entry in documents_of(file, is_read, lambda text: _value(next(values))):
+        for entry in documents_of(file, self._kinds.is_read, lambda text: _value(next(values))):
             if isinstance(entry, Document):
                 self._sound = entry if next(sound) else None
             yield entry
@@ -136,12 +139,12 @@ def _value(value: Any) -> dict[str, Any]:
 _work: Callable[[int], bytes]
 
 
-def _begin(chunks: Sequence[Chunk], version: str) -> None:
+def _begin(chunks: Sequence[Chunk], version: str, kinds: Kinds) -> None:
     global _work
     serve()
 
     def work(number: int) -> bytes:
-        return marshal.dumps([_read(file, version) for file in chunks[number] if isinstance(file, InputFile)])
+        return marshal.dumps([_read(file, version, kinds) for file in chunks[number] if isinstance(file, InputFile)])
 
     _work = work
 
@@ -150,7 +153,7 @@ def _read_chunk(number: int) -> bytes:
     return _work(number)
 
 
-def _read(file: InputFile, version: str) -> _FileRead:
+def _read(file: InputFile, version: str, kinds: Kinds) -> _FileRead:
     values: list[dict[str, Any] | None] = []
 
     def read(text: str) -> dict[str, Any]:
@@ -158,5 +161,5 @@ def _read(file: InputFile, version: str) -> _FileRead:
         value = values[-1] = read_plain(text)
         return value
 
-    documents = (entry for entry in documents_of(file, is_read, read) if isinstance(entry, Document))
+    documents = (entry for entry in documents_of(file, kinds.is_read, read) if isinstance(entry, Document))
     return values, [not refused_of(document, version) for document in documents]

@@ -17,13 +17,13 @@ from kubesched_lint.commands.lint.remarks import (
     with_fixable,
     with_unused_baseline,
 )
+from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
@@ -95,8 +95,9 @@ class Inputs:
 
             files = known = list(files)
             if is_worthwhile(known):
-                return read_together(known, self.request.jobs, namespace, version)
-        return manifest_set(entries_of(files), namespace, version)
+                return read_together(known, self.request.jobs, namespace, version, self.options.kinds)
+        kinds = self.options.kinds
+        return manifest_set(entries_of(files, kinds), namespace, version, kinds=kinds)
 
     def _drained(self) -> Iterator[InputFile | Skipped | InputError]:
         if not isinstance(self.found, list):
@@ -334,7 +335,8 @@ def read_manifests(
     With ``render``, kustomizations are rendered if kubectl or kustomize is installed.
     """
     scope = scope_of(options, filter(None, [cluster]))
-    return manifest_set(entries_of(files_of(paths, options, render=render, scope=scope)), options.namespace)
+    files = files_of(paths, options, render=render, scope=scope)
+    return manifest_set(entries_of(files, options.kinds), options.namespace, kinds=options.kinds)
 
 
 def scope_of(options: Options, clusters: Iterable[str] = (), *, named_too: bool = False) -> Scope:
@@ -362,13 +364,15 @@ def files_of(
     )
 
 
-def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:
+def entries_of(
+    files: Iterable[InputFile | Skipped | InputError], kinds: Kinds = SHIPPED
+) -> Iterator[Document | Unread | Skipped | InputError]:
     """Yield the documents of files from ``find_files``, and its other results unchanged."""
     from kubesched_lint.manifests.loader import InputFile, documents_of
 
     for found in files:
         if isinstance(found, InputFile):
-            yield from documents_of(found, is_read)
+            yield from documents_of(found, kinds.is_read)
         else:
             yield found
 

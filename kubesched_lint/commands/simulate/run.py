@@ -192,6 +192,10 @@ def _simulated(
         rows = tuple(
             replace(row, cells=tuple(_placed(cell, world) for cell in row.cells)) for row in with_scores(rows, matrix)
         )
+    if any(workload.custom is not None for workload in setting.workloads):
+        from kubesched_lint.commands.simulate.custom_cells import with_custom
+
+        rows = tuple(with_custom(rows, matrix))
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
     return SimulationReport(
         setting.workloads,
@@ -306,7 +310,7 @@ def _pictures(matrix: Matrix, event: str) -> tuple[Picture | None, Picture | Non
     story, after = matrix.course(event)
     if story is None or after is None:
         return None, None
-    places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(matrix.whole.workloads)}
+    places = {w.key: i for i, w in enumerate(matrix.whole.workloads)}
     numbers = {number: places[key] for key, number in after.numbers.items() if key in places}
     return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
 

@@ -92,17 +92,17 @@ def predict(deployment: Deployment, version: str) -> Forecast:
     from kubesched_lint.cluster.read import cluster_from
     from kubesched_lint.commands.lint.run import report_on
     from kubesched_lint.commands.simulate.run import simulate
+    from kubesched_lint.custom.kinds import SHIPPED
     from kubesched_lint.lifecycle.matrix import EVENTS
     from kubesched_lint.linter.options import Options
     from kubesched_lint.linter.reading import manifest_set
     from kubesched_lint.manifests.loader import documents
-    from kubesched_lint.model.decode.objects import is_read
     from kubesched_lint.rulebook.library import Rulebook
 
     minor = minor_of(judged_by("", version))
     name, content = deployment.cluster()
     cluster = cluster_from([(name, content)], name)
-    entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), is_read)]
+    entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), SHIPPED.is_read)]
     usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
     manifests = manifest_set(entries, usual.namespace, minor)
     rulebook = Rulebook.shipped()

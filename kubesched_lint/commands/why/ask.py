@@ -258,7 +258,7 @@ def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question
     if pod.node_name:
         yield f"spec.nodeName is set: the pod skips the scheduler, and the kubelet of {pod.node_name} admits it"
     if workload.suspended:
-        yield f"{workload.suspended_field} is true: no pod is created until somebody resumes the {workload.kind}"
+        yield f"{workload.suspended_field} is true: no pod is created until somebody resumes the {workload.ref.kind}"
     if service_account(workload):
         yield f"ServiceAccounts are not read: {workload.namespace}/{service_account(workload)} is assumed to exist"
     if workload.kind == "DaemonSet":

@@ -61,7 +61,7 @@ def find(name: str, manifests: Inventory, live: Inventory | None) -> NamedObject
 
 def _workloads(inventory: Inventory) -> Iterator[NamedObject]:
     for workload in inventory.workloads:
-        yield NamedObject(workload.kind, workload.namespace, workload.name, workload)
+        yield NamedObject(*workload.key, workload)
 
 
 def _pods(inventory: Inventory) -> Iterator[NamedObject]:

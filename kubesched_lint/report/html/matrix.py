@@ -63,9 +63,10 @@ def _row(
     workload = simulation.workloads[row.number]
     shades = _shades(simulation, row, errors)
     shown = "".join(_cell(cell, shades[i], f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
-    name = f'<span class="name">{esc(workload.namespace)}/{esc(workload.name)}</span>'
+    ref = workload.ref
+    name = f'<span class="name">{esc(ref.namespace)}/{esc(ref.name)}</span>'
     file = workload.source.path if workload.source is not None else ""
-    kind = " · ".join((workload.kind, shortened(file, 40))) if several and file else workload.kind
+    kind = " · ".join((ref.kind, shortened(file, 40))) if several and file else ref.kind
     yield f'<tr><th scope="row" title="{esc(file)}">{name} <small>{esc(kind)}</small></th>{shown}</tr>\n'
     for i, (event, cell) in enumerate(zip(simulation.events, row.cells, strict=True)):
         if cell.verdict != NONE:

@@ -84,6 +84,10 @@ def _domains(key: str, view: View) -> Iterable[str]:
     return sorted(domain_room(view.world.member(_asked(view)), key).domains)
 
 
+def _made_by(workload: Workload, view: View) -> str:
+    return "" if workload.custom is None else workload.custom.ref.kind
+
+
 def _budgets(workload: Workload, view: View) -> Iterable[Any]:
     from kubesched_lint.analysis.disruption import budgets_of
 
@@ -107,6 +111,7 @@ WORKLOAD_STRUCTS = (
         'workload.kind == "Deployment" && workload.labels.get("tier", "") == "production"',
         (
             Field("kind", STRING, "`Deployment`, …", lambda w, _: w.kind),
+            Field("made_by", STRING, "the kind of a custom resource, `Rollout`, …, or empty", _made_by),
             Field("namespace", STRING, "where it lives", lambda w, _: w.namespace),
             Field("name", STRING, "its name", lambda w, _: w.name),
             Field(

@@ -1,0 +1,1 @@
+"""What ``kubesched-lint workloads`` does: test cards, begin new ones, explain what a resource stands for."""

@@ -1,0 +1,228 @@
+"""A workload card as data: which plain workloads a custom resource stands for, and what its operator adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cache
+from pathlib import Path as File
+from typing import Any, cast
+
+from kubesched_lint.custom.expression import ExpressionError, parsed
+from kubesched_lint.custom.fields import path_of
+from kubesched_lint.findings import Path
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
+from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.text import did_you_mean
+
+HEADINGS = ("What it makes", "How it rolls out", "Example", "What it does not know")
+EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
+_SCOPE = ("metadata", "spec")
+_FACTS = ("when", "each", "part", "name", "replica_pods")
+
+
+@record
+class Part:
+    """One plain workload that a custom resource stands for, or one for each item of a list in it.
+
+    All values are expressions, except ``kind``, ``owner``, ``selects``, ``rollout`` and labels in lists.
+    """
+
+    kind: str
+    when: str = ""
+    each: str = ""
+    part: str = ""
+    name: str = "metadata.name"
+    fields: tuple[tuple[Path, str], ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    selects: tuple[str, ...] = ()
+    """The labels by which running pods are known, if the resource has no selector."""
+    excludes: Mapping[str, str] = field(default_factory=dict)
+    """Labels that its running pods do not have with these values, because another part's pods do."""
+    owner: str = ""
+    revision_label: str = ""
+    varying_labels: tuple[str, ...] = ()
+    replica_pods: str = ""
+    rollout: str = "rolling"
+    unknown: tuple[tuple[str, str, str], ...] = ()
+    """(event, condition or empty, why its outcome is unknown)."""
+
+
+@record
+class Reference:
+    """Another object of the set that the resource names; expressions read it under the reference's name."""
+
+    kind: str
+    name: str
+
+
+@record
+class CustomKind:
+    """A kind of custom resource, as its card describes it."""
+
+    slug: str
+    group: str
+    versions: tuple[str, ...]
+    kind: str
+    refs: Mapping[str, Reference]
+    parts: tuple[Part, ...]
+    path: str = ""
+    """The card's file; empty for a shipped one."""
+
+
+def cards_folder() -> File:
+    """Return the folder of the shipped cards: inside the package in a wheel, beside it in a checkout."""
+    package = File(__file__).parent.parent
+    shipped = package / "workloads"
+    return shipped if shipped.is_dir() else package.parent / "workloads"
+
+
+def card_files(folder: File) -> tuple[File, ...]:
+    return tuple(sorted(file for file in folder.glob("*.md") if file.stem not in ("README", "CARDS")))
+
+
+def usable(folder: File) -> tuple[tuple[tuple[Card, CustomKind], ...], tuple[CardError, ...]]:
+    """Return the valid cards of a folder with their kinds, and the faults of the others."""
+    found: list[tuple[Card, CustomKind]] = []
+    wrong: list[CardError] = []
+    for file in card_files(folder):
+        try:
+            card = read_card(file)
+        except CardError as error:
+            wrong.append(error)
+        except OSError as error:
+            wrong.append(CardError(str(file), 1, f"cannot be read: {error.strerror}"))
+        else:
+            its = tuple(faults(card))
+            wrong.extend(its)
+            if not its:
+                found.append((card, kind_of(card.slug, card.front.value, card.path)))
+    return tuple(found), tuple(wrong)
+
+
+def kind_of(slug: str, front: Mapping[str, Any], path: str = "") -> CustomKind:
+    """Return the kind of a card without faults. Fields, labels and unknowns of the card hold for all its workloads."""
+    refs = {name: Reference(str(ref["kind"]), str(ref["name"])) for name, ref in front.get("refs", {}).items()}
+    parts = tuple(_part(front, its) for its in front["workloads"])
+    return CustomKind(slug, front["group"], tuple(front["versions"]), front["kind"], refs, parts, path)
+
+
+def _part(front: Mapping[str, Any], its: Mapping[str, Any]) -> Part:
+    fields = {**front.get("fields", {}), **its.get("fields", {})}
+    unknown = {**front.get("unknown", {}), **its.get("unknown", {})}
+    written = {key: str(its[key]) for key in _FACTS if key in its}
+    return Part(
+        its["as"],
+        fields=tuple((path_of(name) or (), _expression(value)) for name, value in fields.items()),
+        labels={
+            name: _expression(value) for name, value in {**front.get("labels", {}), **its.get("labels", {})}.items()
+        },
+        selects=tuple(its.get("selects", front.get("selects", ()))),
+        excludes={name: _expression(value) for name, value in its.get("excludes", {}).items()},
+        owner=its.get("owner", front.get("owner", "")),
+        revision_label=its.get("revision_label", front.get("revision_label", "")),
+        varying_labels=tuple(its.get("varying_labels", front.get("varying_labels", ()))),
+        rollout=its.get("rollout", "rolling"),
+        unknown=tuple(one for event, why in unknown.items() for one in _unknown(event, why)),
+        **written,
+    )
+
+
+def _unknown(event: str, why: str | Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    when, text = ("", why) if isinstance(why, str) else (_expression(why["when"]), why["why"])
+    for one in EVENTS if event == "any" else (event,):
+        yield one, when, _line(text)
+
+
+def _expression(value: object) -> str:
+    """Return the expression as text; a plain number or truth value is one as well."""
+    return str(value).lower() if isinstance(value, bool) else _line(value)
+
+
+def _line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+# --- Faults of a card, each at its line -------------------------------------------------------------------------------
+
+
+def faults(card: Card) -> Iterator[CardError]:
+    """Yield all faults of a card except in its examples; none if a kind can be made of it."""
+    wrong = list(schema_faults(card, _schema_file()))
+    yield from wrong
+    if not wrong:
+        yield from _faults_of_values(card)
+        if not card.slug.endswith(f".{card.front.value['group']}"):
+            words = f"the file must be named <plural>.{card.front.value['group']}.md"
+            yield CardError(card.path, card.front.line(("group",)), words)
+    yield from _faults_of_headings(card)
+
+
+@cache
+def _schema_file() -> File:
+    return cards_folder() / "card.schema.json"
+
+
+def _faults_of_values(card: Card) -> Iterator[CardError]:
+    front = cast("dict[str, Any]", card.front.value)
+    names = (*_SCOPE, *front.get("refs", {}))
+    for name, ref in front.get("refs", {}).items():
+        for key in ("kind", "name"):
+            yield from _fault_of(card, ("refs", name, key), ref[key], _SCOPE)
+    yield from _faults_of_maps(card, (), front, (*names, "item") if _have_items(front) else names)
+    for number, part in enumerate(front["workloads"]):
+        at: Path = ("workloads", number)
+        of_part = (*names, "item") if "each" in part else names
+        for key in _FACTS:
+            if key in part:
+                yield from _fault_of(card, (*at, key), part[key], of_part if key != "each" else names)
+        yield from _faults_of_maps(card, at, part, of_part)
+        if len(front["workloads"]) > 1 and "part" not in part and "when" not in part:
+            yield CardError(card.path, card.front.line(at), "one of several workloads needs `part`, or `when`")
+
+
+def _have_items(front: Mapping[str, Any]) -> bool:
+    return all("each" in part for part in front["workloads"])
+
+
+def _faults_of_maps(card: Card, at: Path, held: Mapping[str, Any], names: Sequence[str]) -> Iterator[CardError]:
+    for name, value in held.get("fields", {}).items():
+        path = path_of(name)
+        if path is None or path[0] not in ("metadata", "spec"):
+            words = f"`{name}` is no field of a plain workload: it begins with spec or metadata"
+            yield CardError(card.path, card.front.line((*at, "fields", name)), words)
+        yield from _fault_of(card, (*at, "fields", name), value, names)
+    for key in ("labels", "excludes"):
+        for name, value in held.get(key, {}).items():
+            yield from _fault_of(card, (*at, key, name), value, names)
+    for event, why in held.get("unknown", {}).items():
+        if not isinstance(why, str):
+            yield from _fault_of(card, (*at, "unknown", event, "when"), why["when"], names)
+
+
+def _fault_of(card: Card, at: Path, value: object, names: Sequence[str]) -> Iterator[CardError]:
+    try:
+        parsed(_expression(value), tuple(names))
+    except ExpressionError as error:
+        yield CardError(card.path, card.front.line(at), f"{at[-1]}: {error}")
+
+
+def _faults_of_headings(card: Card) -> Iterator[CardError]:
+    first = next(iter(card.headings), None)
+    if first is None or (first.level, first.title) != (1, card.slug):
+        yield CardError(card.path, first.line if first else card.body_line, f"the first heading must be # {card.slug}")
+        return
+    missing = [title for title in HEADINGS if title not in card.section_texts]
+    for heading in card.headings[1:]:
+        yield from _fault_of_heading(card, heading, missing)
+    for title in missing:
+        yield CardError(card.path, first.line, f"there is no section ## {title}")
+
+
+def _fault_of_heading(card: Card, heading: Heading, missing: Sequence[str]) -> Iterator[CardError]:
+    if heading.level == 2 and heading.title not in HEADINGS:
+        hint = did_you_mean(heading.title, missing)
+        yield CardError(card.path, heading.line, f"there is no section `{heading.title}`{hint}")
+    elif heading.level == 2 and not card.section_texts[heading.title]:
+        yield CardError(card.path, heading.line, f"nothing is written under {heading.title}")

@@ -1,0 +1,183 @@
+"""From a custom resource and its card to the plain workloads that it stands for; every value keeps its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.custom.card import CustomKind, Part
+from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scope, evaluate, is_true
+from kubesched_lint.custom.fields import with_value
+from kubesched_lint.findings import ObjectRef, Path
+from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.manifests.document import Document, Move
+from kubesched_lint.model.decode.fields import DecodeError, words
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.workload import Custom, Strategy, Workload
+from kubesched_lint.record import replace
+
+MOST_PARTS = 200
+"""Most workloads of one custom resource."""
+_API = {
+    "Deployment": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "Job": "batch/v1",
+}
+_TEMPLATE: Path = ("spec", "template")
+
+Lookup = Callable[[str, str, str], Document | None]
+"""(kind, namespace, name) → the object of the set; None if there is none."""
+
+
+class UnreadableError(Exception):
+    """A custom resource that its card cannot read; the text says why."""
+
+
+def workloads_of(
+    document: Document, kind: CustomKind, namespace: str, order: int, lookup: Lookup = lambda *_: None
+) -> tuple[Workload, ...]:
+    """Return the plain workloads that a custom resource stands for; ``namespace`` is the default.
+
+    ``order`` is its place in the reading order, and ``lookup`` finds objects that it names. Raises UnreadableError.
+    """
+    try:
+        scope = _scope(document, kind, namespace, lookup)
+        found = tuple(_workloads(document, kind, scope, namespace, order))
+    except ExpressionError as error:
+        raise UnreadableError(str(error)) from None
+    except DecodeError as error:
+        raise UnreadableError(error.message) from None
+    if not found:
+        raise UnreadableError("it defines no pods that the card knows")
+    return found
+
+
+def _scope(document: Document, kind: CustomKind, namespace: str, lookup: Lookup) -> Scope:
+    value = document.value
+    names = {key: Found(_mapping(value.get(key)), Place(document, (key,)), True) for key in ("metadata", "spec")}
+    home = names["metadata"].value.get("namespace") or namespace
+    for name, ref in kind.refs.items():
+        asked = [evaluate(text, names).value for text in (ref.kind, ref.name)]
+        other = lookup(str(asked[0]), str(home), str(asked[1])) if all(asked) else None
+        names[name] = Found(None) if other is None else Found(other.value, Place(other, ()), True)
+    return names
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _workloads(document: Document, kind: CustomKind, scope: Scope, namespace: str, order: int) -> Iterator[Workload]:
+    for part in kind.parts:
+        for number, inner in enumerate(_items(part, scope)):
+            if number >= MOST_PARTS:
+                raise UnreadableError(f"more than {MOST_PARTS} workloads")
+            if not part.when or is_true(part.when, inner):
+                yield _workload(document, kind, part, inner, namespace, order)
+
+
+def _items(part: Part, scope: Scope) -> Iterator[Scope]:
+    if not part.each:
+        yield scope
+        return
+    found = evaluate(part.each, scope)
+    if found.value is None:
+        return
+    if not isinstance(found.value, list):
+        raise UnreadableError(f"{part.each} is not a list")
+    for number, item in enumerate(found.value):
+        place = None if found.place is None else Place(found.place.document, (*found.place.at, number))
+        yield {**scope, "item": Found(item, place, True)}
+
+
+def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, namespace: str, order: int) -> Workload:
+    meta = scope["metadata"].value
+    name, suffix = _text(part.name, scope), _text(part.part, scope) if part.part else ""
+    plain: Any = {"apiVersion": _API[part.kind], "kind": part.kind, "metadata": {**meta, "name": name}}
+    moves: list[Move] = []
+    for path, expression in part.fields:
+        plain = _with_field(plain, path, evaluate(expression, scope), moves)
+    labels = {key: _label(expression, scope) for key, expression in part.labels.items()}
+    plain = _with_labels(plain, {key: value for key, value in labels.items() if value})
+    selector = _selected(part, labels, scope)
+    if part.selects and part.kind != "Job":
+        plain = with_value(plain, ("spec", "selector"), {"matchLabels": {key: labels[key] for key in part.selects}})
+    if not value_at(plain, (*_TEMPLATE, "spec", "containers")):
+        raise UnreadableError(f"no containers of {(part.part and suffix) or 'its pods'} are known")
+    source = replace(document, held=[plain], moves=tuple(moves))
+    made = decode_workload(plain, namespace, source, order)
+    title = str(meta.get("name") or meta.get("generateName") or "")
+    custom = Custom(
+        ObjectRef(kind.kind, made.namespace, f"{title}:{suffix}" if suffix else title),
+        _count(part.replica_pods, scope) if part.replica_pods else 0,
+        part.owner,
+        part.revision_label,
+        part.varying_labels,
+        {event: why for event, when, why in part.unknown if not when or is_true(when, scope)},
+        selector or made.selector,
+    )
+    return replace(made, custom=custom, strategy=_strategy(made.strategy, part))
+
+
+def _with_field(plain: Any, path: Path, found: Found, moves: list[Move]) -> Any:
+    """Return the workload with a field of the card; ``moves`` gets its place, also if the resource does not set it."""
+    if found.place is not None:
+        moves.append(Move(path, found.place.document, found.place.at, found.is_exact))
+    if found.value is None:
+        return plain
+    try:
+        return with_value(plain, path, found.value)
+    except ValueError as error:
+        raise UnreadableError(f"{words(path)}: {error}") from None
+
+
+def _with_labels(plain: Any, labels: Mapping[str, str]) -> Any:
+    """Return the workload with the labels that the operator gives its pods; they replace those of the template."""
+    if not labels:
+        return plain
+    at = (*_TEMPLATE, "metadata", "labels")
+    written = value_at(plain, at)
+    try:
+        return with_value(plain, at, {**(written if isinstance(written, dict) else {}), **labels})
+    except ValueError as error:
+        raise UnreadableError(f"{words(at)}: {error}") from None
+
+
+def _selected(part: Part, labels: Mapping[str, str], scope: Scope) -> Selector | None:
+    """Return the selector by the labels that the card names; None if it names none."""
+    wanted = tuple(Requirement(key, "In", (labels[key],)) for key in part.selects if labels.get(key))
+    if not wanted or len(wanted) < len(part.selects):
+        return None
+    others = tuple(Requirement(key, "NotIn", (_label(value, scope),)) for key, value in part.excludes.items())
+    return Selector((*wanted, *others))
+
+
+def _text(expression: str, scope: Scope) -> str:
+    value = evaluate(expression, scope).value
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise UnreadableError(f"{expression} is not a text")
+    return str(value)
+
+
+def _label(expression: str, scope: Scope) -> str:
+    value = evaluate(expression, scope).value
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _count(expression: str, scope: Scope) -> int:
+    value = evaluate(expression, scope).value
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UnreadableError(f"{expression} is not a whole number")
+    return value
+
+
+def _strategy(strategy: Strategy, part: Part) -> Strategy:
+    match part.rollout:
+        case "blue-green":
+            return replace(strategy, is_whole=True)
+        case "weights":
+            return replace(strategy, by_weight=True)
+    return strategy

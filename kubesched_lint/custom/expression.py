@@ -1,0 +1,231 @@
+"""Expressions of workload cards: paths into objects, defaults, arithmetic. A value keeps the place that it is from.
+
+``spec.replicas or 1``, ``item.replicas * (spec.size - 1)``, ``metadata.name + '-' + item.name``. Only Python's parser
+reads them; nothing of a card is executed, and numbers, texts and depth are bounded.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.record import record
+
+LONGEST = 400
+"""Most characters of an expression."""
+_LARGEST_NUMBER = 10**9
+_LARGEST_TEXT = 1_000
+_WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_COUNTED: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+_LISTS = ({list}, {list, type(None)})
+_CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max}
+
+
+class ExpressionError(ValueError):
+    """An expression that is none, or that has no value for an object; the text says why."""
+
+
+@record
+class Place:
+    """The place of a value: a path in a document, which may not exist."""
+
+    document: Document
+    at: Path
+
+
+@record
+class Found:
+    """The value of an expression: ``place`` is where it, or the first value that it is made of, is written."""
+
+    value: Any
+    place: Place | None = None
+    is_exact: bool = False
+    """The very value stands at ``place``, or would, if a user wrote it."""
+
+
+Scope = Mapping[str, Found]
+"""The names that an expression may begin with → objects or parts of them."""
+
+
+@lru_cache(maxsize=1024)
+def parsed(text: str, names: Sequence[str] = ()) -> ast.expr:
+    """Return the tree of an expression. Raises ExpressionError if it uses anything else, or other names if given."""
+    if len(text) > LONGEST:
+        raise ExpressionError(f"longer than {LONGEST} characters")
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise ExpressionError(f"not an expression: {error.msg}, at character {error.offset}") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise ExpressionError("not an expression") from None
+    for node in ast.walk(tree):
+        _must_be_known(node, names)
+    return tree
+
+
+_KNOWN = (
+    *(ast.Attribute, ast.Subscript, ast.Name, ast.Load, ast.Constant, ast.BoolOp, ast.And, ast.Or, ast.IfExp),
+    *(ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Compare, ast.Call),
+    *_COMPARED,
+    *_COUNTED,
+)
+
+
+def _must_be_known(node: ast.AST, names: Sequence[str]) -> None:
+    if not isinstance(node, _KNOWN):
+        raise ExpressionError(f"{type(node).__name__} is not part of expressions of cards")
+    match node:
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _CALLED:
+            return
+        case ast.Call():
+            raise ExpressionError("only min(…) and max(…) can be called")
+        case ast.Name(id=name) if names and name not in (*names, *_WORDS, *_CALLED):
+            raise ExpressionError(f"there is no `{name}`: an expression begins with {', '.join(names)}")
+        case ast.Subscript(slice=ast.Constant(value=str() | int())):
+            return
+        case ast.Subscript():
+            raise ExpressionError("only a text or a number may stand in brackets")
+        case ast.Constant(value=float() | complex() | bytes()):
+            raise ExpressionError(f"{node.value!r} is neither a whole number nor a text")
+        case ast.Compare(ops=[_, _, *_]):
+            raise ExpressionError("compare two values at a time")
+
+
+def evaluate(text: str, scope: Scope) -> Found:
+    """Return the value of an expression; None for a path that does not exist. Raises ExpressionError."""
+    try:
+        return _value(parsed(text), scope)
+    except RecursionError:
+        raise ExpressionError("nested too deeply") from None
+
+
+def is_true(text: str, scope: Scope) -> bool:
+    """Return whether the value is anything but absent, null or false; an empty mapping is a value."""
+    return _holds(evaluate(text, scope))
+
+
+def _holds(found: Found) -> bool:
+    return found.value is not None and found.value is not False
+
+
+def _value(node: ast.expr, scope: Scope) -> Found:
+    match node:
+        case ast.Constant():
+            return Found(node.value)
+        case ast.Name(id=name):
+            return Found(_WORDS[name]) if name in _WORDS else scope.get(name, Found(None))
+        case ast.Attribute(value=inner, attr=step):
+            return _child(_value(inner, scope), step)
+        case ast.Subscript(value=inner, slice=ast.Constant(value=str() | int() as step)):
+            return _child(_value(inner, scope), step)
+        case ast.BoolOp(op=op, values=values):
+            return _chosen(isinstance(op, ast.Or), values, scope)
+        case ast.IfExp(test=test, body=body, orelse=other):
+            asked = _value(test, scope)
+            return _placed(_value(body if _holds(asked) else other, scope), asked)
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return Found(not _holds(_value(inner, scope)))
+        case ast.UnaryOp(operand=inner):
+            found = _value(inner, scope)
+            return Found(-_number(found.value), found.place)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _compared(op, _value(left, scope), _value(right, scope))
+        case ast.BinOp(left=left, op=op, right=right):
+            return _combined(op, _value(left, scope), _value(right, scope))
+        case ast.Call(func=ast.Name(id=name), args=args):
+            founds = [_value(arg, scope) for arg in args]
+            return Found(
+                _CALLED[name](*(_number(found.value) for found in founds), _number(founds[0].value)), _first(founds)
+            )
+    raise ExpressionError("not an expression of cards")
+
+
+def _child(found: Found, step: str | int) -> Found:
+    inside: Any = None
+    if isinstance(found.value, dict):
+        inside = found.value.get(step)
+    elif isinstance(found.value, list) and isinstance(step, int) and 0 <= step < len(found.value):
+        inside = found.value[step]
+    place = None if found.place is None else Place(found.place.document, (*found.place.at, step))
+    return Found(inside, place, found.is_exact)
+
+
+def _chosen(is_default: bool, nodes: Sequence[ast.expr], scope: Scope) -> Found:
+    """Return the first operand that holds (``or``) or does not (``and``), else the last.
+
+    A default keeps the place of the value that it replaces: there a user would write another one.
+    """
+    first: Found | None = None
+    for node in nodes:
+        found = _value(node, scope)
+        first = first or found
+        if _holds(found) == is_default:
+            break
+    assert first is not None, "Python's parser gives at least two operands"
+    if is_default and found.place is None:
+        return Found(found.value, first.place, first.is_exact)
+    return _placed(found, first)
+
+
+def _placed(found: Found, asked: Found) -> Found:
+    """Return a value that has no place, near the one that decides about it."""
+    return Found(found.value, asked.place) if found.place is None else found
+
+
+def _compared(op: ast.cmpop, left: Found, right: Found) -> Found:
+    try:
+        return Found(_COMPARED[type(op)](left.value, right.value), left.place)
+    except TypeError:
+        return Found(False, left.place)
+
+
+def _combined(op: ast.operator, left: Found, right: Found) -> Found:
+    """Return a number, two texts joined, or two lists joined; items of the first list keep their places."""
+    place = _first((left, right))
+    if isinstance(op, ast.Add) and isinstance(left.value, str | int) and isinstance(right.value, str):
+        return Found(_text(f"{left.value}{right.value}"), place)
+    if isinstance(op, ast.Add) and isinstance(left.value, str) and isinstance(right.value, int):
+        return Found(_text(f"{left.value}{right.value}"), place)
+    if isinstance(op, ast.Add) and {type(left.value), type(right.value)} in _LISTS:
+        return Found([*(left.value or ()), *(right.value or ())], place, left.is_exact)
+    number = _COUNTED[type(op)](_number(left.value), _number(right.value))
+    return Found(_number(number), place)
+
+
+def _first(founds: Sequence[Found]) -> Place | None:
+    return next((found.place for found in founds if found.place is not None), None)
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ExpressionError(f"{_brief(value)} is not a whole number")
+    if abs(value) > _LARGEST_NUMBER:
+        raise ExpressionError("a number is too large")
+    return value
+
+
+def _text(text: str) -> str:
+    if len(text) > _LARGEST_TEXT:
+        raise ExpressionError("a text is too long")
+    return text
+
+
+def _brief(value: object) -> str:
+    return "an absent value" if value is None else repr(value)[:40]

@@ -1,0 +1,59 @@
+"""Which kinds of custom resources are read: those of the shipped cards and those of a team's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kubesched_lint.custom._index import KINDS
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.custom.card import CustomKind
+    from kubesched_lint.rulebook.frontmatter import CardError
+
+
+@record
+class Kinds:
+    """``own`` are the kinds of a team's cards, which replace shipped ones; ``faults`` are their invalid cards."""
+
+    own: tuple[CustomKind, ...] = ()
+    faults: tuple[CardError, ...] = ()
+
+    def is_read(self, api_version: object, kind: object) -> bool:
+        """Return whether objects of a kind are decoded."""
+        if is_read(api_version, kind):
+            return True
+        if not isinstance(kind, str) or not isinstance(api_version, str) or not (self.own or kind in KINDS):
+            return False
+        return self.of(api_version, kind) is not None
+
+    def of(self, api_version: str, kind: str) -> CustomKind | None:
+        """Return what a card says of a kind; None if there is no card for it."""
+        group, _, version = api_version.rpartition("/")
+        for own in self.own:
+            if (own.group, own.kind) == (group, kind):
+                return own if version in own.versions else None
+        slug = KINDS.get(kind, {}).get(group)
+        found = None if slug is None else _shipped(slug)
+        return found if found is not None and version in found.versions else None
+
+    def __iter__(self) -> Iterator[CustomKind]:
+        """Yield all kinds, a team's own first."""
+        named = {(own.group, own.kind) for own in self.own}
+        yield from self.own
+        for kind, groups in sorted(KINDS.items()):
+            yield from (_shipped(slug) for group, slug in groups.items() if (group, kind) not in named)
+
+
+SHIPPED = Kinds()
+
+
+@cache
+def _shipped(slug: str) -> CustomKind:
+    from kubesched_lint.custom._generated import FRONTS
+    from kubesched_lint.custom.card import kind_of
+
+    return kind_of(slug, FRONTS[slug])

@@ -1,0 +1,107 @@
+"""Expressions of cards: values, places, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_lint.custom.expression import ExpressionError, Found, Place, evaluate, is_true, parsed
+from kubesched_lint.manifests.document import Document
+
+SPEC: dict[str, Any] = {
+    "replicas": 0,
+    "size": 4,
+    "name": "web",
+    "off": False,
+    "empty": {},
+    "list": [{"x": 1}, {"x": 2}],
+    "labels": {"ray.io/group": "a"},
+}
+DOCUMENT = Document("m.yaml", 0, "Kind", "g/v1", {}, [{"spec": SPEC}], "", 1)
+SCOPE = {
+    "spec": Found(SPEC, Place(DOCUMENT, ("spec",)), True),
+    "metadata": Found({}, Place(DOCUMENT, ("metadata",)), True),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("spec.replicas or 1", 0),
+        ("spec.missing or 1", 1),
+        ("spec.off or 'x'", "x"),
+        ("spec.missing.deeper", None),
+        ("spec.size * 2 - 1", 7),
+        ("min(spec.size, 3) + max(1, 2)", 5),
+        ("min(3)", 3),
+        ("spec.name + '-' + spec.size", "web-4"),
+        ("spec.size + '-' + spec.name", "4-web"),
+        ("spec.list[1].x", 2),
+        ("spec.list[7].x", None),
+        ("spec.labels['ray.io/group']", "a"),
+        ("spec.size > 3 and spec.name == 'web'", True),
+        ("spec.name > 3", False),
+        ("not spec.empty", False),
+        ("'y' if spec.off else 'n'", "n"),
+        ("spec.list + spec.list", [{"x": 1}, {"x": 2}, {"x": 1}, {"x": 2}]),
+        ("spec.list + null", [{"x": 1}, {"x": 2}]),
+        ("-spec.size", -4),
+        ("true", True),
+    ],
+)
+def test_a_value(text: str, value: object) -> None:
+    assert evaluate(text, SCOPE).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "is_exact"),
+    [
+        ("spec.size", ("spec", "size"), True),
+        ("spec.missing.deeper", ("spec", "missing", "deeper"), True),
+        ("spec.missing or 1", ("spec", "missing"), True),
+        ("spec.missing or spec.size", ("spec", "size"), True),
+        ("spec.size * 2", ("spec", "size"), False),
+        ("'100%' if spec.empty else null", ("spec", "empty"), False),
+        ("spec.list[1].x", ("spec", "list", 1, "x"), True),
+    ],
+)
+def test_a_value_keeps_its_place(text: str, at: tuple[object, ...], is_exact: bool) -> None:
+    found = evaluate(text, SCOPE)
+    assert found.place is not None
+    assert (found.place.at, found.is_exact) == (at, is_exact)
+
+
+def test_an_empty_mapping_holds_and_false_does_not() -> None:
+    assert is_true("spec.empty", SCOPE)
+    assert not is_true("spec.off", SCOPE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "spec.name.upper()",
+        "[x for x in spec.list]",
+        "lambda: 1",
+        "spec.size ** 99999999",
+        "1 / 2",
+        "1.5",
+        "f'{spec.name}'",
+        "spec[spec.name]",
+        "1 < spec.size < 9",
+        "spec.size if",
+        "other.size",
+        "(" * 300 + "1" + ")" * 300,
+        "'x' * 9" + " * 9" * 200,
+    ],
+)
+def test_what_is_no_expression_of_cards(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        parsed(text, ("spec", "metadata"))
+
+
+@pytest.mark.parametrize("text", ["spec.name * 2", "spec.missing + 1", "999999999 * 999999999", "min(spec.name, 1)"])
+def test_what_has_no_value(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        evaluate(text, SCOPE)

@@ -23,7 +23,7 @@ from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
-from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.record import record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
     from kubesched_lint.manifests.kustomizing import Store
+    from kubesched_lint.manifests.loader import Entry
     from kubesched_lint.manifests.meant import Scope
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
 
+    Found = InputFile | Skipped | InputError
 
 _MOST_NAMED = 3
 
@@ -83,23 +85,22 @@ class Inputs:
 
     request: Request
     options: Options
-    found: Iterable[InputFile | Skipped | InputError]
+    found: Iterable[Found]
     """Read once: a list gives up each file when its documents are made."""
 
     @cached_property
     def manifests(self) -> ManifestSet:
-        namespace, version = self.options.namespace, self.version
-        files: Iterable[InputFile | Skipped | InputError] = self._drained()
+        namespace, version, kinds = self.options.namespace, self.version, self.options.kinds
+        files: Iterable[Found] = self._drained()
         if self.request.jobs > 1:
             from kubesched_lint.commands.lint.read_parallel import is_worthwhile, read_together
 
             files = known = list(files)
             if is_worthwhile(known):
-                return read_together(known, self.request.jobs, namespace, version, self.options.kinds)
-        kinds = self.options.kinds
+                return read_together(known, self.request.jobs, namespace, version, kinds)
         return manifest_set(entries_of(files, kinds), namespace, version, kinds=kinds)
 
-    def _drained(self) -> Iterator[InputFile | Skipped | InputError]:
+    def _drained(self) -> Iterator[Found]:
         if not isinstance(self.found, list):
             yield from self.found
             return
@@ -235,7 +236,7 @@ def _made(material: Inputs, rulebook: Rulebook) -> Report:
     return report_on(manifests, cluster, problem, material.options, rulebook, material.request.paths)
 
 
-def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
+def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) -> Report:
     """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
     from kubesched_lint.commands.lint.cache import Kept, files_of_cluster, is_worthwhile, key_of
 
@@ -334,8 +335,7 @@ def read_manifests(
 
     With ``render``, kustomizations are rendered if kubectl or kustomize is installed.
     """
-    scope = scope_of(options, filter(None, [cluster]))
-    files = files_of(paths, options, render=render, scope=scope)
+    files = files_of(paths, options, render=render, scope=scope_of(options, filter(None, [cluster])))
     return manifest_set(entries_of(files, options.kinds), options.namespace, kinds=options.kinds)
 
 
@@ -355,18 +355,14 @@ def files_of(
     progress: Progress | None = None,
     scope: Scope | None = None,
     store: Callable[[], Store | None] | None = None,
-) -> Iterator[InputFile | Skipped | InputError]:
+) -> Iterator[Found]:
     from kubesched_lint.manifests.loader import find_files
 
-    is_excluded = options.exclude.covers if options.exclude.patterns else None
-    return find_files(
-        paths, is_excluded, render=render, progress=progress, scope=scope or scope_of(options), store=store
-    )
+    is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
+    return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
 
 
-def entries_of(
-    files: Iterable[InputFile | Skipped | InputError], kinds: Kinds = SHIPPED
-) -> Iterator[Document | Unread | Skipped | InputError]:
+def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED) -> Iterator[Entry]:
     """Yield the documents of files from ``find_files``, and its other results unchanged."""
     from kubesched_lint.manifests.loader import InputFile, documents_of
 

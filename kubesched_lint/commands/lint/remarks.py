@@ -83,6 +83,16 @@ def version_notes(options: Options, cluster: Cluster | None) -> Iterator[str]:
     yield f"{what}; its differences from {RECORDED}, which was recorded, follow the source"
 
 
+_HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
+_RENDERED_ELSEWHERE = {
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): _HELM,
+    ("helm.cattle.io", "HelmChart"): _HELM,
+    ("argoproj.io", "Application"): "argocd app manifests NAME",
+    ("argoproj.io", "ApplicationSet"): "argocd app manifests NAME",
+}
+"""(API group, kind) of an object that a controller renders in the cluster → the command that prints the result."""
+
+
 def set_notes(manifests: ManifestSet) -> Iterator[str]:
     wrapping: dict[str, int] = {}
     for unread in manifests.unread:
@@ -101,8 +111,24 @@ def set_notes(manifests: ManifestSet) -> Iterator[str]:
     rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
     if rendered:
         yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
+    yield from _rendered_elsewhere(manifests)
     for kind, count in wrapping.items():
         yield f"{count} {kind}: has a pod template that is not checked; render it to a workload to check it"
+
+
+def _rendered_elsewhere(manifests: ManifestSet) -> Iterator[str]:
+    """Yield for each kind that a controller renders how many there are, where the first one is, and what to run."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for unread in manifests.unread:
+        key = (unread.api_version.partition("/")[0], unread.kind)
+        if key in _RENDERED_ELSEWHERE:
+            places.setdefault(key, []).append(f"{unread.path}:{unread.line}")
+    for key, found in places.items():
+        command = _RENDERED_ELSEWHERE[key]
+        yield (
+            f"{many(len(found), key[1])} ({first_few(found, 1)}): not rendered, so what the cluster gets from there is "
+            f"not checked; to lint it: {command} | kubesched-lint lint -"
+        )
 
 
 def skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:

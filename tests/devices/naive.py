@@ -20,10 +20,29 @@ def is_possible(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim]) 
     return any(_holds(choice, slices) for choice in product(*options))
 
 
+def is_valid(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim], given: Sequence[DeviceClaim]) -> bool:
+    """Return whether the allocations of ``given`` are one of the assignments that meet ``claims``."""
+    places = {device.name: (each, device) for each in slices for device in each.devices}
+    choice: list[Choice] = []
+    for claim, allocated in zip(claims, given, strict=True):
+        held = allocated.allocation.devices if allocated.allocation is not None else ()
+        for request in claim.requests:
+            chosen = [
+                (one.request, places[one.device]) for one in held if one.request.partition("/")[0] == request.name
+            ]
+            devices = [place for _, place in chosen]
+            options = _options(claim, request, list(places.values()))
+            found = next((o for o in options if {o[2]} == {name for name, _ in chosen} and list(o[3]) == devices), None)
+            if found is None:
+                return False
+            choice.append(found)
+    return _holds(choice, slices)
+
+
 def _options(claim: DeviceClaim, request: DeviceRequest, places: Sequence[Place]) -> Iterator[Choice]:
     for each in request.alternatives or (request,):
         name = f"{request.name}/{each.name}" if request.alternatives else request.name
-        selected = [place for place in places if _is_selected(each, place[1])]
+        selected = [place for place in places if _is_selected(each, place[1]) and _is_large_enough(each, place[1])]
         usable = [place for place in selected if _is_tolerated(each, place[1])]
         if each.mode != ALL:
             yield from ((claim, each, name, chosen) for chosen in combinations(usable, each.count))
@@ -37,14 +56,20 @@ def _is_selected(request: DeviceRequest, device: Device) -> bool:
     return all(device.attributes.get("model") == model for model in models)
 
 
+def _is_large_enough(request: DeviceRequest, device: Device) -> bool:
+    """ "All" devices are those with enough capacity, too."""
+    known = {name: capacity.value for name, capacity in device.capacity.items()}
+    return all(name in known and amount <= known[name] for name, amount in request.capacity.items())
+
+
 def _is_tolerated(request: DeviceRequest, device: Device) -> bool:
     return all(any(t.key in ("", taint.key) for t in request.tolerations) for taint in device.taints)
 
 
 def _holds(choice: Sequence[Choice], slices: Sequence[ResourceSlice]) -> bool:
     used = [device for *_, chosen in choice for _, device in chosen]
-    names = [device.name for device in used]
-    if len(set(names)) < len(names):
+    names = [device.name for device in used if not device.is_shared]
+    if len(set(names)) < len(names) or not _capacity_suffices(choice):
         return False
     return _counters_suffice(used, slices) and all(
         _agrees(constraint, [c for c in choice if c[0] is claim])
@@ -53,9 +78,26 @@ def _holds(choice: Sequence[Choice], slices: Sequence[ResourceSlice]) -> bool:
     )
 
 
+def _capacity_suffices(choice: Sequence[Choice]) -> bool:
+    """Every share is what its request names, or all of a capacity that it does not name; there are no policies here."""
+    left = {
+        (device.name, name): capacity.value
+        for *_, chosen in choice
+        for _, device in chosen
+        for name, capacity in device.capacity.items()
+    }
+    for _, request, _, chosen in choice:
+        for _, device in chosen:
+            if not request.capacity.keys() <= device.capacity.keys():
+                return False
+            for name, capacity in device.capacity.items():
+                left[device.name, name] -= request.capacity.get(name, capacity.value)
+    return all(n >= 0 for n in left.values())
+
+
 def _counters_suffice(used: Sequence[Device], slices: Sequence[ResourceSlice]) -> bool:
     left = {(name, counter): n for each in slices for name, cs in each.counter_sets for counter, n in cs.items()}
-    for device in used:
+    for device in {device.name: device for device in used}.values():  # shares of a device take its counters once
         for name, counters in device.consumes:
             for counter, n in counters.items():
                 left[name, counter] -= n

@@ -9,89 +9,32 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.analysis.gang_answers import CERTAIN, IMPOSSIBLE, MAY_MISS, TOO_FEW, UNKNOWN, Answer, Places
 from kubesched_lint.analysis.joint import most_placeable
 from kubesched_lint.analysis.problem import Demand
 from kubesched_lint.analysis.trial import at_rest, scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.lifecycle.gangs import Rest, may_evict_together, outcomes
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY
+from kubesched_lint.lifecycle.gangs import outcomes
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
-from kubesched_lint.scheduler.pod_groups import SHORT
-from kubesched_lint.world.gangs import KUEUE, Gang, enabled_gates, gangs_of, gates_of, live_pods
+from kubesched_lint.world.gangs import KUEUE, Gang, constraint, domains, enabled_gates, gangs_of, live_groups, may_evict
 from kubesched_lint.world.world import Member, World, once_per_world
 
-TOO_FEW, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
-ORDERED = "a StatefulSet with podManagementPolicy OrderedReady creates its pods one after another"
 _CUT = "it has more courses than are followed"
 _UNSCHEDULED = "pods of it have scheduling gates, a nodeName, or another scheduler"
 _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
 _STEPS = 1_000_000
 
-Places = tuple[tuple[str, str], ...]
-"""(pod, node) of each placed pod."""
-
-
-@record
-class Answer:
-    """What becomes of a gang that is deployed alone."""
-
-    verdict: str
-    gang: Gang
-    most: int = 0
-    """Most pods that can run at the same time; with ``IMPOSSIBLE`` fewer than the gang needs."""
-    placement: Places = ()
-    """Enough pods, with ``MAY_MISS`` and ``CERTAIN``."""
-    missed: Rest | None = None
-    """With ``MAY_MISS``: the end of a course in which too few pods are bound."""
-    reason: str = ""
-    """With ``UNKNOWN``: why nothing is known."""
-    key: str = ""
-    """The label of which all its nodes must have one value; empty without such a constraint."""
-
-    @property
-    def shortage(self) -> str:
-        """With ``IMPOSSIBLE``: ``at most 2 fit``, with the domain if there is one."""
-        fit = f"at most {self.most} fit" if self.most else "none fits"
-        return f"{fit} in one {self.key}" if self.key else fit
-
 
 @once_per_world
 def answers(world: World) -> tuple[Answer, ...]:
     """The answer about every gang of the manifests."""
     return tuple(_answer(gang, world) for gang in gangs_of(world))
-
-
-def because(answer: Answer) -> str:
-    """Return why a gang starts, may miss its placement or never starts; empty if that is not known."""
-    gang, group = answer.gang, f"PodGroup {answer.gang}"
-    if answer.verdict == TOO_FEW:
-        ordered = "" if gang.pods < gang.needed else f" before one is ready: {ORDERED}"
-        return f"{group} needs {gang.needed} pods before any is tried, and the manifests create {gang.at_once}{ordered}"
-    if answer.verdict == IMPOSSIBLE:
-        return f"{group} needs {gang.needed} pods at the same time, and {answer.shortage}"
-    if answer.verdict == MAY_MISS:
-        return f"{group} fits, but the scheduler may miss the placement"
-    return f"every course of the scheduler binds {gang.needed} pods of {group}" if answer.verdict == CERTAIN else ""
-
-
-def placed(places: Places) -> str:
-    """Return ``a-0 and a-1 on n1; b-0 on n2``."""
-    on: dict[str, list[str]] = {}
-    for pod, node in places:
-        on.setdefault(node, []).append(pod)
-    return "; ".join(f"{' and '.join(pods)} on {node}" for node, pods in on.items())
-
-
-def course(missed: Rest) -> tuple[str, ...]:
-    """Return how an attempt ends that misses the placement."""
-    pod, told = next(((pod, text) for pod, text in missed.messages if text.startswith("0/")), ("", SHORT))
-    start = (f"one course tries {placed(missed.tried)}",) if missed.tried else ()
-    return (*start, f"{pod or 'the next pod'} finds no room: {told}")
 
 
 def _answer(gang: Gang, world: World) -> Answer:
@@ -101,29 +44,29 @@ def _answer(gang: Gang, world: World) -> Answer:
         return Answer(UNKNOWN, gang, reason=beyond or "no pod is created")
     if gang.at_once < gang.needed:
         return Answer(TOO_FEW, gang)  # podgroup-min-count reports it
-    most = _most(gang, pods, world)
-    if most < gang.needed:
-        return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, world))
     waiting = [
         BoundPod(f"{it.workload.name}-{number}", "", pod)
         for it, pod in zip(gang.members, pods, strict=True)
         for number in range(it.replicas)
     ]
+    if not world.pools and _are_independent(waiting, world):
+        places = _filled(gang, waiting, world)
+        if places:
+            return Answer(CERTAIN, gang, len(places), places)
+    most = _most(gang, pods, world)
+    if most < gang.needed:
+        return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, world))
     if world.pools:
         return Answer(UNKNOWN, gang, most, reason="it is not known which nodes pools add for a group")
-    places = _filled(gang, waiting, world) if _are_independent(waiting, world) else ()
-    if places:
-        return Answer(CERTAIN, gang, most, places)
     owners = {id(pod): owner_selector(it.workload, pod.labels) for it, pod in zip(gang.members, pods, strict=True)}
     return _followed(gang, waiting, owners, world, most)
 
 
 def _beyond(gang: Gang, world: World) -> str:
     """Return why this module does not follow a gang; empty if it does."""
-    if _may_evict(gang, world) and PREEMPTION in enabled_gates(world):
+    if may_evict(gang, world) and PREEMPTION in enabled_gates(world):
         return f"with {PREEMPTION} it may evict running pods as a whole"
-    group = gang.group
-    if any((b.namespace, b.pod.group) == (group.namespace, group.name) for b in live_pods(world) if b.pod.group):
+    if (gang.group.namespace, gang.group.name) in live_groups(world):
         return "pods of it are in the cluster already"
     return next(filter(None, (_beyond_of(it, world) for it in gang.members)), "")
 
@@ -141,17 +84,6 @@ def _beyond_of(it: Member, world: World) -> str:
     return f"some nodes that {it.workload} may use declare no resources" if unknown else ""
 
 
-def _may_evict(gang: Gang, world: World) -> bool:
-    return may_evict_together(gang.group, (it.pod for it in gang.members), (bound.pod for bound in live_pods(world)))
-
-
-def preemption_premise(gang: Gang, world: World) -> tuple[str, ...]:
-    """The assumption of an answer that group-wide preemption could change; empty if it cannot, or its gate is known."""
-    if gang.is_foreign or PREEMPTION in gates_of(world) or not _may_evict(gang, world):
-        return ()
-    return (f"the feature gate {PREEMPTION} is off, as it is by default",)
-
-
 def _pod(it: Member, gang: Gang) -> Pod | None:
     """The pod as it is scheduled after its admission; None if the scheduler never sees it, or another one does."""
     pod = scheduled_pod(it)
@@ -160,17 +92,6 @@ def _pod(it: Member, gang: Gang) -> Pod | None:
     gates = () if gang.group.system == KUEUE else it.pod.scheduling_gates
     pod = replace(it.pod, scheduling_gates=gates)
     return None if gates or pod.node_name or pod.volumes else pod
-
-
-def constraint(gang: Gang, world: World) -> str:
-    """Return the label of which all nodes of the gang must have one value; empty without such a constraint."""
-    return gang.group.topology_key if TOPOLOGY in enabled_gates(world) else ""
-
-
-def domains(gang: Gang, world: World) -> tuple[NodeSet, ...]:
-    """The sets of nodes one of which takes the whole gang; all nodes without a topology constraint."""
-    key = constraint(gang, world)
-    return tuple(world.index.domains(key).values()) if key else (world.index.all,)
 
 
 def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:

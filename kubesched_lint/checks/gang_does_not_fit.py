@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.gangs import IMPOSSIBLE, Answer, answers, domains, preemption_premise
-from kubesched_lint.checks._gangs import place_of
+from kubesched_lint.analysis.gang_answers import IMPOSSIBLE, Answer
+from kubesched_lint.checks._gangs import answers_about, place_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.text import many
-from kubesched_lint.world.gangs import gates_premise
+from kubesched_lint.world.gangs import domains, gates_premise, preemption_premise
 from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:
-    for answer in answers(world):
+    for answer in answers_about(world):
         if answer.verdict == IMPOSSIBLE and domains(answer.gang, world):  # else podgroup-topology-key reports it
             yield _hazard(answer, world)
 

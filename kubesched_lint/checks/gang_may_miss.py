@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.gangs import MAY_MISS, Answer, answers, course, placed, preemption_premise
-from kubesched_lint.checks._gangs import place_of
+from kubesched_lint.analysis.gang_answers import MAY_MISS, Answer, course, placed
+from kubesched_lint.checks._gangs import answers_about, place_of
 from kubesched_lint.findings import Hazard, witness
 from kubesched_lint.model.policy import VOLCANO
-from kubesched_lint.world.gangs import gates_premise
+from kubesched_lint.world.gangs import gates_premise, preemption_premise
 from kubesched_lint.world.world import World
 
 
 def check(world: World) -> Iterator[Hazard]:
-    for answer in answers(world):
+    for answer in answers_about(world):
         # Volcano chooses nodes by its own rules: a course of kube-scheduler shows nothing about it.
         if answer.verdict == MAY_MISS and answer.gang.group.system != VOLCANO:
             yield _hazard(answer, _assumed(answer, world))

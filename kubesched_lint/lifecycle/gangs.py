@@ -67,7 +67,7 @@ def outcomes(
     """
     if len(waiting) > MOST_PODS:
         return Outcomes(0, len(waiting), is_cut=True)
-    if PREEMPTION in gates and may_evict_together(group, _pods(waiting), (p.pod for p in state.placements())):
+    if PREEMPTION in gates and group.may_evict(_pods(waiting), (p.pod for p in state.placements())):
         return Outcomes(0, len(waiting), is_cut=True)  # which is not followed
     mark = state.mark()
     search = _Search(GroupCycle(group, state, gates, owners or {}), tuple(members))
@@ -86,12 +86,6 @@ def outcomes(
 
 def _pods(waiting: Iterable[BoundPod]) -> Iterator[Pod]:
     return (bound.pod for bound in waiting)
-
-
-def may_evict_together(group: PodGroup, pods: Iterable[Pod], running: Iterable[Pod]) -> bool:
-    """Return whether running pods may be of lower priority than the group as a whole."""
-    ours = max((pod.priority or 0 for pod in pods), default=0)
-    return any(group.has_own_priority or (pod.priority or 0) < ours for pod in running)
 
 
 def orders(waiting: Sequence[BoundPod], quorum: int, kind: Callable[[BoundPod], int]) -> Iterator[Order]:

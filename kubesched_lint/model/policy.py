@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
-from kubesched_lint.model.pod import Resources, Toleration
+from kubesched_lint.model.pod import Pod, Resources, Toleration
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
@@ -140,6 +140,11 @@ class PodGroup:
     topology_path: Path = field(default=(), compare=False)
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
+
+    def may_evict(self, pods: Iterable[Pod], running: Iterable[Pod]) -> bool:
+        """Return whether running pods may be of lower priority than its own ``pods`` as a whole."""
+        ours = max((pod.priority or 0 for pod in pods), default=0)
+        return any(self.has_own_priority or (pod.priority or 0) < ours for pod in running)
 
 
 @record

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, READ, TOPOLOGY, completed, enabled, parsed
-from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, READ, TOPOLOGY, completed, enabled, parsed
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
@@ -193,5 +194,46 @@ def live_pods(world: World) -> tuple[BoundPod, ...]:
     return () if world.cluster is None else world.cluster.inventory.pods
 
 
+@once_per_world
+def live_groups(world: World) -> Mapping[tuple[str, str], bool]:
+    """(namespace, name) of each group with pods in the cluster → whether one of them has no node."""
+    found: dict[tuple[str, str], bool] = {}
+    for bound in live_pods(world):
+        if bound.pod.group:
+            at = bound.namespace, bound.pod.group
+            found[at] = found.get(at, False) or not bound.node
+    return found
+
+
+@once_per_world
+def lowest_live(world: World) -> tuple[Pod, ...]:
+    """A pod of the cluster with the lowest priority, if there is one."""
+    pods = [bound.pod for bound in live_pods(world)]
+    return (min(pods, key=lambda pod: pod.priority or 0),) if pods else ()
+
+
 def enabled_gates(world: World) -> Collection[str]:
     return enabled(gates_of(world))
+
+
+def constraint(gang: Gang, world: World) -> str:
+    """Return the label of which all nodes of the gang must have one value; empty without such a constraint."""
+    return gang.group.topology_key if TOPOLOGY in enabled_gates(world) else ""
+
+
+def domains(gang: Gang, world: World) -> tuple[NodeSet, ...]:
+    """The sets of nodes one of which takes the whole gang; all nodes without a topology constraint."""
+    key = constraint(gang, world)
+    return tuple(world.index.domains(key).values()) if key else (world.index.all,)
+
+
+def may_evict(gang: Gang, world: World) -> bool:
+    """Return whether the cluster runs pods of lower priority than the gang as a whole."""
+    return gang.group.may_evict((it.pod for it in gang.members), lowest_live(world))
+
+
+def preemption_premise(gang: Gang, world: World) -> tuple[str, ...]:
+    """The assumption of an answer that group-wide preemption could change; empty if it cannot, or its gate is known."""
+    if gang.is_foreign or PREEMPTION in gates_of(world) or not may_evict(gang, world):
+        return ()
+    return (f"the feature gate {PREEMPTION} is off, as it is by default",)

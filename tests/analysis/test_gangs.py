@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.gangs import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer, answers
+from kubesched_lint.analysis.gang_answers import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer
+from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.analysis.half_placed import half_placed
 from kubesched_lint.checks.workload_min_count import check as too_few
 from kubesched_lint.cluster.read import cluster_from

@@ -13,8 +13,10 @@ Both need that nobody evicts anybody: a group preempts in its own ways.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
-from kubesched_lint.analysis.gangs import CERTAIN, answers, constraint
+from kubesched_lint.analysis.gang_answers import CERTAIN
+from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.analysis.lacks import Lack, fate_of_group
 from kubesched_lint.controllers.bounds import rolling_bounds, scaled
 from kubesched_lint.lifecycle.matrix import Row
@@ -22,7 +24,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
-from kubesched_lint.world.gangs import Gang, at_once, gangs_of, live_pods
+from kubesched_lint.world.gangs import Gang, at_once, constraint, gangs_of, live_groups, lowest_live
 from kubesched_lint.world.world import World
 
 _GROWING = ("hpa-max", "scale-to-")
@@ -42,11 +44,41 @@ def gang_lacks(
     numbers = {w.ref: i for i, w in enumerate(setting.workloads)}
     cells = {row.number: {cell.event: cell for cell in row.cells} for row in rows}
     found: dict[int, tuple[Lack, ...]] = {}
+    facts = _Facts(setting, world)
     for gang in gangs_of(world):
         if not gang.is_foreign:
-            known = _Group(gang, [numbers[it.workload.ref] for it in gang.members], cells, deployed, setting, world)
+            known = _Group(gang, [numbers[it.workload.ref] for it in gang.members], cells, deployed, facts)
             found |= {number: tuple(known.lacks(number)) for number in known.numbers}
     return found
+
+
+class _Facts:
+    """What all groups of a set share."""
+
+    def __init__(self, setting: Setting, world: World) -> None:
+        self.setting, self.world = setting, world
+        lowest = lowest_live(world)
+        priorities = {pod.priority or 0 for pod in setting.pods}
+        self.may_evict = len(priorities) > 1 or any((pod.priority or 0) < min(priorities) for pod in lowest)
+        self._answers = {id(answer.gang): answer for answer in answers(world)}
+        self._waiting = live_groups(world)
+
+    def fits(self, gang: Gang) -> bool:
+        """Whether all pods of a gang that is the whole set are bound in every order."""
+        answer = self._answers[id(gang)]
+        members = {it.workload.ref for it in gang.members}
+        is_whole = answer.verdict == CERTAIN and gang.needed == gang.pods
+        return is_whole and all(workload.ref in members for workload in self.setting.workloads)
+
+    def waits(self, gang: Gang) -> bool:
+        """Whether pods of the group are in the cluster, without a node."""
+        return self._waiting.get((gang.group.namespace, gang.group.name), False)
+
+    @cached_property
+    def keeps_away(self) -> bool:
+        """Whether a pod of the set or the cluster keeps others away."""
+        running = (bound.pod for bound in self.setting.objects.pods)
+        return any(pod.required_anti_affinity for pod in (*self.setting.pods, *running))
 
 
 @record
@@ -57,8 +89,7 @@ class _Group:
     rows: Mapping[int, Mapping[str, Cell]]
     """Number of a workload → event → cell."""
     deployed: Deployed
-    setting: Setting
-    world: World
+    facts: _Facts
 
     def lacks(self, number: int) -> Iterator[Lack]:
         reasons: dict[str, list[str]] = {}
@@ -80,30 +111,21 @@ class _Group:
         return "" if self._floor(event) >= self.gang.needed else self._doubt_of_orders(event)
 
     def _doubt_of_set(self) -> str:
-        key = constraint(self.gang, self.world)
+        key = constraint(self.gang, self.facts.world)
         if key:
             return f"nodes with one {key} hold all its pods"
-        if self.world.pools:
+        if self.facts.world.pools:
             return "it is not known which nodes pools add for a group"
-        live = live_pods(self.world)
-        ours = (self.gang.group.namespace, self.gang.group.name)
-        if any((bound.namespace, bound.pod.group) == ours and not bound.node for bound in live):
+        if self.facts.waits(self.gang):
             return "pods of the group wait in the cluster"
-        pods = self.setting.pods
-        priorities = {pod.priority or 0 for pod in pods}
-        if len(priorities) > 1 or any((bound.pod.priority or 0) < min(priorities) for bound in live):
+        if self.facts.may_evict:
             return "pods have different priorities, and a group evicts others in its own way"
         return "it has a priority of its own, and may evict pods" if self.gang.group.has_own_priority else ""
 
     @property
     def _is_deployed(self) -> bool:
         """Whether the deployment ends with all its pods on nodes."""
-        if not self._doubt("deploy") and self._all_fine("deploy"):
-            return True
-        members = {it.workload.ref for it in self.gang.members}
-        answer = next(answer for answer in answers(self.world) if answer.gang is self.gang)
-        whole = answer.verdict == CERTAIN and self.gang.needed == self.gang.pods
-        return whole and all(w.ref in members for w in self.setting.workloads)
+        return (not self._doubt("deploy") and self._all_fine("deploy")) or self.facts.fits(self.gang)
 
     def _all_fine(self, event: str) -> bool:
         """Whether every order of single pods ends with all pods on nodes, and at once."""
@@ -121,7 +143,8 @@ class _Group:
         return sum(self._floor_of(event, number) for number in self.numbers) if event in ("deploy", "rollout") else 0
 
     def _floor_of(self, event: str, number: int) -> int:
-        setting, workload = self.setting, self.setting.workloads[number]
+        setting = self.facts.setting
+        workload = setting.workloads[number]
         running, wanted = len(setting.running.get(number, ())), setting.wanted(number)
         start = min(running, wanted) if event == "deploy" else wanted
         if event == "deploy" and setting.changes.get(number, True) is False:
@@ -136,21 +159,18 @@ class _Group:
         return max(0, min(start, wanted - away)) if workload.kind == "StatefulSet" else 0
 
     def _doubt_of_orders(self, event: str) -> str:
-        starts_running = event == "deploy" and any(self.setting.running.get(number) for number in self.numbers)
+        starts_running = event == "deploy" and any(self.facts.setting.running.get(number) for number in self.numbers)
         if event == "rollout" or starts_running:
             return f"fewer than {self.gang.needed} of its pods may run at a time"
-        workloads = self.setting.workloads
-        if sum(at_once(workloads[number], self.setting.wanted(number)) for number in self.numbers) < self.gang.needed:
+        setting = self.facts.setting
+        first = sum(at_once(setting.workloads[number], setting.wanted(number)) for number in self.numbers)
+        if first < self.gang.needed:
             return f"fewer than {self.gang.needed} pods exist before one has a node"
-        if any(_is_helped(self.setting.pods[number]) for number in self.numbers):
+        if any(_is_helped(setting.pods[number]) for number in self.numbers):
             return "its pods need others beside them, and an attempt may take these back"
-        if event == "drain" and any(pod.required_anti_affinity for pod in self._everybody()):
+        if event == "drain" and self.facts.keeps_away:
             return "pods keep others away until they are evicted"
         return "" if self._all_fine(event) else "not every order of its pods ends well"
-
-    def _everybody(self) -> Iterator[Pod]:
-        yield from self.setting.pods
-        yield from (bound.pod for bound in self.setting.objects.pods)
 
 
 def _is_helped(pod: Pod) -> bool:

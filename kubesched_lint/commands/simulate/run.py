@@ -19,7 +19,6 @@ from kubesched_lint.analysis.worlds import (
     without_transient,
 )
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.commands.simulate.gang_cells import with_gangs
 from kubesched_lint.commands.simulate.refuting_cells import established_cells
 from kubesched_lint.commands.simulate.scaling import scale_events, sizes
 from kubesched_lint.commands.simulate.weighing import weighed
@@ -42,6 +41,7 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
+from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
 
@@ -183,7 +183,7 @@ def _simulated(
     tables = {r.number: of_cluster(cluster, every.member(setting.workloads[r.number])) for r in rows}
     other = cache(lambda other: Matrix(_with_options(setting_of(other), never_ready, scale), effort))
     tested = (_tested(r, world, (*tables[r.number], *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
-    rows = tuple(with_gangs(weighed(tuple(tested), matrix, setting, world), setting, world))
+    rows = _with_gangs(tuple(weighed(tuple(tested), matrix, setting, world)), setting, world)
     drawn = work.tried(lambda: _pictures(matrix, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
@@ -213,6 +213,14 @@ def _simulated(
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
     )
+
+
+def _with_gangs(rows: tuple[Row, ...], setting: Setting, world: World) -> tuple[Row, ...]:
+    if not gangs_of(world):
+        return rows
+    from kubesched_lint.commands.simulate.gang_cells import with_gangs
+
+    return tuple(with_gangs(rows, setting, world))
 
 
 def _defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tuple[str, ...]]:

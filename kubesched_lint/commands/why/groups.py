@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.gangs import (
+from kubesched_lint.analysis.gang_answers import (
     CERTAIN,
     IMPOSSIBLE,
     MAY_MISS,
@@ -12,16 +12,15 @@ from kubesched_lint.analysis.gangs import (
     UNKNOWN,
     Answer,
     Places,
-    answers,
     because,
     course,
     placed,
-    preemption_premise,
 )
+from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.analysis.lacks import fate_of_group
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
-from kubesched_lint.world.gangs import gates_premise
+from kubesched_lint.world.gangs import gates_premise, preemption_premise
 from kubesched_lint.world.world import World
 
 _OUTCOMES = {

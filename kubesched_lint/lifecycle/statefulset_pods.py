@@ -249,15 +249,16 @@ def _renamed(pod_types: PodTypes, state: State, pool: Pool, gone: Collection[int
 def pods_by_ordinal(pod_types: PodTypes, workload: int, state: State) -> dict[int, OrdinalPod]:
     """Return ordinal → pod of a StatefulSet."""
     found = {}
+    own = pod_types.ordinal_pods.get(workload, {})
     for held in (*state.bound, state.leaving):
         for slot, _ in held:
-            owner, revision, ordinal = pod_types.slots[slot]
-            if owner == workload:
-                found[ordinal] = OrdinalPod(revision, not pod_types.unready[slot])
+            if slot in own:
+                ordinal, bound, _ = own[slot]
+                found[ordinal] = bound
     for slot, _, _ in state.waiting:
-        owner, revision, ordinal = pod_types.slots[slot]
-        if owner == workload:
-            found[ordinal] = OrdinalPod(revision, False)
+        if slot in own:
+            ordinal, _, waiting = own[slot]
+            found[ordinal] = waiting
     return found
 
 

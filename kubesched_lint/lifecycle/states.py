@@ -11,6 +11,7 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.controllers.statefulset import OrdinalPod
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.storage import PersistentVolume
@@ -74,6 +75,8 @@ class PodTypes:
         """Per slot: whether its pods never become ready."""
         self.slots_of: dict[int, list[int]] = {}
         """Workload → its slots."""
+        self.ordinal_pods: dict[int, dict[int, tuple[int, OrdinalPod, OrdinalPod]]] = {}
+        """Workload → slot → (ordinal, the pod if it is bound, the pod if it waits)."""
         self._numbers: dict[tuple[int, int, int, bool], int] = {}
         self._pools: list[tuple[int, ...]] = []
 
@@ -105,6 +108,8 @@ class PodTypes:
             found = self._numbers[key] = len(self.slots)
             self.slots.append(Slot(workload, revision, ordinal))
             self.slots_of.setdefault(workload, []).append(found)
+            bound, waiting = OrdinalPod(revision, not unready), OrdinalPod(revision, False)
+            self.ordinal_pods.setdefault(workload, {})[found] = ordinal, bound, waiting
             self.unready.append(unready)
         return found
 

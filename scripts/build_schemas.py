@@ -45,10 +45,17 @@ ROOTS = (
     "io.k8s.api.storage.v1.StorageClass",
 )
 # Roots that not every version has.
-YOUNG = tuple(
-    f"io.k8s.api.scheduling.{version}.{kind}"
-    for version in ("v1alpha2", "v1alpha3", "v1beta1")
-    for kind in ("PodGroup", "Workload")
+YOUNG = (
+    *(
+        f"io.k8s.api.scheduling.{version}.{kind}"
+        for version in ("v1alpha2", "v1alpha3", "v1beta1")
+        for kind in ("PodGroup", "Workload")
+    ),
+    *(
+        f"io.k8s.api.resource.{version}.{kind}"
+        for version in ("v1", "v1beta2", "v1beta1")
+        for kind in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate")
+    ),
 )
 # Types that decode themselves (UnmarshalJSON), and the one that keeps its bytes.
 SPECIAL = {
@@ -56,6 +63,7 @@ SPECIAL = {
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": "r",
     "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "t",
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "t",
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": "r",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "x",
 }
 SCALARS = {("string", ""): "s", ("boolean", ""): "b", ("integer", "int32"): "i", ("integer", "int64"): "l"}
@@ -65,6 +73,8 @@ Schema = dict[str, Any]
 
 def type_name(definition: str) -> str:
     """``io.k8s.api.core.v1.PodSpec`` as Go prints it: ``v1.PodSpec``."""
+    if definition == "io.k8s.api.resource.v1.ResourceClaim":  # the core group has a type of this name
+        return "resource/v1.ResourceClaim"
     return ".".join(definition.split(".")[-2:])
 
 

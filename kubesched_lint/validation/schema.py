@@ -31,6 +31,15 @@ ROOTS = {
     ("batch/v1", "Job"): "v1.Job",
     ("node.k8s.io/v1", "RuntimeClass"): "v1.RuntimeClass",
     ("policy/v1", "PodDisruptionBudget"): "v1.PodDisruptionBudget",
+    ("resource.k8s.io/v1", "DeviceClass"): "v1.DeviceClass",
+    ("resource.k8s.io/v1", "ResourceClaim"): "resource/v1.ResourceClaim",
+    ("resource.k8s.io/v1", "ResourceClaimTemplate"): "v1.ResourceClaimTemplate",
+    ("resource.k8s.io/v1beta1", "DeviceClass"): "v1beta1.DeviceClass",
+    ("resource.k8s.io/v1beta1", "ResourceClaim"): "v1beta1.ResourceClaim",
+    ("resource.k8s.io/v1beta1", "ResourceClaimTemplate"): "v1beta1.ResourceClaimTemplate",
+    ("resource.k8s.io/v1beta2", "DeviceClass"): "v1beta2.DeviceClass",
+    ("resource.k8s.io/v1beta2", "ResourceClaim"): "v1beta2.ResourceClaim",
+    ("resource.k8s.io/v1beta2", "ResourceClaimTemplate"): "v1beta2.ResourceClaimTemplate",
     ("scheduling.k8s.io/v1", "PriorityClass"): "v1.PriorityClass",
     ("scheduling.k8s.io/v1alpha2", "PodGroup"): "v1alpha2.PodGroup",
     ("scheduling.k8s.io/v1alpha2", "Workload"): "v1alpha2.Workload",
@@ -61,8 +70,8 @@ def _tables(version: str) -> dict[str, str]:
 
 
 def knows(version: str, type_name: str) -> bool:
-    """Return whether a version serves the type of a root; all versions serve those of stable APIs."""
-    return type_name in _tables(version) if type_name.startswith(("v1alpha", "v1beta")) else True
+    """Return whether a version serves the type of a root."""
+    return type_name in _tables(version)
 
 
 @cache

@@ -144,6 +144,14 @@ def _rules(api_version: str, kind: str) -> Rules:
             from kubesched_lint.validation.autoscalers import autoscaler
 
             return autoscaler
+        case "DeviceClass" | "ResourceClaim" | "ResourceClaimTemplate":
+            from kubesched_lint.validation import devices as d
+
+            return {
+                "DeviceClass": d.device_class,
+                "ResourceClaim": d.claim,
+                "ResourceClaimTemplate": d.claim_template,
+            }[kind]
         case "PodGroup" | "Workload":
             from kubesched_lint.validation import pod_groups as g
 

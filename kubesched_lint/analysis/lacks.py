@@ -58,6 +58,10 @@ def unmodelled(it: Member) -> Iterator[Lack]:
         yield Lack(f"whether {pod.scheduler_name} binds its pods: {what}, and may fail", True)
     if needs_devices(pod, it.world):
         yield from (Lack(what, True) for what in filter(None, [devices_unknown(it.world)]))
+        if pod.node_name:
+            yield Lack(
+                f"whether the kubelet of {pod.node_name} starts it: nodeName bypasses the scheduler's devices", True
+            )
     if pod.node_name and _mounts(it):
         yield Lack(
             f"whether the kubelet of {pod.node_name} can mount its claims: nodeName bypasses the scheduler", True

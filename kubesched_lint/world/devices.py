@@ -75,9 +75,9 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
     if not (found.slices or world.cluster_has("ResourceSlice")):
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
         return
-    served = sorted({name for pod in pods for name in pod.requests if name in world.device_resources})
-    if served:
-        yield f"which nodes have the devices that a DeviceClass offers as {', '.join(served)}"
+    for name in sorted({name for pod in pods for name in pod.requests if name in world.device_resources}):
+        if any(amount > 0 for amount in world.index.allocatable(name)):
+            yield f"which nodes offer {name} by a device plugin, and which by devices of a DeviceClass"
     for pod in pods:
         yield from _unread(pod, found, world)
     yield from _unmodelled(found)
@@ -100,6 +100,8 @@ def which_matters(world: World) -> bool:
     if not found.holders <= held.keys():
         return True
     pods = {id(pod): pod for pod in (*_asking(world), *held.values())}
+    if any(not world.device_resources.isdisjoint(pod.requests) for pod in pods.values()):
+        return True
     return not DeviceGroups(pods.values(), found, world.index).is_counted
 
 
@@ -157,3 +159,5 @@ def _selectors(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
         for request in requests_of(pod, devices):
             device_class: DeviceClass | None = devices.classes.get(request.device_class)
             yield from filter(None, (*(device_class.selectors if device_class else ()), *request.selectors))
+        for name in devices.class_of_resource.keys() & pod.requests.keys():
+            yield from filter(None, devices.class_of_resource[name].selectors)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from kubesched_lint.analysis.attempts import any_fit, is_modelled, pods_left
 from kubesched_lint.analysis.trial import waiting_everywhere
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.world.devices import devices_unknown
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World
 from tests.devices.sets import (
@@ -22,7 +24,7 @@ from tests.devices.sets import (
     using,
     world_of,
 )
-from tests.lifecycle.simulated import other
+from tests.lifecycle.simulated import other, workload
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)
 
@@ -95,6 +97,31 @@ def test_runs_that_try_to_beat_a_proof_count_devices() -> None:
     assert pods_left(world, [workload], any_fit, Random(0)) == {id(workload): 1}
     unknown = world_of(cluster_of(node("n0"), kinds=("Node", "Pod")), template(), using(3))
     assert not is_modelled(unknown.member(unknown.manifests.workloads[0]))
+
+
+def by_resource(replicas: int, amount: int = 1) -> Value:
+    """A workload that requests an extended resource."""
+    spec = {"containers": [{"name": "c", "resources": {"limits": {"example.com/gpu": str(amount)}}}]}
+    return workload("Deployment", "train", replicas, spec)
+
+
+def serving(**more: Any) -> Value:
+    return {**GPU_CLASS, "spec": {**GPU_CLASS["spec"], "extendedResourceName": "example.com/gpu", **more}}
+
+
+def test_a_class_serves_an_extended_resource() -> None:
+    cluster = cluster_of(node("n0"), node("n1"), serving(), devices_on("n0", 2), devices_on("n1", 1))
+    assert not waiting(world_of(cluster, by_resource(3)))
+    assert [found[:2] for found in waiting(world_of(cluster, by_resource(4)))] == [("train", 1)]
+    assert [found[:2] for found in waiting(world_of(cluster, by_resource(2, amount=2)))] == [("train", 1)]
+
+
+def test_beside_a_device_plugin_it_is_unknown_who_serves_it() -> None:
+    plugged = node("n2")
+    plugged["status"]["allocatable"]["example.com/gpu"] = "4"
+    world = world_of(cluster_of(node("n0"), plugged, serving(), devices_on("n0", 2)), by_resource(3))
+    assert devices_unknown(world).startswith("which nodes offer example.com/gpu by a device plugin")
+    assert not waiting(world)
 
 
 def running(name: str, on: str) -> tuple[Value, Value]:

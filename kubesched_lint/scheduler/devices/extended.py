@@ -18,9 +18,14 @@ ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
 def served_resources(pod: Pod, devices: Devices) -> tuple[str, ...]:
-    """Return the resources of a pod's request that a class serves, sorted."""
+    """Return the resources that a pod's containers request and a class serves, sorted.
+
+    ``Pod.requests`` may lack them, because no node has to offer them.
+    """
     served = devices.class_of_resource
-    return tuple(sorted(name for name, n in pod.requests.items() if n > 0 and _is_devices(name) and name in served))
+    containers = (*pod.containers, *pod.init_containers) if served else ()
+    asked = {name for container in containers for name, n in container.requests.items() if n > 0}
+    return tuple(sorted(name for name in asked if _is_devices(name) and name in served))
 
 
 def extended_claim(pod: Pod, resources: Collection[str], devices: Devices) -> DeviceClaim:

@@ -226,6 +226,8 @@ def _path_of(plugin: str, reason: str, workload: Workload) -> Path:
             if pod.required_node_terms:
                 return pod.required_node_terms[0].path
             return (*pod.path, "nodeSelector") if pod.node_selector else pod.path
+        case "DynamicResources" if pod.resource_claims:
+            return (*pod.path, "resourceClaims")
         case "TaintToleration":
             return (*pod.path, "tolerations") if pod.tolerations else pod.path
         case "VolumeBinding" | "VolumeZone" | "VolumeRestrictions" | "NodeVolumeLimits":

@@ -137,21 +137,20 @@ def _unmodelled(devices: Devices) -> Iterator[str]:
 
 
 def _undecidable(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
-    """Yield why selectors cannot be evaluated here, each tried on one device."""
+    """Yield why selectors cannot be evaluated here, each tried on every device."""
+    from kubesched_lint.scheduler.devices.answers import selectors_of
     from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
-    from kubesched_lint.scheduler.devices.selectors import Selectors
 
-    one = next(((s.driver, device) for s in devices.slices for device in s.devices), None)
-    if one is None:
-        return
-    selectors = Selectors()
+    selectors = selectors_of(devices)
     for expression in dict.fromkeys(_selectors(devices, pods)):
-        try:
-            selectors.matches(expression, *one)
-        except SelectorError:
-            continue
-        except UndecidedError as error:
-            yield f"which devices are meant: {error}"
+        for each in devices.slices:
+            for device in each.devices:
+                try:
+                    selectors.matches(expression, each.driver, device)
+                except SelectorError:
+                    continue
+                except UndecidedError as error:
+                    yield f"which devices are meant: {error}"
 
 
 def _selectors(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:

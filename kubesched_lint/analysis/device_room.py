@@ -11,6 +11,7 @@ from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import Wanted, asked_of, must_know_devices, open_claims
 from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.devices import DeviceID
 from kubesched_lint.record import record
 from kubesched_lint.world.world import Member
@@ -109,9 +110,16 @@ def room_for(it: Member, claims: Sequence[Wanted], among: NodeSet) -> DeviceRoom
         for options in asked_of(wanted):
             surveys = [surveyed(asked, among, it.world) for asked in options]
             if None in surveys:
+                _must_know_classes(it)
                 return None
             found.append(Request(wanted, tuple(survey for survey in surveys if survey is not None)))
     return DeviceRoom(found, among)
+
+
+def _must_know_classes(it: Member) -> None:
+    """Raises UncheckedError unless all classes are known: then device-class-missing says which one is not there."""
+    if not it.world.cluster_has("DeviceClass"):
+        raise UncheckedError("needs device classes (kubectl get deviceclasses), which no snapshot holds")
 
 
 # --- why no node has devices for a request ----------------------------------------------------------------------------

@@ -211,7 +211,7 @@ class _Surveyor:
             value = attribute_of(device, driver, name)
             if value is None:
                 what = "matchAttribute" if constraint.match_attribute else "distinctAttribute"
-                return Condition(order + 1, f"{what} {name}", (*constraint.path, what))
+                return Condition(order + 1, f"{what} {name} (they lack it)", (*constraint.path, what))
             if constraint.match_attribute:
                 group.append(value)
         self._groups[device_id] = tuple(group)

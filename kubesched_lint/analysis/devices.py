@@ -110,6 +110,8 @@ def must_know_devices(it: Member) -> None:
     version = it.world.premises.kubernetes_version
     if not has(version, DYNAMIC_RESOURCES):
         raise UncheckedError(f"the gate DynamicResourceAllocation is no default in {version}")
+    if it.world.cluster is None:
+        raise UncheckedError("needs a cluster (--cluster)")
     if not it.world.cluster_has("ResourceSlice"):
         raise UncheckedError("needs devices (kubectl get resourceslices), which the cluster file does not hold")
     if it.usable & ~it.world.today:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from kubesched_lint.analysis.device_room import DeviceRoom, Request
@@ -12,6 +13,10 @@ from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
+_READ = re.compile(
+    r"""device\.(?:attributes|capacity)\s*\[\s*["']([^"']+)["']\s*\]\s*(?:\.\s*(\w+)|\[\s*["']([^"']+)["']\s*\])"""
+)
+"""An attribute or a capacity that a selector reads: domain, and the name as a field or as a string."""
 NO_OTHERS = "drivers announce no other devices than those of the snapshot"
 
 
@@ -36,6 +41,21 @@ def words_for(request: Request, room: DeviceRoom, it: Member) -> Mapping[str, ob
 def shortage(it: Member, text: str, *, demand: int, supply: int) -> Evidence:
     """Return the proof that devices are missing."""
     return proof(text, demand=demand, supply=supply, assumes=(*node_premises(it), NO_OTHERS))
+
+
+def attributes_read(expression: str) -> tuple[str, ...]:
+    """Return the attributes, as ``domain/name``, that a selector reads by constant names."""
+    found = (f"{m[1]}/{m[2] or m[3]}" for m in _READ.finditer(expression) if m[0].startswith("device.attributes"))
+    return tuple(dict.fromkeys(found))
+
+
+def guarded(expression: str, key: str) -> str:
+    """Return a selector that asks first whether the device has an attribute or a capacity; empty if it cannot."""
+    reads = {m[0] for m in _READ.finditer(expression) if key in (m[2], m[3])}
+    read = reads.pop() if len(reads) == 1 else ""
+    if not read.endswith(f".{key}"):
+        return ""  # has() takes a field only
+    return f"has({read}) && " + (f"({expression})" if "||" in expression or "?" in expression else expression)
 
 
 def cause_of(request: Request) -> str:

@@ -16,8 +16,7 @@ def check(it: Member) -> Iterator[Hazard]:
         survey = next(survey for survey in request.options if survey.broken_pools)
         pool, state = next(iter(survey.broken_pools.items()))
         at, source = place_of(request, (*survey.asked.request.path, "allocationMode") if survey.takes_all else ())
-        claim = f"{request.wanted.claim.namespace}/{request.wanted.claim.name}"
-        stopped = f"claim {claim}, request {survey.asked.name}: asks for all devices, but resource pool {pool}"
+        stopped = f"request {survey.asked.name}: asks for all devices, but resource pool {pool}"
         yield Hazard(
             at=at,
             source=source,

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
 from kubesched_lint.analysis.device_survey import Failure, Survey, one_line
 from kubesched_lint.analysis.devices import devices_in
-from kubesched_lint.checks._devices import NO_OTHERS, place_of, words_for
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._devices import NO_OTHERS, guarded, place_of, words_for
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, proof, witness
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
 from kubesched_lint.scheduler.devices.failures import UndecidedError
 from kubesched_lint.text import first_few
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
 _FEW = 3
+_NO_KEY, _RUNTIME = "no such key: ", "CEL runtime error"
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -40,13 +44,14 @@ def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom
     return Hazard(
         at=at,
         source=source,
-        evidence=_evidence(first, stopped, fitting, it),
+        evidence=_evidence(failure, first, stopped, fitting, it),
         values={
             **words_for(request, room, it),
             "error": failure.message,
             "whose": f"class {failure.device_class}" if failure.device_class else f"request {survey.asked.name}",
             "number": failure.number,
-            "expression": one_line(failure.expression),
+            "better": _better(failure),
+            "remedy": _remedy(failure),
             "count": len(failing),
             "devices": first_few(["/".join(device) for device in failing], _FEW),
             "node": first_few([nodes[position] for position in stopped], _FEW),
@@ -54,6 +59,22 @@ def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom
         cause=f"{failure.device_class or request.wanted} {failure.number} {failure.expression}",
         variant="later" if not stopped else "default" if fitting else "everywhere",
     )
+
+
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
+    """Ask first whether the device has what the selector reads. Never safe: pods that wait today may then start."""
+    better = str(hazard.values["better"])
+    if better and hazard.source is not None and hazard.at[-1] == "expression":
+        yield Remedy(f"write {one_line(better)}", safe=False, changes=(Put(hazard.at, better),), source=hazard.source)
+
+
+def _better(failure: Failure) -> str:
+    return guarded(failure.expression, failure.message.removeprefix(_NO_KEY))
+
+
+def _remedy(failure: Failure) -> str:
+    better = _better(failure)
+    return f"write {better}" if better else f"let the selector ask first: {one_line(failure.expression)}"
 
 
 def _place(failure: Failure, survey: Survey, request: Request, it: Member) -> tuple[Path, Source | None]:
@@ -80,12 +101,20 @@ def _first_attempt(room: DeviceRoom, it: Member) -> Mapping[int, OnNode]:
     return found
 
 
-def _evidence(first: Mapping[int, OnNode], stopped: list[int], fitting: list[int], it: Member) -> Evidence:
+def _evidence(
+    failure: Failure, first: Mapping[int, OnNode], stopped: Sequence[int], fitting: Sequence[int], it: Member
+) -> Evidence:
     """A proof if no node could give the pod its devices, and nobody else takes a device on which the selector fails."""
     if not stopped:
-        return pattern("the selector fails as soon as the devices before these are taken")
+        return pattern(f"as soon as other devices are taken: selector #{failure.number}: {_RUNTIME}: {failure.message}")
     text = first[stopped[0]].reason
-    is_alone = sum(bool(w.pod.resource_claims) for w in it.world.manifests.workloads) == 1
-    if fitting or not is_alone or any(claim.allocation for claim in devices_in(it.world).claims.values()):
+    if fitting or _has_rivals(it):
         return witness(text)
     return proof(text, demand=1, supply=0, assumes=(*node_premises(it), NO_OTHERS))
+
+
+def _has_rivals(it: Member) -> bool:
+    """Whether pods of others hold devices or may take some."""
+    own = {(it.workload.namespace, reference.claim) for reference in it.workload.pod.resource_claims}
+    others = (w.pod for w in it.world.manifests.workloads if w is not it.workload)
+    return not devices_in(it.world).claims.keys() <= own or any(needs_devices(pod, it.world) for pod in others)

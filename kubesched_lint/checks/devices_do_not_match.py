@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import NO_MATCH, DeviceRoom, Request, short_of
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import devices_in
-from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
+from kubesched_lint.checks._devices import attributes_read, cause_of, place_of, shortage, words_for
 from kubesched_lint.findings import Hazard
 from kubesched_lint.model.devices import Device, DeviceID
 from kubesched_lint.scheduler.devices.constraints import attribute_of
@@ -18,8 +17,6 @@ from kubesched_lint.text import first_few, joined, many
 from kubesched_lint.world.room import why_closed
 from kubesched_lint.world.world import Member
 
-_DOMAIN = r"""\.attributes\s*\[\s*["']([^"']+)["']\s*\]"""
-_ATTRIBUTE = re.compile(_DOMAIN + r"""\s*(?:\.\s*(\w+)|\[\s*["']([^"']+)["']\s*\])""")
 _FEW = 4
 
 
@@ -34,7 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
             source=source,
             evidence=shortage(
                 it,
-                f"0 of {many(len(survey.offered), 'device')} left" + (removed and f": {removed}"),
+                f"0 of {many(len(survey.offered), 'device')} left: {removed}" if removed else "no device announced",
                 demand=survey.asked.request.count,
                 supply=0,
             ),
@@ -71,17 +68,13 @@ def _seen(request: Request, it: Member) -> str:
     """The values that the excluded devices have for the attributes that the failing selector reads."""
     failing = request.main.nearest
     excluded = request.main.removed.get(failing, frozenset())
-    names = _names_read(failing.expression)
+    names = attributes_read(failing.expression)
     counts: Counter[str] = Counter()
     for device_id, device, _ in devices_of(devices_in(it.world).slices):
         if names and device_id in excluded:
             counts[_values(device_id, device, names)] += 1
     found = [f"{values} ({count})" for values, count in counts.most_common() if values]
     return f"the devices have {first_few(found, _FEW)}; " if found else ""
-
-
-def _names_read(expression: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"{m[1]}/{m[2] or m[3]}" for m in _ATTRIBUTE.finditer(expression)))
 
 
 def _values(device_id: DeviceID, device: Device, names: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_f
 from kubesched_lint.findings import Hazard
 from kubesched_lint.manifests.changes import Append
 from kubesched_lint.model.devices import DeviceTaint
-from kubesched_lint.text import joined
+from kubesched_lint.text import joined, many
 from kubesched_lint.world.world import Member
 
 
@@ -25,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
             source=source,
             evidence=shortage(
                 it,
-                f"{closed} of {closed + free} devices that match have an untolerated taint: {_in_words(taints)}",
+                f"{many(closed, 'matching device')} with an untolerated taint: {_in_words(taints)}",
                 demand=room.needed(request, survey),
                 supply=0 if survey.takes_all else free,
             ),

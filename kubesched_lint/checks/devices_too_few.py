@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import TOO_FEW, DeviceRoom, Request, nodes_for, room_for, short_of
+from kubesched_lint.analysis.device_survey import Survey
 from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, open_claims
 from kubesched_lint.analysis.wanted import lasting_pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
@@ -56,6 +57,7 @@ def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
     needed = room.needed(request, survey)
     position = max(survey.left, key=survey.most_at)
     most, node = survey.most_at(position), it.world.index.names[position]
+    is_joint = needed > survey.asked.request.count
     alike = [c.match_attribute for c in survey.asked.constraints if c.match_attribute]
     same = f" with the same {' and '.join(alike)}" if alike else ""
     at, source = place_of(request, (*survey.asked.request.path, "count"))
@@ -71,7 +73,8 @@ def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
             "most": most,
             "node": node,
             "same": same,
-            "beside": ", counted with the other requests for them," if needed > survey.asked.request.count else "",
+            "beside": ", together with the other requests for them," if is_joint else "",
+            "in_all": " in all" if is_joint else "",
         },
         cause=cause_of(request),
     )
@@ -85,20 +88,26 @@ def _for_replicas(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
         return
     survey = tightest.main
     at, source = place_of(tightest)
-    each = room.needed(tightest, survey)
     yield Hazard(
         at=it.workload.replicas_path,
         evidence=shortage(it, f"{wanted} replicas > {most} for which the devices suffice", demand=wanted, supply=most),
         values={
             **words_for(tightest, room, it),
             "most": most,
-            "each": "all devices of a node" if survey.takes_all else str(each),
+            "each": _each(survey, room.needed(tightest, survey)),
             "have": len(survey.all_left),
             "pending": wanted - most,
         },
         related=(replicas_wanted_here(it), Place(at, "the devices of each pod", source)),
         variant="replicas",
     )
+
+
+def _each(survey: Survey, count: int) -> str:
+    """What one replica takes."""
+    if survey.takes_all:
+        return "all devices of a node"
+    return f"{count} of one node" if count > 1 and survey.is_local else str(count)
 
 
 def _for_daemons(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
@@ -108,7 +117,7 @@ def _for_daemons(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
         lacking = [p for p in positions(room.among) if not room.pods_on(request, p)]
         if 0 < len(lacking) < count:
             at, source = place_of(request)
-            text = f"{len(lacking)} of {count} nodes lack devices"
+            text = f"{len(lacking)} of {count} nodes with too few devices"
             yield Hazard(
                 at=at,
                 source=source,

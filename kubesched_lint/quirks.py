@@ -129,6 +129,14 @@ IMAGE_VOLUMES_AMONG_IMAGES = Quirk(
     "ImageLocality counts image volumes among the images whose size makes the highest score; before, they only added "
     "to the score.",
 )
+CSI_DRIVER_ON_THE_NODE = Quirk(
+    "csi-driver-on-the-node",
+    (1, 37),
+    None,
+    "kubernetes/enhancements#5030",
+    "The gate VolumeLimitScaling is on (alpha and off since 1.35, kubernetes/kubernetes#135012): a node whose CSINode "
+    "lacks the driver of a volume is closed, if the CSIDriver has preventPodSchedulingIfMissing.",
+)
 PREEMPTION_SAYS_WHAT_IT_FOUND = Quirk(
     "preemption-says-what-it-found",
     (1, 37),
@@ -160,6 +168,7 @@ QUIRKS = (
     RESIZE_POLICY_OF_INIT_CONTAINERS,
     IMAGE_VOLUMES_OF_TEMPLATES,
     IMAGE_VOLUMES_AMONG_IMAGES,
+    CSI_DRIVER_ON_THE_NODE,
     PREEMPTION_SAYS_WHAT_IT_FOUND,
     ONE_GATE_FOR_GANGS,
 )

@@ -153,7 +153,7 @@ class Redactor:
             return self._selectors.redacted(value)
         if key in ("matchAttribute", "distinctAttribute"):
             return self._qualified(value)
-        if key in ("provisioner", "attacher", "driver"):
+        if key in ("provisioner", "attacher", "driver", "name"):  # a CSIDriver has the name of its driver
             return self._driver(value)
         return open_version(value) if key == "kubeletVersion" else self.name(value)
 
@@ -174,8 +174,6 @@ class Redactor:
     def _object(self, key: str, value: dict[str, Any]) -> dict[str, Any]:
         if "key" in value:
             return self._keyed(value)
-        if key == "drivers":
-            return {**self.item(value), "name": self._driver(value.get("name", ""))}
         return self.item(value)
 
     def _keyed(self, value: Mapping[str, Any]) -> dict[str, Any]:

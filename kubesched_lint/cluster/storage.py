@@ -29,6 +29,7 @@ class Storage:
     csi_nodes: Mapping[str, CSINode] = field(default_factory=dict)
     capacities: tuple[StorageCapacity, ...] = ()
     attachments: tuple[VolumeAttachment, ...] = ()
+    drivers_needed_on_nodes: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, objects: Inventory) -> Storage:
@@ -39,6 +40,7 @@ class Storage:
             {n.name: n for n in objects.csi_nodes},
             objects.storage_capacities,
             objects.volume_attachments,
+            frozenset(d.name for d in objects.csi_drivers if d.is_needed_on_nodes),
         )
 
     def claim(self, namespace: str, name: str) -> Claim | None:

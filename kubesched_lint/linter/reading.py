@@ -105,6 +105,7 @@ def _is_applied(unread: Unread) -> bool:
 
 _CLUSTER_WIDE = frozenset(
     {
+        "CSIDriver",
         "CSINode",
         "Namespace",
         "NodePool",

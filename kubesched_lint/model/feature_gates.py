@@ -1,7 +1,8 @@
-"""The feature gates that decide how pods of a PodGroup are scheduled, and the text of ``--feature-gates``.
+"""The feature gates that decide something here, and the text of ``--feature-gates``.
 
-All are alpha and off by default in 1.36 (``pkg/features/kube_features.go``). In 1.37 GenericWorkload is beta and still
-off, and GANGS and PREEMPTION are no gates of their own (``quirks.ONE_GATE_FOR_GANGS``).
+Those about pods of a PodGroup are alpha and off by default in 1.36 (``pkg/features/kube_features.go``). In 1.37
+GenericWorkload is beta and still off, and GANGS and PREEMPTION are no gates of their own
+(``quirks.ONE_GATE_FOR_GANGS``). DRIVERS is on since 1.37 (``quirks.CSI_DRIVER_ON_THE_NODE``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ PREEMPTION = "WorkloadAwarePreemption"
 
 NEEDS: Mapping[str, str] = {GANGS: GROUPS, TOPOLOGY: GROUPS, PREEMPTION: GANGS}
 """Gate → the gate without which no component starts with it."""
-READ = frozenset([GROUPS, GANGS, TOPOLOGY, PREEMPTION])
+DRIVERS = "VolumeLimitScaling"
+OF_GROUPS = frozenset([GROUPS, GANGS, TOPOLOGY, PREEMPTION])
+READ = OF_GROUPS | {DRIVERS}
 """The gates that decide something here."""
 
 

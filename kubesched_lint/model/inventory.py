@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from kubesched_lint.model.storage import (
         Claim,
+        CSIDriver,
         CSINode,
         PersistentVolume,
         StorageCapacity,
@@ -54,6 +55,7 @@ class Inventory:
     volumes: tuple[PersistentVolume, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
     csi_nodes: tuple[CSINode, ...] = ()
+    csi_drivers: tuple[CSIDriver, ...] = ()
     storage_capacities: tuple[StorageCapacity, ...] = ()
     volume_attachments: tuple[VolumeAttachment, ...] = ()
     autoscalers: tuple[Autoscaler, ...] = ()

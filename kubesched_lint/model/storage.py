@@ -85,6 +85,13 @@ class CSINode:
 
 
 @record
+class CSIDriver:
+    name: str
+    is_needed_on_nodes: bool = False
+    """``preventPodSchedulingIfMissing``."""
+
+
+@record
 class StorageCapacity:
     """A CSIStorageCapacity: the free space of a class on the nodes of ``topology``."""
 

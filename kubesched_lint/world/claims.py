@@ -255,6 +255,7 @@ def settled_storage(world: World) -> Storage:
             claims=tuple(_claims(world)),
             volumes=tuple(volumes_of(world)),
             storage_classes=tuple(classes_of(world)),
+            csi_drivers=world.objects.csi_drivers,
         )
     )
     if not storage.claims:

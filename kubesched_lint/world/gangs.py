@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION, READ, TOPOLOGY, completed, enabled, parsed
+from kubesched_lint.model.feature_gates import (
+    GANGS,
+    GROUPS,
+    OF_GROUPS,
+    PREEMPTION,
+    TOPOLOGY,
+    completed,
+    enabled,
+    parsed,
+)
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
@@ -175,7 +184,7 @@ def gates_premise(world: World) -> tuple[str, ...]:
     if world.cluster is None or world.cluster.origin == "sketch":
         return ()
     stated = parsed(world.premises.feature_gates)
-    shown = [name for name in _known(world) if name in READ and name not in stated]
+    shown = [name for name in _known(world) if name in OF_GROUPS and name not in stated]
     return (f"kube-scheduler has the feature gates of the API server ({', '.join(shown)})",) if shown else ()
 
 

@@ -93,6 +93,7 @@ class RunningPods:
             claims=tuple(storage_to_be(self._world).claims.values()),
             volumes=tuple(settled_storage(self._world).volumes.values()),
             storage_classes=tuple(settled_storage(self._world).classes.values()),
+            csi_drivers=self._world.objects.csi_drivers,
             services=(*live.services, *ours.services),
             namespaces=(*live.namespaces, *ours.namespaces),
             allocator=allocator_of(self._world),

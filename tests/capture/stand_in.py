@@ -23,6 +23,7 @@ EMPTY_TOO = (
     "runtimeclasses",
     "replicationcontrollers",
     "deviceclasses",
+    "csidrivers",
     "resourceclaimtemplates",
     "resourceclaims",
     "resourceslices",

@@ -75,6 +75,16 @@ def test_zones_of_a_region_stay_zones_of_a_region() -> None:
     assert "west" not in region
 
 
+@pytest.mark.parametrize("name", ["ebs.csi.aws.com", "disks.acme.example"])
+def test_a_driver_has_one_name_wherever_it_is_named(name: str) -> None:
+    ours = redactor()
+    driver = ours.item({"metadata": {"name": name}, "spec": {"preventPodSchedulingIfMissing": True}})
+    node = ours.item({"metadata": {"name": "n0"}, "spec": {"drivers": [{"name": name}]}})
+    assert {driver["metadata"]["name"], node["spec"]["drivers"][0]["name"]} == {
+        ours.item({"provisioner": name})["provisioner"]
+    }
+
+
 def redacted(ours: Redactor, value: dict[str, Any]) -> dict[str, Any]:
     resource = PARTS[value["kind"]]
     item = msgspec.json.decode(json.dumps(value).encode(), type=resource.part)

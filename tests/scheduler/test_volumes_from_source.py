@@ -12,6 +12,7 @@ from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, Volume
 from kubesched_lint.model.storage import (
     Claim,
+    CSIDriver,
     CSINode,
     PersistentVolume,
     StorageCapacity,
@@ -302,6 +303,31 @@ def test_volumes_of_a_driver_are_limited_by_its_csi_node(
         csi_nodes=limits,
     )
     assert feasible(using(*wanted), where) == fits
+
+
+@pytest.mark.parametrize(
+    ("version", "is_needed", "fits"),
+    [("1.37", True, ["n1"]), ("1.37", False, ["n0", "n1"]), ("1.36", True, ["n0", "n1"])],
+)
+def test_a_node_that_lacks_a_driver_is_closed_if_the_driver_asks_for_that(
+    version: str, is_needed: bool, fits: list[str]
+) -> None:
+    """csi.go, checkCSIDriverOnNode, behind VolumeLimitScaling; a node without a known CSINode lacks nothing."""
+    wanting, where = (
+        using("new"),
+        state(
+            TWO,
+            version=version,
+            claims=(claim("new"),),
+            storage_classes=(WAIT,),
+            csi_nodes=limited(1, "other.example.com"),
+            csi_drivers=(CSIDriver("csi.example.com", is_needed), CSIDriver("other.example.com", True)),
+        ),
+    )
+    assert feasible(wanting, where) == fits
+    if fits == ["n1"]:
+        said = "csi.example.com CSI driver is not installed on the node"
+        assert reasons(wanting, where, "n0") == [("NodeVolumeLimits", said, True)]
 
 
 def test_attachments_without_pods_count_once() -> None:

@@ -122,6 +122,15 @@ class CsiNode(Part):
     spec: CsiNodeSpec | None = None
 
 
+class CsiDriverSpec(Part):
+    prevent_pod_scheduling_if_missing: bool | None = None
+
+
+class KeptCsiDriver(Part):
+    metadata: NameMeta
+    spec: CsiDriverSpec | None = None
+
+
 class KeptStorageCapacity(Part):
     metadata: NameMeta
     storage_class_name: str | None = None

@@ -124,6 +124,7 @@ RESOURCES = (
     Resource("PersistentVolume", "persistentvolumes", "", o.KeptVolume, namespaced=False),
     Resource("StorageClass", "storageclasses", _STORAGE, o.KeptStorageClass, namespaced=False),
     Resource("CSINode", "csinodes", _STORAGE, o.CsiNode, namespaced=False),
+    Resource("CSIDriver", "csidrivers", _STORAGE, o.KeptCsiDriver, namespaced=False),
     Resource("VolumeAttachment", "volumeattachments", _STORAGE, o.KeptVolumeAttachment, namespaced=False),
     Resource("CSIStorageCapacity", "csistoragecapacities", _STORAGE, o.KeptStorageCapacity),
     Resource("PriorityClass", "priorityclasses", "scheduling.k8s.io", o.KeptPriorityClass, namespaced=False),

@@ -41,6 +41,7 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "PersistentVolumeClaim": ("", "claims", _STORAGE, "decode_claim"),
     "PersistentVolume": ("", "volumes", _STORAGE, "decode_volume"),
     "StorageClass": ("storage.k8s.io", "storage_classes", _STORAGE, "decode_storage_class"),
+    "CSIDriver": ("storage.k8s.io", "csi_drivers", _STORAGE, "decode_csi_driver"),
     "CSINode": ("storage.k8s.io", "csi_nodes", _STORAGE, "decode_csi_node"),
     "CSIStorageCapacity": ("storage.k8s.io", "storage_capacities", _STORAGE, "decode_storage_capacity"),
     "NodePool": ("karpenter.sh", "node_pools", "kubesched_lint.model.decode.nodepools", "decode_node_pool"),

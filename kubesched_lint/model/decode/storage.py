@@ -6,6 +6,7 @@ from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,
+    boolean,
     integer,
     items,
     labels,
@@ -22,6 +23,7 @@ from kubesched_lint.model.quantity import QuantityError
 from kubesched_lint.model.quantity import value as whole
 from kubesched_lint.model.storage import (
     Claim,
+    CSIDriver,
     CSINode,
     PersistentVolume,
     StorageCapacity,
@@ -136,6 +138,14 @@ def decode_csi_node(value: Value, source: Source | None = None) -> CSINode:
         drivers[name] = texts(driver, "topologyKeys", here)
     migrated = labels(meta, "annotations", ("metadata",)).get("storage.alpha.kubernetes.io/migrated-plugins", "")
     return CSINode(text(meta, "name", ("metadata",)), limits, drivers, tuple(filter(None, migrated.split(","))))
+
+
+def decode_csi_driver(value: Value, source: Source | None = None) -> CSIDriver:
+    """Return a CSIDriver. Raises DecodeError."""
+    meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
+    return CSIDriver(
+        text(meta, "name", ("metadata",)), boolean(spec, "preventPodSchedulingIfMissing", ("spec",)) or False
+    )
 
 
 def decode_storage_capacity(value: Value, source: Source | None = None) -> StorageCapacity:

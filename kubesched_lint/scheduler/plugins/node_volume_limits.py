@@ -1,18 +1,20 @@
 """A node accepts only a limited number of volumes of a CSI driver, given in its CSINode.
 
-Mirrors ``pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`` (v1.36). There is no limit without a CSINode, or if
-none of its drivers has a count.
+Mirrors ``pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`` (v1.36, ``checkCSIDriverOnNode``). There is no limit
+without a CSINode, or if none of its drivers has a count. Such a node counts as one whose CSINode nobody captured, so it
+does not lack a driver either: a kubelet makes its CSINode when it starts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim
+from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, has
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
 from kubesched_lint.scheduler.verdict import Rejection
 
@@ -41,6 +43,9 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
     drivers = {driver for driver, _ in wanted}
     if not drivers:
         return
+    for driver, nodes in _lacking(drivers, state, among):
+        yield Rejection(NAME, f"{driver} CSI driver is not installed on the node", nodes, resolvable=True)
+        among &= ~nodes
     full = EMPTY
     for name, csi_node in state.storage.csi_nodes.items():
         position = state.index.positions.get(name)
@@ -50,6 +55,18 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         if limits and _exceeds(wanted, limits, position, state):
             full |= only(position)
     yield Rejection(NAME, "node(s) exceed max volume count", full, resolvable=True)
+
+
+def _lacking(drivers: set[str], state: ClusterState, among: NodeSet) -> Iterator[tuple[str, NodeSet]]:
+    """Yield the drivers that must be on a node, each with the nodes that lack it and no earlier one."""
+    needed = sorted(drivers & state.storage.drivers_needed_on_nodes)
+    if not needed or not has(state.kubernetes_version, CSI_DRIVER_ON_THE_NODE):
+        return
+    for driver in needed:
+        without = (name for name, there in state.storage.csi_nodes.items() if driver not in there.drivers)
+        nodes = of(p for name in without if (p := state.index.positions.get(name)) is not None) & among
+        among &= ~nodes
+        yield driver, nodes
 
 
 def _exceeds(wanted: set[Attachment], limits: dict[str, int], position: int, state: ClusterState) -> bool:

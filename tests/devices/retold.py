@@ -1,4 +1,4 @@
-"""Upstream's table tests of the allocator: read ``fixtures/devices/allocator.yaml``, whose head explains its form."""
+"""Upstream's table tests, retold: read ``fixtures/devices/*.yaml``, whose heads explain their form."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ NODES = {"n1": "east", "n2": "west"}
 
 
 @cache
-def cases() -> Mapping[str, Value]:
-    text = (Path(__file__).parents[2] / "fixtures" / "devices" / "allocator.yaml").read_text(encoding="utf-8")
+def cases(name: str = "allocator") -> Mapping[str, Value]:
+    text = (Path(__file__).parents[2] / "fixtures" / "devices" / f"{name}.yaml").read_text(encoding="utf-8")
     found: Mapping[str, Value] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return found
 
@@ -33,11 +33,11 @@ def cases() -> Mapping[str, Value]:
 def answer(case: Value) -> OnNode:
     """What our allocator gives on the node of a case."""
     index = NodeIndex([Node(name, labels={"region": region, "planet": "earth"}) for name, region in NODES.items()])
-    claims = [_claim(each) for each in case.get("claims", ())]
+    claims = [claim_of(each) for each in case.get("claims", ())]
     pod = Pod("default", {}, resource_claims=tuple(PodClaim(claim.name, claim=claim.name) for claim in claims))
     devices = Devices(
-        {name: _class(name, what) for name, what in case["classes"].items()},
-        tuple(_slice(each) for each in case.get("slices", ())),
+        {name: class_of(name, what) for name, what in case["classes"].items()},
+        tuple(slice_of(each) for each in case.get("slices", ())),
         claims={(claim.namespace, claim.name): claim for claim in (*claims, _held(case))},
     )
     return Attempt(pod, devices, index).on(index.position(case.get("node", "n1")))
@@ -79,9 +79,10 @@ def _exact(held: Any) -> Any:
 # --- from the short form to objects of the API ------------------------------------------------------------------------
 
 
-def _class(name: str, what: str | list[str]) -> DeviceClass:
+def class_of(name: str, what: str | list[str] | Value) -> DeviceClass:
     expressions = [f'device.driver == "{what}"'] if isinstance(what, str) else what
-    spec = {"selectors": _selectors(expressions)}
+    served = what["resource"] if isinstance(what, dict) else None
+    spec = {"selectors": [] if served else _selectors(list(expressions)), "extendedResourceName": served}
     return decode_device_class({"metadata": {"name": name}, "spec": spec}, "", None)
 
 
@@ -89,7 +90,7 @@ def _selectors(expressions: list[str]) -> list[Value]:
     return [{"cel": {"expression": text}} if text else {} for text in expressions]
 
 
-def _slice(short: Value) -> ResourceSlice:
+def slice_of(short: Value) -> ResourceSlice:
     driver, _, pool = short["pool"].partition("/")
     generation, count = short.get("generation", 1), short.get("of", 1)
     spec: Value = {
@@ -160,13 +161,25 @@ def _taint(text: str) -> Value:
     return {"key": key, "value": value, "effect": effect}
 
 
-def _claim(short: Value) -> DeviceClaim:
+def claim_of(short: Value) -> DeviceClaim:
     constraints = [
         {"matchAttribute": each.get("same"), "distinctAttribute": each.get("distinct"), "requests": each.get("of", [])}
         for each in short.get("constraints", ())
     ]
     devices = {"requests": [_request(each) for each in short["requests"]], "constraints": constraints}
-    return decode_device_claim({"metadata": {"name": short["name"]}, "spec": {"devices": devices}}, "default", None)
+    meta = {"name": short["name"], "deletionTimestamp": "2026-01-01T00:00:00Z" if "deleting" in short else None}
+    status = _status(short["held"]) if "held" in short else {}
+    return decode_device_claim({"metadata": meta, "spec": {"devices": devices}, "status": status}, "default", None)
+
+
+def _status(held: Value) -> Value:
+    results = []
+    for text in held.get("devices", ()):
+        request, device, *admin = text.split(" ")
+        results.append({**_result(device), "request": request, "adminAccess": bool(admin)})
+    place = held["nodes"] if isinstance(held["nodes"], dict) else {".metadata.name": [held["nodes"]]}
+    reserved = [{"resource": "pods", "name": name} for name in held.get("by", ())]
+    return {"allocation": {"devices": {"results": results}, **_place(place)}, "reservedFor": reserved}
 
 
 def _request(short: Value) -> Value:

@@ -247,7 +247,7 @@ class Oracle:
         if not self.preempting or pod.preemption_policy == "Never":
             return ()
         found = self.diagnosis(state, slot, position)
-        if found.gated or found.refusal is not None or found.feasible:
+        if found.waits_for or found.refusal is not None or found.feasible:
             return ()
         standing = {
             p: [(s, placement) for s, _ in held for placement in self._placed[s, p]]

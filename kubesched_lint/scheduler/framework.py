@@ -91,8 +91,8 @@ class Diagnosis:
     refusal: PreFilterRefusal | None = None
     percentage_of_nodes_to_score: int = 0
     """The setting of the pod's scheduler; 0: its default."""
-    gated: bool = False
-    """The pod has scheduling gates: the scheduler ignores it."""
+    waits_for: str = ""
+    """Why the scheduler does not try the pod: it has scheduling gates, or lacks a claim for devices."""
 
     @property
     def resolvable(self) -> NodeSet:
@@ -118,8 +118,9 @@ def diagnose(pod: Pod, state: ClusterState, placement: NodeSet | None = None) ->
     index = state.index
     among = index.all if placement is None else placement
     total = among.bit_count()
-    if pod.scheduling_gates:
-        return Diagnosis(total, EMPTY, gated=True)
+    waits_for = GATED if pod.scheduling_gates else dynamic_resources.waits_for(pod, state)
+    if waits_for:
+        return Diagnosis(total, EMPTY, waits_for=waits_for)
     if pod.node_name:
         feasible, rejections = _admitted(pod, state, among)
         return Diagnosis(total, feasible, tuple(rejections))
@@ -296,8 +297,8 @@ def _guests(pod: Pod, state: ClusterState, position: int) -> list[BoundPod]:
 
 def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
     """Return the text of the PodScheduled condition; ``postfilter`` is preemption's part. Mirrors FitError.Error."""
-    if diagnosis.gated:
-        return GATED
+    if diagnosis.waits_for:
+        return diagnosis.waits_for
     if not diagnosis.total:
         return "no nodes available to schedule pods"
     error = next((r.reason for r in diagnosis.rejections if r.is_error), "")

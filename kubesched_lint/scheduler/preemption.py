@@ -89,7 +89,7 @@ def preempt(
     deallocates = profile.allocates_devices and has(state.kubernetes_version, DYNAMIC_RESOURCES)
     is_refused = diagnosis.refusal is not None
     prefix = f"{dynamic_resources.postfilter(pod, state, is_refused=is_refused)}, " if deallocates else ""
-    if diagnosis.gated or not diagnosis.total:
+    if diagnosis.waits_for or not diagnosis.total:
         return Preemption()
     if diagnosis.refusal is not None and diagnosis.refusal.plugin != dynamic_resources.NAME and prefix:
         # PreFilter ended before DynamicResources ran, so its PostFilter finds no state of its own: an error, and

@@ -151,7 +151,7 @@ def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") ->
     attempt = attempt_of(pod, state)
     if attempt is None:
         return _predict(pod, state, case, name)
-    if attempt.waits:
+    if attempt.waits_for:
         return Prediction(case, name)
     try:
         found = _predict(pod, state, case, name)

@@ -71,3 +71,11 @@ def test_a_running_pod_with_claims_is_explained_without_its_own() -> None:
     stored = template()
     found = why("old", using(1), cluster=(devices_on("n0", 1), pod, held, stored))
     assert [node.fits for node in found.nodes] == [True, False]
+
+
+def test_without_its_template_a_pod_is_not_tried() -> None:
+    found = why("train", using(1), cluster=(devices_on("n0", 1),))
+    assert found.message == "not tried: ResourceClaimTemplate gpu does not exist, so no claim is made of it"
+    assert (found.refusal, found.is_negative) == ("DynamicResources", True)
+    shared = why("train", using(1, resourceClaimName="gpu"), cluster=(devices_on("n0", 1),))
+    assert shared.message == "not tried: ResourceClaim gpu does not exist"

@@ -227,7 +227,7 @@ def test_nodes_beside_those_named_are_counted_for_the_plugin() -> None:
 def test_gated_pods_and_empty_clusters_have_messages_of_their_own() -> None:
     """pkg/registry/core/pod/strategy.go, applySchedulingGatedCondition; schedule_one.go, ErrNoNodesAvailable."""
     gated = diagnose(pod(scheduling_gates=("example.com/hold",)), state(TWO))
-    assert gated.gated
+    assert gated.waits_for
     assert gated.feasible == 0
     assert message(gated) == "Scheduling is blocked due to non-empty scheduling gates"
     assert message(diagnose(pod(), state(()))) == "no nodes available to schedule pods"

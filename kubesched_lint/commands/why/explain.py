@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.detail import Details
-from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
+from kubesched_lint.scheduler.framework import GATED, Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer, is_sampled
 from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.preemption import preempt
@@ -123,7 +123,7 @@ def explain(
         subject,
         tuple(_unscored(found, obstacles, state)),
         message=message(found, preemption.message),
-        refusal=found.refusal.plugin if found.refusal else "SchedulingGates" if found.gated else "",
+        refusal=found.refusal.plugin if found.refusal else _holding_back(found),
         nominated=state.index.names[chosen.position] if chosen else "",
         victims=tuple(map(_name, chosen.victims)) if chosen else (),
         notes=tuple(notes),
@@ -182,8 +182,8 @@ def _with_devices(nodes: Iterable[NodeVerdict], pod: Pod, state: ClusterState) -
 def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obstacle]]:
     """Return the obstacles of each node position; if a PreFilter rejected the pod, every node has the same one."""
     obstacles: list[list[Obstacle]] = [[] for _ in state.index.names]
-    if found.gated:
-        everywhere = Obstacle("SchedulingGates", message(found))
+    if found.waits_for:
+        everywhere = Obstacle(_holding_back(found), found.waits_for)
     elif found.refusal is not None:
         everywhere = Obstacle(found.refusal.plugin, found.refusal.message, removable=found.refusal.resolvable)
     else:
@@ -197,6 +197,13 @@ def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obs
             obstacles[position].append(Obstacle(pinned, reason))
         return obstacles
     return [[everywhere] for _ in obstacles]
+
+
+def _holding_back(found: Diagnosis) -> str:
+    """Return the plugin that keeps the scheduler from trying the pod; empty if it is tried."""
+    if not found.waits_for:
+        return ""
+    return "SchedulingGates" if found.waits_for == GATED else DEVICES_PLUGIN
 
 
 def _obstacle(rejection: Rejection, detail: str) -> Obstacle:

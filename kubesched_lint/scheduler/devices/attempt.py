@@ -50,10 +50,19 @@ class Attempt:
         self.claims = tuple(_claims_of(pod, devices))
         self._served = served_resources(pod, devices)
 
-    @property
-    def waits(self) -> bool:
-        """Whether a claim does not exist yet, or is being deleted: the pod is not tried (PreEnqueue)."""
-        return any(claim is None or claim.deleting for claim in self.claims)
+    @cached_property
+    def waits_for(self) -> str:
+        """Why the pod is not tried (PreEnqueue), in our words because no condition says it; empty if it is tried."""
+        for reference, found in zip(self.references, self.claims, strict=True):
+            if found is None and reference.template and not reference.claim:
+                return (
+                    f"not tried: ResourceClaimTemplate {reference.template} does not exist, so no claim is made of it"
+                )
+            if found is None:
+                return f"not tried: ResourceClaim {reference.claim} does not exist"
+            if found.deleting:
+                return f"not tried: ResourceClaim {found.name} is being deleted"
+        return ""
 
     @property
     def references(self) -> Sequence[PodClaim]:
@@ -72,11 +81,6 @@ class Attempt:
     @cached_property
     def refusal(self) -> str:
         """Why PreFilter refuses the pod; empty if it does not."""
-        for reference, found in zip(self.references, self.claims, strict=True):
-            if found is None:
-                return f'resourceclaim.resource.k8s.io "{reference.claim or reference.template}" not found'
-            if found.deleting:
-                return f'resourceclaim "{found.name}" is being deleted'
         for claim in self.held:
             if claim.allocation is None:
                 for request in claim.requests:

@@ -94,7 +94,7 @@ def bound_devices(pod: Pod, name: str, position: int, devices: Devices, index: N
     """Return the devices after a pod is bound to a node; unchanged if the node cannot give what it needs."""
     known, with_claims = with_made_claims(pod, name, devices)
     attempt = Attempt(known, with_claims, index)
-    if attempt.is_empty or attempt.waits or not attempt.on(position).is_given:
+    if attempt.is_empty or attempt.waits_for or not attempt.on(position).is_given:
         return devices
     return after_binding(attempt, name, position, with_claims)
 

@@ -34,6 +34,12 @@ def attempt_of(pod: Pod, state: ClusterState) -> Attempt | None:
     return None if found.is_empty else found
 
 
+def waits_for(pod: Pod, state: ClusterState) -> str:
+    """Return why the pod is not tried: a claim of it does not exist, or is being deleted; empty if it is tried."""
+    found = attempt_of(pod, state)
+    return "" if found is None else found.waits_for
+
+
 def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | None:
     found = attempt_of(pod, state)
     if found is None or not found.refusal:

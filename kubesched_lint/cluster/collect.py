@@ -197,6 +197,8 @@ class Collector:
         sizes = {} if self._elastic is False else self._sizes
         unshown = has_unshown(sizes, nodes)
         nodes = tuple(grouped_by_likeness(nodes)) if unshown else nodes
+        if self.has_device_offers:
+            nodes = tuple(node if node.devices is not None else replace(node, devices=()) for node in nodes)
         slices = (offer.on(node.name) for node in nodes for offer in node.devices or ())
         return Cluster(
             inventory=replace(

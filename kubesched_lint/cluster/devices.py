@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.devices import (
     Device,
@@ -23,6 +23,9 @@ from kubesched_lint.model.resources import DEVICE_CLASS
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.record import record, replace
 from kubesched_lint.releases import RECORDED
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.node import Node
 
 NO_EXECUTE = "NoExecute"
 
@@ -51,6 +54,19 @@ class Devices:
             {(c.namespace, c.name): c for c in objects.device_claims},
             has(version, EXTENDED_RESOURCES_OF_DEVICES),
         )
+
+    def announced_on(self, nodes: Iterable[Node]) -> Devices:
+        """Return the devices with those that a sketch or a pool states for nodes without a slice; itself if none do."""
+        known = {each.name for each in self.slices}
+        offers = (offer.on(node.name) for node in nodes for offer in node.devices or ())
+        more = tuple(each for each in offers if each.name not in known)
+        if not more:
+            return self
+        key = "announced", tuple(each.name for each in more)
+        found: Devices | None = self.lasting.get(key)
+        if found is None:
+            found = self.lasting[key] = replace(self, slices=(*self.slices, *more), lasting={})
+        return replace(found, claims=self.claims)
 
     def with_claims(self, claims: Iterable[DeviceClaim]) -> Devices:
         """Return the devices with these claims added, or replacing those of the same name."""

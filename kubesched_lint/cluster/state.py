@@ -102,7 +102,7 @@ class ClusterState:
         """Pods that preemption removed on trial: PodTopologySpread subtracts even those that it had not counted."""
         self._devices: Devices | None = None
         for devices in objects.allocator:
-            self._devices = devices.held_by((pod.namespace, pod.name) for pod in objects.pods)
+            self._devices = devices.announced_on(index.nodes).held_by((pod.namespace, pod.name) for pod in objects.pods)
         self.place_all(objects.pods)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:

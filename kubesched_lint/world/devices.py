@@ -63,14 +63,14 @@ def devices_unknown(world: World) -> str:
 def _known(world: World) -> Devices:
     from kubesched_lint.cluster.devices import Devices
 
-    return devices_of(world) or Devices()
+    return (devices_of(world) or Devices()).announced_on(world.index.nodes)
 
 
 def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
     version, found = world.premises.kubernetes_version, _known(world)
     if not has(version, DYNAMIC_RESOURCES):
         yield f"whether the gate DynamicResourceAllocation is on, which is no default in {version}"
-    if world.pools:
+    if any(pool.devices is None for pool in world.pools):
         yield "which devices the nodes have that pools could add"
     if not (found.slices or world.cluster_has("ResourceSlice")):
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"

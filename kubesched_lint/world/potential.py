@@ -270,7 +270,7 @@ def _keys(demand: LabelDemand) -> tuple[str, ...]:
 
 def _looks(offer: Offer, keys: Iterable[str]) -> object:
     """Return what pods can tell about a kind of node, besides its room."""
-    return offer.template.taints, tuple(map(offer.template.labels.get, keys))
+    return offer.template.taints, id(offer.template.pool.devices), tuple(map(offer.template.labels.get, keys))
 
 
 def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
@@ -330,7 +330,7 @@ def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Itera
 
 def _each(pod: Pod, offer: Offer, most: int) -> int:
     """Return how many pods certainly share a node by their resources; 1 if other pods matter."""
-    if pod.host_ports or pod.required_anti_affinity or any(c.is_hard for c in pod.spread):
+    if pod.host_ports or pod.resource_claims or pod.required_anti_affinity or any(c.is_hard for c in pod.spread):
         return 1
     room = offer.room
     if room is None:

@@ -95,6 +95,7 @@ def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) 
         shapes=tuple(_shape(machine, found, shared) for machine, found in machines.items()),
         cloud=cloud_of(types) if is_karpenters else "",
         inferred=True,
+        devices=nodes[0].devices if all(node.devices == nodes[0].devices for node in nodes) else None,
     )
 
 

@@ -1,0 +1,83 @@
+"""Nodes that a pool could add have the devices that the pool states; if it states none, they are unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.analysis.growth import growth_plan
+from kubesched_lint.cluster.devices import Devices
+from kubesched_lint.cluster.nodepools.known import KnownGroups
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.model.devices import Device, DeviceClaim, DeviceOffer
+from kubesched_lint.model.node import Node
+from kubesched_lint.world.devices import devices_unknown
+from kubesched_lint.world.world import World
+from tests.devices.sets import GPU_CLASS, manifests_of, template, using
+
+HEAD = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+kinds: [ResourceClaim, ResourceClaimTemplate, DeviceClass]
+"""
+POOL = """\
+nodes:
+- {{name: worker, zones: [a], allocatable: {{cpu: "4", memory: 8Gi}}, devices: []}}
+pools:
+- {{name: p, zones: [a], shapes: [m5.xlarge]{devices}}}
+"""
+GPUS = ", devices: [{class: gpu, driver: gpu.example.com, count: 2}]"
+
+
+def world_with(devices: str) -> World:
+    cluster = cluster_from([("c.yaml", (HEAD + POOL.format(devices=devices)).encode())], "c.yaml")
+    return World(manifests_of(template(count=1), GPU_CLASS, using(5)).inventory, cluster)
+
+
+def test_devices_of_a_pool_that_states_none_are_unknown() -> None:
+    assert devices_unknown(world_with("")) == "which devices the nodes have that pools could add"
+
+
+@pytest.mark.parametrize(
+    ("devices", "kind", "nodes"),
+    [(", devices: []", "no pool can help", 0), (GPUS, "fits after growing", 3)],
+)
+def test_a_pool_adds_as_many_nodes_as_its_devices_need(devices: str, kind: str, nodes: int) -> None:
+    world = world_with(devices)
+    assert not devices_unknown(world)
+    (verdict,) = growth_plan(world).verdicts
+    assert (verdict.kind, sum(each.count for each in verdict.added)) == (kind, nodes)
+
+
+def test_there_are_potential_nodes_for_every_pod_on_a_node_of_its_own() -> None:
+    """A claim may take all devices of a node: no count by resources tells how many pods share one."""
+    assert len(world_with(GPUS).potential.nodes) > 5
+
+
+def test_pools_of_other_devices_are_other_kinds_of_nodes() -> None:
+    two = POOL + "- {{name: q, zones: [a], shapes: [m5.xlarge], devices: []}}\n"
+    cluster = cluster_from([("c.yaml", (HEAD + two.format(devices=GPUS)).encode())], "c.yaml")
+    world = World(manifests_of(template(count=1), GPU_CLASS, using(2)).inventory, cluster)
+    assert {world.potential.by_name[node.name].template.pool.name for node in world.potential.nodes} == {"p", "q"}
+    (verdict,) = growth_plan(world).verdicts
+    assert [each.pool for each in verdict.added] == ["p"]
+
+
+@pytest.mark.parametrize(("field", "known"), [("devices: [{driver: d}]", True), ("count: 1", False)])
+def test_a_group_that_only_nodes_show_has_the_devices_of_its_entry(field: str, known: bool) -> None:
+    labels = "{eks.amazonaws.com/nodegroup: g}"
+    text = f"{HEAD}nodes:\n- {{name: x, zones: [a], labels: {labels}, {field}}}\n"
+    (group,) = KnownGroups(cluster_from([("c.yaml", text.encode())], "c.yaml")).inferred
+    assert (group.devices is not None) == known
+
+
+def test_announced_devices_are_added_once_and_keep_the_claims() -> None:
+    offer = DeviceOffer("d", (Device("g"),))
+    nodes = [Node("a", devices=(offer,)), Node("b")]
+    empty = Devices()
+    found = empty.announced_on(nodes)
+    assert [each.name for each in found.slices] == ["a-d"]
+    assert found.announced_on(nodes) is found
+    assert empty.announced_on(nodes[1:]) is empty
+    claimed = empty.with_claims([DeviceClaim("ns", "c")])
+    assert claimed.announced_on(nodes).claims.keys() == {("ns", "c")}
+    assert claimed.announced_on(nodes).lasting is found.lasting is not empty.lasting

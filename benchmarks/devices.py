@@ -38,7 +38,7 @@ from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.scoring import score
 
 DRIVER, PER_NODE = "gpu.example.com", 8
-GOAL_SECONDS, GOAL_RATIO, GOAL_GROWTH = 3.0, 5.0, 1.2
+GOAL_SECONDS, GOAL_RATIO, GOAL_GROWTH = 3.0, 4.0, 1.2
 CLASS = DeviceClass("gpu", selectors=(f'device.driver == "{DRIVER}"',))
 
 

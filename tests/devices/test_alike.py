@@ -13,14 +13,16 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.model.devices import DeviceClass
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod, PodClaim
-from kubesched_lint.scheduler.devices import answers
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.devices import allocator, answers
 from kubesched_lint.scheduler.devices.allocator import Search, candidates
 from kubesched_lint.scheduler.devices.answers import NOT_ALL
 from kubesched_lint.scheduler.devices.attempt import Attempt
-from kubesched_lint.scheduler.devices.failures import AllocationError, NodeError
+from kubesched_lint.scheduler.devices.failures import AllocationError, NodeError, UndecidedError
 from kubesched_lint.scheduler.devices.pools import Offers
 from kubesched_lint.scheduler.devices.selectors import Selectors
 from kubesched_lint.scheduler.devices.taken import Taken
+from kubesched_lint.work import OutOfWorkError, within
 from tests.devices.inventories import DRIVER, GPU, Value, ask, claim_of, slice_of
 
 NODES = 8
@@ -103,7 +105,14 @@ def claim(draw: random.Random, name: str) -> Any:
 def by_itself(devices: Devices, index: NodeIndex, position: int, name: str) -> str:
     """The answer of one node by a search of its own, with nothing remembered."""
     offers, wanted = Offers(devices.slices, index), [devices.claims["default", name]]
-    search = Search(position, wanted, devices.classes.get, offers, Taken(devices.claims.values()), Selectors())
+    search = Search(
+        position,
+        wanted,
+        devices.classes.get,
+        offers,
+        Taken([c.allocation for c in devices.claims.values() if c.allocation]),
+        Selectors(),
+    )
     try:
         if not search.run():
             return NOT_ALL
@@ -125,7 +134,7 @@ def answer_of(attempt: Attempt, position: int) -> str:
 
 @pytest.mark.parametrize("seed", range(80))
 def test_every_node_gets_what_a_search_of_its_own_gives(seed: int) -> None:
-    """Five claims are allocated one after another, so that devices are taken in between."""
+    """Five claims are allocated one after another, and some are freed, so that other devices are taken in between."""
     draw = random.Random(seed)
     index = NodeIndex([Node(f"n{n}", labels={"zone": f"z{n % 2}"}) for n in range(NODES)])
     claims = [claim(draw, f"c{i}") for i in range(5)]
@@ -142,6 +151,9 @@ def test_every_node_gets_what_a_search_of_its_own_gives(seed: int) -> None:
         given = [position for position in range(NODES) if attempt.on(position).is_given]
         if given:
             devices = devices.with_claims(attempt.on(draw.choice(given)).claims)
+        if draw.random() < 0.3:
+            freed = devices.claims["default", draw.choice(claims).name]
+            devices = devices.with_claims([replace(freed, allocation=None)])
 
 
 def counted(node: str, units: int = 4, driver: str = DRIVER, pool: str = "p") -> list[Any]:
@@ -215,3 +227,32 @@ def test_one_search_serves_all_nodes_that_look_alike(monkeypatch: pytest.MonkeyP
     assert searches("model", devices) == 1
     assert searches("model", devices) == 0
     assert searches("all", devices) == 1, "all devices have the same outcome"
+
+
+def test_work_that_runs_out_leaves_nothing_behind() -> None:
+    """A search that ends for lack of steps is not remembered; one that is undecided is."""
+    index = NodeIndex([Node("n0")])
+    wanted = claim_of(ask(count=8), ask("s", selectors=[{"cel": {"expression": 'device.driver == "none"'}}]))
+    slices = (slice_of([{"name": f"d{i}"} for i in range(12)]),)
+    devices = Devices({"gpu": GPU}, slices, claims={("default", "c"): wanted})
+    pod = Pod("default", {}, resource_claims=(PodClaim("x", claim="c"),))
+    with pytest.raises(OutOfWorkError), within(500):
+        Attempt(pod, devices, index).on(0)
+    assert Attempt(pod, devices, index).on(0).reason == NOT_ALL
+
+
+def test_an_undecided_search_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocator, "MOST_TRIES", 200)
+    index = NodeIndex([Node("n0"), Node("n1")])
+    wanted = claim_of(ask(count=8), ask("s", selectors=[{"cel": {"expression": 'device.driver == "none"'}}]))
+    slices = tuple(
+        slice_of([{"name": f"d{i}"} for i in range(30)], f"s{n}", pool={"name": f"p{n}"}, nodeName=f"n{n}")
+        for n in range(2)
+    )
+    devices = Devices({"gpu": GPU}, slices, claims={("default", "c"): wanted})
+    pod = Pod("default", {}, resource_claims=(PodClaim("x", claim="c"),))
+    with pytest.raises(UndecidedError, match="takes more than 200 tries"):
+        Attempt(pod, devices, index).on(0)
+    monkeypatch.setattr(answers, "Search", None)
+    with pytest.raises(UndecidedError, match="takes more than 200 tries"):
+        Attempt(pod, devices, index).on(1)

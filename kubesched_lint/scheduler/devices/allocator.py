@@ -40,7 +40,7 @@ from kubesched_lint.scheduler.devices.selectors import Selectors
 from kubesched_lint.scheduler.devices.taken import Taken
 
 MOST_TRIES = 200_000
-"""Tries on one node; upstream gives up after 10 seconds (filterTimeout)."""
+"""Tries on one node; after 10 seconds (filterTimeout) upstream ends the attempt on all nodes with an error."""
 MOST_DEPTH = 600
 """Calls inside calls: two for each device, and two for each request."""
 _PREVENTING = ("NoSchedule", "NoExecute")

@@ -145,7 +145,10 @@ def selectors_of(devices: Devices) -> Selectors:
 
 
 def taken_of(devices: Devices) -> Taken:
+    """Return what the claims hold; the last answer is extended if it only lacks some of them."""
     if "taken" not in devices.answers:
-        devices.answers["taken"] = Taken(devices.claims.values())
+        allocations = [claim.allocation for claim in devices.claims.values() if claim.allocation is not None]
+        last: Taken = devices.lasting.get("taken") or Taken(())
+        devices.answers["taken"] = devices.lasting["taken"] = last.with_all(allocations)
     found: Taken = devices.answers["taken"]
     return found

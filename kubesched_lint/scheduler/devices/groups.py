@@ -111,7 +111,8 @@ class DeviceGroups:
 
         A claim that no pod uses is left out: the scheduler may free its devices.
         """
-        taken = Taken(claim for claim in self._devices.claims.values() if claim.reserved_for).exclusively
+        used = [claim.allocation for claim in self._devices.claims.values() if claim.reserved_for]
+        taken = Taken([allocation for allocation in used if allocation is not None]).exclusively
         return [len(self._on(group, position) - taken) for position in range(len(self._index))]
 
     def room(self, pod: Pod, among: NodeSet) -> float:

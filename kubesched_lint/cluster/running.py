@@ -63,17 +63,18 @@ class Running:
         for bound in self._owned.get((workload.namespace, custom.owner), ()) if selector is not None else ():
             if selector is not None and selector.matches(bound.pod.labels):
                 owner = bound.owner
-                known = self._replica_sets.get((bound.namespace, owner.name)) if owner is not None else None
+                direct = owner is not None and custom.owner == owner.kind
+                known = self._replica_sets.get((bound.namespace, owner.name)) if owner is not None and direct else None
                 if known is None or known.owner_kind == custom.ref.kind:
                     yield bound
 
     @cached_property
     def _owned(self) -> dict[tuple[str, str], list[BoundPod]]:
-        """(namespace, kind of controller) → its pods."""
+        """(namespace, kind of controller) → its pods; those of a Deployment's ReplicaSet are also the Deployment's."""
         found: dict[tuple[str, str], list[BoundPod]] = {}
         for bound in self._inventory.pods:
-            if bound.owner is not None:
-                found.setdefault((bound.namespace, bound.owner.kind), []).append(bound)
+            for kind in {kind for kind, _, _ in self.owners_of(bound)} if bound.owner is not None else ():
+                found.setdefault((bound.namespace, kind), []).append(bound)
         return found
 
     def _adopted(self, workload: Workload) -> Iterator[BoundPod]:

@@ -4,7 +4,251 @@
 
 from typing import Any
 
-FRONTS: dict[str, dict[str, Any]] = {'jobsets.jobset.x-k8s.io': {'group': 'jobset.x-k8s.io',
+FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'group': 'monitoring.coreos.com',
+                                         'versions': ['v1'],
+                                         'kind': 'Alertmanager',
+                                         'revision_label': 'controller-revision-hash',
+                                         'varying_labels': ['app.kubernetes.io/version',
+                                                            'controller-revision-hash',
+                                                            'statefulset.kubernetes.io/pod-name',
+                                                            'apps.kubernetes.io/pod-index'],
+                                         'workloads': [{'as': 'StatefulSet',
+                                                        'name': "'alertmanager-' + metadata.name",
+                                                        'owner': 'StatefulSet',
+                                                        'replica_pods': 1,
+                                                        'fields': {'spec.replicas': 'spec.replicas or 1',
+                                                                   'spec.podManagementPolicy': 'spec.podManagementPolicy '
+                                                                                               'or '
+                                                                                               "'Parallel'",
+                                                                   'spec.minReadySeconds': 'spec.minReadySeconds',
+                                                                   'spec.template.metadata.labels': 'spec.podMetadata.labels',
+                                                                   'spec.template.spec.nodeSelector': 'spec.nodeSelector',
+                                                                   'spec.template.spec.affinity': 'spec.affinity',
+                                                                   'spec.template.spec.tolerations': 'spec.tolerations',
+                                                                   'spec.template.spec.topologySpreadConstraints': 'spec.topologySpreadConstraints',
+                                                                   'spec.template.spec.priorityClassName': 'spec.priorityClassName',
+                                                                   'spec.template.spec.schedulerName': 'spec.schedulerName',
+                                                                   'spec.template.spec.hostNetwork': 'spec.hostNetwork',
+                                                                   'spec.template.spec.serviceAccountName': 'spec.serviceAccountName',
+                                                                   'spec.template.spec.volumes': 'spec.volumes',
+                                                                   'spec.template.spec.containers[0].name': "'alertmanager'",
+                                                                   'spec.template.spec.containers[0].resources': 'spec.resources',
+                                                                   'spec.template.spec.containers[0].resources.requests.memory': 'spec.resources.requests.memory '
+                                                                                                                                 'or '
+                                                                                                                                 "'200Mi'",
+                                                                   'spec.template.spec.containers[0].ports[0].containerPort': 9093,
+                                                                   'spec.template.spec.containers[1].name': "'config-reloader'",
+                                                                   'spec.template.spec.containers[1].resources.requests.cpu': "'10m'",
+                                                                   'spec.template.spec.containers[1].resources.requests.memory': "'50Mi'",
+                                                                   'spec.volumeClaimTemplates[0].metadata.name': 'spec.storage.volumeClaimTemplate.metadata.name '
+                                                                                                                 'or '
+                                                                                                                 "'alertmanager-' "
+                                                                                                                 '+ '
+                                                                                                                 'metadata.name '
+                                                                                                                 '+ '
+                                                                                                                 "'-db' "
+                                                                                                                 'if '
+                                                                                                                 'spec.storage.volumeClaimTemplate '
+                                                                                                                 'else '
+                                                                                                                 'null',
+                                                                   'spec.volumeClaimTemplates[0].spec': 'spec.storage.volumeClaimTemplate.spec',
+                                                                   'spec.volumeClaimTemplates[0].spec.accessModes[0]': 'spec.storage.volumeClaimTemplate.spec.accessModes[0] '
+                                                                                                                       'or '
+                                                                                                                       "'ReadWriteOnce' "
+                                                                                                                       'if '
+                                                                                                                       'spec.storage.volumeClaimTemplate '
+                                                                                                                       'else '
+                                                                                                                       'null'},
+                                                        'labels': {'app.kubernetes.io/name': "'alertmanager'",
+                                                                   'app.kubernetes.io/managed-by': "'prometheus-operator'",
+                                                                   'app.kubernetes.io/instance': 'metadata.name',
+                                                                   'alertmanager': 'metadata.name'},
+                                                        'selects': ['app.kubernetes.io/name',
+                                                                    'app.kubernetes.io/instance',
+                                                                    'app.kubernetes.io/managed-by'],
+                                                        'unknown': {'any': {'when': 'spec.containers or '
+                                                                                    'spec.initContainers',
+                                                                            'why': 'the operator merges '
+                                                                                   'containers of the '
+                                                                                   'resource into its '
+                                                                                   'own'}}}]},
+ 'clusters.postgresql.cnpg.io': {'group': 'postgresql.cnpg.io',
+                                 'versions': ['v1'],
+                                 'kind': 'Cluster',
+                                 'workloads': [{'as': 'StatefulSet',
+                                                'owner': 'Cluster',
+                                                'replica_pods': 1,
+                                                'varying_labels': ['cnpg.io/instanceName',
+                                                                   'cnpg.io/instanceRole',
+                                                                   'role',
+                                                                   'app.kubernetes.io/version'],
+                                                'fields': {'spec.replicas': 'spec.instances or 1',
+                                                           'spec.template.metadata.labels': 'spec.inheritedMetadata.labels',
+                                                           'spec.template.spec.nodeSelector': 'spec.affinity.nodeSelector',
+                                                           'spec.template.spec.tolerations': 'spec.affinity.tolerations',
+                                                           'spec.template.spec.affinity.nodeAffinity': 'spec.affinity.nodeAffinity',
+                                                           'spec.template.spec.affinity.podAffinity': 'spec.affinity.additionalPodAffinity',
+                                                           'spec.template.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution': "([{'topologyKey': "
+                                                                                                                                                         'spec.affinity.topologyKey '
+                                                                                                                                                         'or '
+                                                                                                                                                         "'kubernetes.io/hostname', "
+                                                                                                                                                         "'labelSelector': "
+                                                                                                                                                         "{'matchLabels': "
+                                                                                                                                                         "{'cnpg.io/cluster': "
+                                                                                                                                                         'metadata.name, '
+                                                                                                                                                         "'cnpg.io/podRole': "
+                                                                                                                                                         "'instance'}}}] "
+                                                                                                                                                         'if '
+                                                                                                                                                         'spec.affinity.podAntiAffinityType '
+                                                                                                                                                         '== '
+                                                                                                                                                         "'required' "
+                                                                                                                                                         'and '
+                                                                                                                                                         'spec.affinity.enablePodAntiAffinity '
+                                                                                                                                                         '!= '
+                                                                                                                                                         'false '
+                                                                                                                                                         'else '
+                                                                                                                                                         'null) '
+                                                                                                                                                         '+ '
+                                                                                                                                                         'spec.affinity.additionalPodAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution',
+                                                           'spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution': "([{'weight': "
+                                                                                                                                                          '100, '
+                                                                                                                                                          "'podAffinityTerm': "
+                                                                                                                                                          "{'topologyKey': "
+                                                                                                                                                          'spec.affinity.topologyKey '
+                                                                                                                                                          'or '
+                                                                                                                                                          "'kubernetes.io/hostname', "
+                                                                                                                                                          "'labelSelector': "
+                                                                                                                                                          "{'matchLabels': "
+                                                                                                                                                          "{'cnpg.io/cluster': "
+                                                                                                                                                          'metadata.name, '
+                                                                                                                                                          "'cnpg.io/podRole': "
+                                                                                                                                                          "'instance'}}}}] "
+                                                                                                                                                          'if '
+                                                                                                                                                          'spec.affinity.podAntiAffinityType '
+                                                                                                                                                          '!= '
+                                                                                                                                                          "'required' "
+                                                                                                                                                          'and '
+                                                                                                                                                          'spec.affinity.enablePodAntiAffinity '
+                                                                                                                                                          '!= '
+                                                                                                                                                          'false '
+                                                                                                                                                          'else '
+                                                                                                                                                          'null) '
+                                                                                                                                                          '+ '
+                                                                                                                                                          'spec.affinity.additionalPodAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution',
+                                                           'spec.template.spec.topologySpreadConstraints': 'spec.topologySpreadConstraints',
+                                                           'spec.template.spec.priorityClassName': 'spec.priorityClassName',
+                                                           'spec.template.spec.schedulerName': 'spec.schedulerName',
+                                                           'spec.template.spec.containers[0].name': "'postgres'",
+                                                           'spec.template.spec.containers[0].resources': 'spec.resources',
+                                                           'spec.volumeClaimTemplates[0].metadata.name': "'data'",
+                                                           'spec.volumeClaimTemplates[0].spec': 'spec.storage.pvcTemplate',
+                                                           'spec.volumeClaimTemplates[0].spec.accessModes[0]': 'spec.storage.pvcTemplate.accessModes[0] '
+                                                                                                               'or '
+                                                                                                               "'ReadWriteOnce'",
+                                                           'spec.volumeClaimTemplates[0].spec.storageClassName': 'spec.storage.storageClass '
+                                                                                                                 'or '
+                                                                                                                 'spec.storage.pvcTemplate.storageClassName',
+                                                           'spec.volumeClaimTemplates[0].spec.resources.requests.storage': 'spec.storage.size '
+                                                                                                                           'or '
+                                                                                                                           'spec.storage.pvcTemplate.resources.requests.storage'},
+                                                'labels': {'cnpg.io/cluster': 'metadata.name',
+                                                           'cnpg.io/podRole': "'instance'",
+                                                           'app.kubernetes.io/name': "'postgresql'",
+                                                           'app.kubernetes.io/instance': 'metadata.name',
+                                                           'app.kubernetes.io/component': "'database'",
+                                                           'app.kubernetes.io/managed-by': "'cloudnative-pg'"},
+                                                'selects': ['cnpg.io/cluster', 'cnpg.io/podRole'],
+                                                'unknown': {'rollout': 'the operator updates replicas first, '
+                                                                       'and then restarts or switches over '
+                                                                       'the primary',
+                                                            'drain': 'the operator has a PodDisruptionBudget '
+                                                                     'for the primary, and switches over '
+                                                                     'when its node is cordoned',
+                                                            'hpa-max': 'the operator adds one instance after '
+                                                                       'another, each from a copy of the '
+                                                                       'data'}}]},
+ 'elasticsearches.elasticsearch.k8s.elastic.co': {'group': 'elasticsearch.k8s.elastic.co',
+                                                  'versions': ['v1', 'v1beta1'],
+                                                  'kind': 'Elasticsearch',
+                                                  'workloads': [{'as': 'StatefulSet',
+                                                                 'each': 'spec.nodeSets',
+                                                                 'part': 'item.name',
+                                                                 'name': "metadata.name + '-es-' + item.name",
+                                                                 'owner': 'StatefulSet',
+                                                                 'revision_label': 'controller-revision-hash',
+                                                                 'varying_labels': ['controller-revision-hash',
+                                                                                    'statefulset.kubernetes.io/pod-name',
+                                                                                    'apps.kubernetes.io/pod-index'],
+                                                                 'fields': {'spec.replicas': 'item.count or '
+                                                                                             '0',
+                                                                            'spec.podManagementPolicy': "'Parallel'",
+                                                                            'spec.updateStrategy.type': "'OnDelete'",
+                                                                            'spec.template': 'item.podTemplate',
+                                                                            'spec.template.spec.containers[0].name': 'item.podTemplate.spec.containers[0].name '
+                                                                                                                     'or '
+                                                                                                                     "'elasticsearch'",
+                                                                            'spec.template.spec.containers[0].resources.requests.memory': 'item.podTemplate.spec.containers[0].resources.requests.memory '
+                                                                                                                                          'if '
+                                                                                                                                          'item.podTemplate.spec.containers[0].resources '
+                                                                                                                                          'or '
+                                                                                                                                          'item.resources '
+                                                                                                                                          'else '
+                                                                                                                                          "'2Gi'",
+                                                                            'spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight': 'null '
+                                                                                                                                                                                     'if '
+                                                                                                                                                                                     'item.podTemplate.spec.affinity '
+                                                                                                                                                                                     'else '
+                                                                                                                                                                                     '100',
+                                                                            'spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey': 'null '
+                                                                                                                                                                                                          'if '
+                                                                                                                                                                                                          'item.podTemplate.spec.affinity '
+                                                                                                                                                                                                          'else '
+                                                                                                                                                                                                          "'kubernetes.io/hostname'",
+                                                                            "spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector.matchLabels['elasticsearch.k8s.elastic.co/cluster-name']": 'null '
+                                                                                                                                                                                                                                                                     'if '
+                                                                                                                                                                                                                                                                     'item.podTemplate.spec.affinity '
+                                                                                                                                                                                                                                                                     'else '
+                                                                                                                                                                                                                                                                     'metadata.name',
+                                                                            'spec.volumeClaimTemplates': 'item.volumeClaimTemplates',
+                                                                            'spec.volumeClaimTemplates[0].metadata.name': 'item.volumeClaimTemplates[0].metadata.name '
+                                                                                                                          'or '
+                                                                                                                          "'elasticsearch-data'",
+                                                                            'spec.volumeClaimTemplates[0].spec.accessModes[0]': 'item.volumeClaimTemplates[0].spec.accessModes[0] '
+                                                                                                                                'or '
+                                                                                                                                "'ReadWriteOnce'",
+                                                                            'spec.volumeClaimTemplates[0].spec.resources.requests.storage': 'item.volumeClaimTemplates[0].spec.resources.requests.storage '
+                                                                                                                                            'or '
+                                                                                                                                            "'1Gi'"},
+                                                                 'labels': {'common.k8s.elastic.co/type': "'elasticsearch'",
+                                                                            'elasticsearch.k8s.elastic.co/cluster-name': 'metadata.name',
+                                                                            'elasticsearch.k8s.elastic.co/statefulset-name': 'metadata.name '
+                                                                                                                             '+ '
+                                                                                                                             "'-es-' "
+                                                                                                                             '+ '
+                                                                                                                             'item.name'},
+                                                                 'selects': ['elasticsearch.k8s.elastic.co/cluster-name',
+                                                                             'elasticsearch.k8s.elastic.co/statefulset-name'],
+                                                                 'unknown': {'rollout': 'the operator '
+                                                                                        'deletes pods as the '
+                                                                                        'health of the '
+                                                                                        'cluster and '
+                                                                                        'updateStrategy.changeBudget '
+                                                                                        'allow',
+                                                                             'drain': "the operator's "
+                                                                                      'PodDisruptionBudget '
+                                                                                      'follows the health of '
+                                                                                      'the cluster',
+                                                                             'any': {'when': 'item.zoneAwareness '
+                                                                                             'or '
+                                                                                             'item.resources',
+                                                                                     'why': 'the operator '
+                                                                                            'adds spread '
+                                                                                            'constraints for '
+                                                                                            'zoneAwareness, '
+                                                                                            'and resources '
+                                                                                            'of the node '
+                                                                                            'set'}}}]},
+ 'jobsets.jobset.x-k8s.io': {'group': 'jobset.x-k8s.io',
                              'versions': ['v1alpha2'],
                              'kind': 'JobSet',
                              'workloads': [{'as': 'Job',
@@ -52,6 +296,528 @@ FRONTS: dict[str, dict[str, Any]] = {'jobsets.jobset.x-k8s.io': {'group': 'jobse
                                                                    'why': 'its Jobs are created when the '
                                                                           'ReplicatedJob that it depends on '
                                                                           'is ready or complete'}}}]},
+ 'kafkanodepools.kafka.strimzi.io': {'group': 'kafka.strimzi.io',
+                                     'versions': ['v1', 'v1beta2'],
+                                     'kind': 'KafkaNodePool',
+                                     'refs': {'kafka': {'kind': "'Kafka'",
+                                                        'name': "metadata.labels['strimzi.io/cluster']"}},
+                                     'workloads': [{'as': 'StatefulSet',
+                                                    'name': "metadata.labels['strimzi.io/cluster'] + '-' + "
+                                                            'metadata.name',
+                                                    'owner': 'StrimziPodSet',
+                                                    'replica_pods': 1,
+                                                    'varying_labels': ['strimzi.io/pod-name',
+                                                                       'statefulset.kubernetes.io/pod-name'],
+                                                    'fields': {'spec.replicas': 'spec.replicas or 0',
+                                                               'spec.podManagementPolicy': "'Parallel'",
+                                                               'spec.template.metadata.labels': '(spec.template.pod '
+                                                                                                'or '
+                                                                                                'kafka.spec.kafka.template.pod).metadata.labels',
+                                                               'spec.template.spec.affinity': '(spec.template.pod '
+                                                                                              'or '
+                                                                                              'kafka.spec.kafka.template.pod).affinity',
+                                                               'spec.template.spec.tolerations': '(spec.template.pod '
+                                                                                                 'or '
+                                                                                                 'kafka.spec.kafka.template.pod).tolerations',
+                                                               'spec.template.spec.topologySpreadConstraints': '(spec.template.pod '
+                                                                                                               'or '
+                                                                                                               'kafka.spec.kafka.template.pod).topologySpreadConstraints',
+                                                               'spec.template.spec.priorityClassName': '(spec.template.pod '
+                                                                                                       'or '
+                                                                                                       'kafka.spec.kafka.template.pod).priorityClassName',
+                                                               'spec.template.spec.schedulerName': '(spec.template.pod '
+                                                                                                   'or '
+                                                                                                   'kafka.spec.kafka.template.pod).schedulerName',
+                                                               'spec.template.spec.containers[0].name': "'kafka'",
+                                                               'spec.template.spec.containers[0].resources': 'spec.resources '
+                                                                                                             'or '
+                                                                                                             'kafka.spec.kafka.resources',
+                                                               'spec.volumeClaimTemplates[0].metadata.name': "'data-0' "
+                                                                                                             'if '
+                                                                                                             '(spec.storage '
+                                                                                                             'if '
+                                                                                                             'spec.storage.type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             'spec.storage.volumes[0] '
+                                                                                                             'if '
+                                                                                                             'spec.storage.volumes[0].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             'null) '
+                                                                                                             'else '
+                                                                                                             'null',
+                                                               'spec.volumeClaimTemplates[0].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                                'if '
+                                                                                                                '(spec.storage '
+                                                                                                                'if '
+                                                                                                                'spec.storage.type '
+                                                                                                                '== '
+                                                                                                                "'persistent-claim' "
+                                                                                                                'else '
+                                                                                                                'spec.storage.volumes[0] '
+                                                                                                                'if '
+                                                                                                                'spec.storage.volumes[0].type '
+                                                                                                                '== '
+                                                                                                                "'persistent-claim' "
+                                                                                                                'else '
+                                                                                                                'null) '
+                                                                                                                'else '
+                                                                                                                'null',
+                                                               'spec.volumeClaimTemplates[0].spec.storageClassName': '(spec.storage '
+                                                                                                                     'if '
+                                                                                                                     'spec.storage.type '
+                                                                                                                     '== '
+                                                                                                                     "'persistent-claim' "
+                                                                                                                     'else '
+                                                                                                                     'spec.storage.volumes[0] '
+                                                                                                                     'if '
+                                                                                                                     'spec.storage.volumes[0].type '
+                                                                                                                     '== '
+                                                                                                                     "'persistent-claim' "
+                                                                                                                     'else '
+                                                                                                                     "null)['class']",
+                                                               'spec.volumeClaimTemplates[0].spec.resources.requests.storage': '(spec.storage '
+                                                                                                                               'if '
+                                                                                                                               'spec.storage.type '
+                                                                                                                               '== '
+                                                                                                                               "'persistent-claim' "
+                                                                                                                               'else '
+                                                                                                                               'spec.storage.volumes[0] '
+                                                                                                                               'if '
+                                                                                                                               'spec.storage.volumes[0].type '
+                                                                                                                               '== '
+                                                                                                                               "'persistent-claim' "
+                                                                                                                               'else '
+                                                                                                                               'null).size',
+                                                               'spec.volumeClaimTemplates[1].metadata.name': "'data-1' "
+                                                                                                             'if '
+                                                                                                             '(spec.storage.volumes[1] '
+                                                                                                             'if '
+                                                                                                             'spec.storage.volumes[1].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             'null) '
+                                                                                                             'else '
+                                                                                                             'null',
+                                                               'spec.volumeClaimTemplates[1].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                                'if '
+                                                                                                                '(spec.storage.volumes[1] '
+                                                                                                                'if '
+                                                                                                                'spec.storage.volumes[1].type '
+                                                                                                                '== '
+                                                                                                                "'persistent-claim' "
+                                                                                                                'else '
+                                                                                                                'null) '
+                                                                                                                'else '
+                                                                                                                'null',
+                                                               'spec.volumeClaimTemplates[1].spec.storageClassName': '(spec.storage.volumes[1] '
+                                                                                                                     'if '
+                                                                                                                     'spec.storage.volumes[1].type '
+                                                                                                                     '== '
+                                                                                                                     "'persistent-claim' "
+                                                                                                                     'else '
+                                                                                                                     "null)['class']",
+                                                               'spec.volumeClaimTemplates[1].spec.resources.requests.storage': '(spec.storage.volumes[1] '
+                                                                                                                               'if '
+                                                                                                                               'spec.storage.volumes[1].type '
+                                                                                                                               '== '
+                                                                                                                               "'persistent-claim' "
+                                                                                                                               'else '
+                                                                                                                               'null).size',
+                                                               'spec.volumeClaimTemplates[2].metadata.name': "'data-2' "
+                                                                                                             'if '
+                                                                                                             '(spec.storage.volumes[2] '
+                                                                                                             'if '
+                                                                                                             'spec.storage.volumes[2].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             'null) '
+                                                                                                             'else '
+                                                                                                             'null',
+                                                               'spec.volumeClaimTemplates[2].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                                'if '
+                                                                                                                '(spec.storage.volumes[2] '
+                                                                                                                'if '
+                                                                                                                'spec.storage.volumes[2].type '
+                                                                                                                '== '
+                                                                                                                "'persistent-claim' "
+                                                                                                                'else '
+                                                                                                                'null) '
+                                                                                                                'else '
+                                                                                                                'null',
+                                                               'spec.volumeClaimTemplates[2].spec.storageClassName': '(spec.storage.volumes[2] '
+                                                                                                                     'if '
+                                                                                                                     'spec.storage.volumes[2].type '
+                                                                                                                     '== '
+                                                                                                                     "'persistent-claim' "
+                                                                                                                     'else '
+                                                                                                                     "null)['class']",
+                                                               'spec.volumeClaimTemplates[2].spec.resources.requests.storage': '(spec.storage.volumes[2] '
+                                                                                                                               'if '
+                                                                                                                               'spec.storage.volumes[2].type '
+                                                                                                                               '== '
+                                                                                                                               "'persistent-claim' "
+                                                                                                                               'else '
+                                                                                                                               'null).size',
+                                                               'spec.volumeClaimTemplates[3].metadata.name': "'data-3' "
+                                                                                                             'if '
+                                                                                                             '(spec.storage.volumes[3] '
+                                                                                                             'if '
+                                                                                                             'spec.storage.volumes[3].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             'null) '
+                                                                                                             'else '
+                                                                                                             'null',
+                                                               'spec.volumeClaimTemplates[3].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                                'if '
+                                                                                                                '(spec.storage.volumes[3] '
+                                                                                                                'if '
+                                                                                                                'spec.storage.volumes[3].type '
+                                                                                                                '== '
+                                                                                                                "'persistent-claim' "
+                                                                                                                'else '
+                                                                                                                'null) '
+                                                                                                                'else '
+                                                                                                                'null',
+                                                               'spec.volumeClaimTemplates[3].spec.storageClassName': '(spec.storage.volumes[3] '
+                                                                                                                     'if '
+                                                                                                                     'spec.storage.volumes[3].type '
+                                                                                                                     '== '
+                                                                                                                     "'persistent-claim' "
+                                                                                                                     'else '
+                                                                                                                     "null)['class']",
+                                                               'spec.volumeClaimTemplates[3].spec.resources.requests.storage': '(spec.storage.volumes[3] '
+                                                                                                                               'if '
+                                                                                                                               'spec.storage.volumes[3].type '
+                                                                                                                               '== '
+                                                                                                                               "'persistent-claim' "
+                                                                                                                               'else '
+                                                                                                                               'null).size'},
+                                                    'labels': {'strimzi.io/cluster': "metadata.labels['strimzi.io/cluster']",
+                                                               'strimzi.io/kind': "'Kafka'",
+                                                               'strimzi.io/name': "metadata.labels['strimzi.io/cluster'] "
+                                                                                  "+ '-kafka'",
+                                                               'app.kubernetes.io/name': "'kafka'",
+                                                               'app.kubernetes.io/instance': "metadata.labels['strimzi.io/cluster']",
+                                                               'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'",
+                                                               'strimzi.io/pool-name': 'metadata.name'},
+                                                    'selects': ['strimzi.io/cluster', 'strimzi.io/pool-name'],
+                                                    'unknown': {'rollout': 'the operator restarts brokers '
+                                                                           'one by one, and the controller '
+                                                                           'of the cluster last',
+                                                                'drain': "the operator's PodDisruptionBudget "
+                                                                         'covers all brokers and controllers '
+                                                                         'of the cluster',
+                                                                'any': {'when': 'kafka.spec.kafka.rack',
+                                                                        'why': 'rack awareness adds node '
+                                                                               'affinity to brokers'}}}]},
+ 'kafkas.kafka.strimzi.io': {'group': 'kafka.strimzi.io',
+                             'versions': ['v1', 'v1beta2'],
+                             'kind': 'Kafka',
+                             'workloads': [{'as': 'Deployment',
+                                            'when': 'spec.entityOperator.topicOperator or '
+                                                    'spec.entityOperator.userOperator',
+                                            'part': "'entity-operator'",
+                                            'name': "metadata.name + '-entity-operator'",
+                                            'owner': 'Deployment',
+                                            'revision_label': 'pod-template-hash',
+                                            'fields': {'spec.replicas': 1,
+                                                       'spec.strategy.type': "'Recreate'",
+                                                       'spec.template.metadata.labels': 'spec.entityOperator.template.pod.metadata.labels',
+                                                       'spec.template.spec.affinity': 'spec.entityOperator.template.pod.affinity',
+                                                       'spec.template.spec.tolerations': 'spec.entityOperator.template.pod.tolerations',
+                                                       'spec.template.spec.topologySpreadConstraints': 'spec.entityOperator.template.pod.topologySpreadConstraints',
+                                                       'spec.template.spec.priorityClassName': 'spec.entityOperator.template.pod.priorityClassName',
+                                                       'spec.template.spec.schedulerName': 'spec.entityOperator.template.pod.schedulerName',
+                                                       'spec.template.spec.containers[0].name': "'topic-operator' "
+                                                                                                'if '
+                                                                                                'spec.entityOperator.topicOperator '
+                                                                                                'else '
+                                                                                                "'user-operator'",
+                                                       'spec.template.spec.containers[0].resources': 'spec.entityOperator.topicOperator.resources '
+                                                                                                     'if '
+                                                                                                     'spec.entityOperator.topicOperator '
+                                                                                                     'else '
+                                                                                                     'spec.entityOperator.userOperator.resources',
+                                                       'spec.template.spec.containers[1].name': "'user-operator' "
+                                                                                                'if '
+                                                                                                'spec.entityOperator.topicOperator '
+                                                                                                'and '
+                                                                                                'spec.entityOperator.userOperator '
+                                                                                                'else null',
+                                                       'spec.template.spec.containers[1].resources': 'spec.entityOperator.userOperator.resources '
+                                                                                                     'if '
+                                                                                                     'spec.entityOperator.topicOperator '
+                                                                                                     'else '
+                                                                                                     'null'},
+                                            'labels': {'strimzi.io/cluster': 'metadata.name',
+                                                       'strimzi.io/kind': "'Kafka'",
+                                                       'strimzi.io/name': 'metadata.name + '
+                                                                          "'-entity-operator'",
+                                                       'app.kubernetes.io/name': "'entity-operator'",
+                                                       'app.kubernetes.io/instance': 'metadata.name'},
+                                            'selects': ['strimzi.io/cluster', 'strimzi.io/name']},
+                                           {'as': 'Deployment',
+                                            'when': 'spec.cruiseControl',
+                                            'part': "'cruise-control'",
+                                            'name': "metadata.name + '-cruise-control'",
+                                            'owner': 'Deployment',
+                                            'revision_label': 'pod-template-hash',
+                                            'fields': {'spec.replicas': 1,
+                                                       'spec.strategy.rollingUpdate.maxSurge': 1,
+                                                       'spec.strategy.rollingUpdate.maxUnavailable': 0,
+                                                       'spec.template.metadata.labels': 'spec.cruiseControl.template.pod.metadata.labels',
+                                                       'spec.template.spec.affinity': 'spec.cruiseControl.template.pod.affinity',
+                                                       'spec.template.spec.tolerations': 'spec.cruiseControl.template.pod.tolerations',
+                                                       'spec.template.spec.topologySpreadConstraints': 'spec.cruiseControl.template.pod.topologySpreadConstraints',
+                                                       'spec.template.spec.priorityClassName': 'spec.cruiseControl.template.pod.priorityClassName',
+                                                       'spec.template.spec.schedulerName': 'spec.cruiseControl.template.pod.schedulerName',
+                                                       'spec.template.spec.containers[0].name': "'cruise-control'",
+                                                       'spec.template.spec.containers[0].resources': 'spec.cruiseControl.resources'},
+                                            'labels': {'strimzi.io/cluster': 'metadata.name',
+                                                       'strimzi.io/kind': "'Kafka'",
+                                                       'strimzi.io/name': "metadata.name + '-cruise-control'",
+                                                       'app.kubernetes.io/name': "'cruise-control'",
+                                                       'app.kubernetes.io/instance': 'metadata.name'},
+                                            'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
+                                            'unknown': {'rollout': {'when': 'spec.cruiseControl.template.deployment.deploymentStrategy',
+                                                                    'why': 'the resource sets the strategy '
+                                                                           'of the Deployment'}}},
+                                           {'as': 'Deployment',
+                                            'when': 'spec.kafkaExporter',
+                                            'part': "'kafka-exporter'",
+                                            'name': "metadata.name + '-kafka-exporter'",
+                                            'owner': 'Deployment',
+                                            'revision_label': 'pod-template-hash',
+                                            'fields': {'spec.replicas': 1,
+                                                       'spec.strategy.rollingUpdate.maxSurge': 1,
+                                                       'spec.strategy.rollingUpdate.maxUnavailable': 0,
+                                                       'spec.template.metadata.labels': 'spec.kafkaExporter.template.pod.metadata.labels',
+                                                       'spec.template.spec.affinity': 'spec.kafkaExporter.template.pod.affinity',
+                                                       'spec.template.spec.tolerations': 'spec.kafkaExporter.template.pod.tolerations',
+                                                       'spec.template.spec.topologySpreadConstraints': 'spec.kafkaExporter.template.pod.topologySpreadConstraints',
+                                                       'spec.template.spec.priorityClassName': 'spec.kafkaExporter.template.pod.priorityClassName',
+                                                       'spec.template.spec.schedulerName': 'spec.kafkaExporter.template.pod.schedulerName',
+                                                       'spec.template.spec.containers[0].name': "'kafka-exporter'",
+                                                       'spec.template.spec.containers[0].resources': 'spec.kafkaExporter.resources'},
+                                            'labels': {'strimzi.io/cluster': 'metadata.name',
+                                                       'strimzi.io/kind': "'Kafka'",
+                                                       'strimzi.io/name': "metadata.name + '-kafka-exporter'",
+                                                       'app.kubernetes.io/name': "'kafka-exporter'",
+                                                       'app.kubernetes.io/instance': 'metadata.name'},
+                                            'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
+                                            'unknown': {'rollout': {'when': 'spec.kafkaExporter.template.deployment.deploymentStrategy',
+                                                                    'why': 'the resource sets the strategy '
+                                                                           'of the Deployment'}}},
+                                           {'as': 'StatefulSet',
+                                            'when': 'spec.kafka.replicas and '
+                                                    "metadata.annotations['strimzi.io/node-pools'] != "
+                                                    "'enabled'",
+                                            'part': "'kafka'",
+                                            'name': "metadata.name + '-kafka'",
+                                            'owner': 'StrimziPodSet',
+                                            'varying_labels': ['strimzi.io/pod-name',
+                                                               'statefulset.kubernetes.io/pod-name'],
+                                            'fields': {'spec.replicas': 'spec.kafka.replicas',
+                                                       'spec.podManagementPolicy': "'Parallel'",
+                                                       'spec.template.metadata.labels': 'spec.kafka.template.pod.metadata.labels',
+                                                       'spec.template.spec.affinity': 'spec.kafka.template.pod.affinity',
+                                                       'spec.template.spec.tolerations': 'spec.kafka.template.pod.tolerations',
+                                                       'spec.template.spec.topologySpreadConstraints': 'spec.kafka.template.pod.topologySpreadConstraints',
+                                                       'spec.template.spec.priorityClassName': 'spec.kafka.template.pod.priorityClassName',
+                                                       'spec.template.spec.schedulerName': 'spec.kafka.template.pod.schedulerName',
+                                                       'spec.template.spec.containers[0].name': "'kafka'",
+                                                       'spec.template.spec.containers[0].resources': 'spec.kafka.resources',
+                                                       'spec.volumeClaimTemplates[0].metadata.name': "'data-0' "
+                                                                                                     'if '
+                                                                                                     '(spec.kafka.storage '
+                                                                                                     'if '
+                                                                                                     'spec.kafka.storage.type '
+                                                                                                     '== '
+                                                                                                     "'persistent-claim' "
+                                                                                                     'else '
+                                                                                                     'spec.kafka.storage.volumes[0] '
+                                                                                                     'if '
+                                                                                                     'spec.kafka.storage.volumes[0].type '
+                                                                                                     '== '
+                                                                                                     "'persistent-claim' "
+                                                                                                     'else '
+                                                                                                     'null) '
+                                                                                                     'else '
+                                                                                                     'null',
+                                                       'spec.volumeClaimTemplates[0].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                        'if '
+                                                                                                        '(spec.kafka.storage '
+                                                                                                        'if '
+                                                                                                        'spec.kafka.storage.type '
+                                                                                                        '== '
+                                                                                                        "'persistent-claim' "
+                                                                                                        'else '
+                                                                                                        'spec.kafka.storage.volumes[0] '
+                                                                                                        'if '
+                                                                                                        'spec.kafka.storage.volumes[0].type '
+                                                                                                        '== '
+                                                                                                        "'persistent-claim' "
+                                                                                                        'else '
+                                                                                                        'null) '
+                                                                                                        'else '
+                                                                                                        'null',
+                                                       'spec.volumeClaimTemplates[0].spec.storageClassName': '(spec.kafka.storage '
+                                                                                                             'if '
+                                                                                                             'spec.kafka.storage.type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             'spec.kafka.storage.volumes[0] '
+                                                                                                             'if '
+                                                                                                             'spec.kafka.storage.volumes[0].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             "null)['class']",
+                                                       'spec.volumeClaimTemplates[0].spec.resources.requests.storage': '(spec.kafka.storage '
+                                                                                                                       'if '
+                                                                                                                       'spec.kafka.storage.type '
+                                                                                                                       '== '
+                                                                                                                       "'persistent-claim' "
+                                                                                                                       'else '
+                                                                                                                       'spec.kafka.storage.volumes[0] '
+                                                                                                                       'if '
+                                                                                                                       'spec.kafka.storage.volumes[0].type '
+                                                                                                                       '== '
+                                                                                                                       "'persistent-claim' "
+                                                                                                                       'else '
+                                                                                                                       'null).size',
+                                                       'spec.volumeClaimTemplates[1].metadata.name': "'data-1' "
+                                                                                                     'if '
+                                                                                                     '(spec.kafka.storage.volumes[1] '
+                                                                                                     'if '
+                                                                                                     'spec.kafka.storage.volumes[1].type '
+                                                                                                     '== '
+                                                                                                     "'persistent-claim' "
+                                                                                                     'else '
+                                                                                                     'null) '
+                                                                                                     'else '
+                                                                                                     'null',
+                                                       'spec.volumeClaimTemplates[1].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                        'if '
+                                                                                                        '(spec.kafka.storage.volumes[1] '
+                                                                                                        'if '
+                                                                                                        'spec.kafka.storage.volumes[1].type '
+                                                                                                        '== '
+                                                                                                        "'persistent-claim' "
+                                                                                                        'else '
+                                                                                                        'null) '
+                                                                                                        'else '
+                                                                                                        'null',
+                                                       'spec.volumeClaimTemplates[1].spec.storageClassName': '(spec.kafka.storage.volumes[1] '
+                                                                                                             'if '
+                                                                                                             'spec.kafka.storage.volumes[1].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             "null)['class']",
+                                                       'spec.volumeClaimTemplates[1].spec.resources.requests.storage': '(spec.kafka.storage.volumes[1] '
+                                                                                                                       'if '
+                                                                                                                       'spec.kafka.storage.volumes[1].type '
+                                                                                                                       '== '
+                                                                                                                       "'persistent-claim' "
+                                                                                                                       'else '
+                                                                                                                       'null).size',
+                                                       'spec.volumeClaimTemplates[2].metadata.name': "'data-2' "
+                                                                                                     'if '
+                                                                                                     '(spec.kafka.storage.volumes[2] '
+                                                                                                     'if '
+                                                                                                     'spec.kafka.storage.volumes[2].type '
+                                                                                                     '== '
+                                                                                                     "'persistent-claim' "
+                                                                                                     'else '
+                                                                                                     'null) '
+                                                                                                     'else '
+                                                                                                     'null',
+                                                       'spec.volumeClaimTemplates[2].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                        'if '
+                                                                                                        '(spec.kafka.storage.volumes[2] '
+                                                                                                        'if '
+                                                                                                        'spec.kafka.storage.volumes[2].type '
+                                                                                                        '== '
+                                                                                                        "'persistent-claim' "
+                                                                                                        'else '
+                                                                                                        'null) '
+                                                                                                        'else '
+                                                                                                        'null',
+                                                       'spec.volumeClaimTemplates[2].spec.storageClassName': '(spec.kafka.storage.volumes[2] '
+                                                                                                             'if '
+                                                                                                             'spec.kafka.storage.volumes[2].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             "null)['class']",
+                                                       'spec.volumeClaimTemplates[2].spec.resources.requests.storage': '(spec.kafka.storage.volumes[2] '
+                                                                                                                       'if '
+                                                                                                                       'spec.kafka.storage.volumes[2].type '
+                                                                                                                       '== '
+                                                                                                                       "'persistent-claim' "
+                                                                                                                       'else '
+                                                                                                                       'null).size',
+                                                       'spec.volumeClaimTemplates[3].metadata.name': "'data-3' "
+                                                                                                     'if '
+                                                                                                     '(spec.kafka.storage.volumes[3] '
+                                                                                                     'if '
+                                                                                                     'spec.kafka.storage.volumes[3].type '
+                                                                                                     '== '
+                                                                                                     "'persistent-claim' "
+                                                                                                     'else '
+                                                                                                     'null) '
+                                                                                                     'else '
+                                                                                                     'null',
+                                                       'spec.volumeClaimTemplates[3].spec.accessModes': "['ReadWriteOnce'] "
+                                                                                                        'if '
+                                                                                                        '(spec.kafka.storage.volumes[3] '
+                                                                                                        'if '
+                                                                                                        'spec.kafka.storage.volumes[3].type '
+                                                                                                        '== '
+                                                                                                        "'persistent-claim' "
+                                                                                                        'else '
+                                                                                                        'null) '
+                                                                                                        'else '
+                                                                                                        'null',
+                                                       'spec.volumeClaimTemplates[3].spec.storageClassName': '(spec.kafka.storage.volumes[3] '
+                                                                                                             'if '
+                                                                                                             'spec.kafka.storage.volumes[3].type '
+                                                                                                             '== '
+                                                                                                             "'persistent-claim' "
+                                                                                                             'else '
+                                                                                                             "null)['class']",
+                                                       'spec.volumeClaimTemplates[3].spec.resources.requests.storage': '(spec.kafka.storage.volumes[3] '
+                                                                                                                       'if '
+                                                                                                                       'spec.kafka.storage.volumes[3].type '
+                                                                                                                       '== '
+                                                                                                                       "'persistent-claim' "
+                                                                                                                       'else '
+                                                                                                                       'null).size'},
+                                            'labels': {'strimzi.io/cluster': 'metadata.name',
+                                                       'strimzi.io/kind': "'Kafka'",
+                                                       'strimzi.io/name': "metadata.name + '-kafka'",
+                                                       'app.kubernetes.io/name': "'kafka'",
+                                                       'app.kubernetes.io/instance': 'metadata.name',
+                                                       'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'"},
+                                            'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
+                                            'unknown': {'rollout': 'the operator restarts brokers one by '
+                                                                   'one, and the controller of the cluster '
+                                                                   'last',
+                                                        'drain': "the operator's PodDisruptionBudget covers "
+                                                                 'all brokers and controllers of the cluster',
+                                                        'any': {'when': 'spec.kafka.rack',
+                                                                'why': 'rack awareness adds node affinity to '
+                                                                       'brokers'}}}]},
  'leaderworkersets.leaderworkerset.x-k8s.io': {'group': 'leaderworkerset.x-k8s.io',
                                                'versions': ['v1'],
                                                'kind': 'LeaderWorkerSet',
@@ -128,6 +894,171 @@ FRONTS: dict[str, dict[str, Any]] = {'jobsets.jobset.x-k8s.io': {'group': 'jobse
                                                                                  'leaderworkerset.sigs.k8s.io/subgroup-key',
                                                                                  'apps.kubernetes.io/pod-index',
                                                                                  'controller-revision-hash']}]},
+ 'prometheuses.monitoring.coreos.com': {'group': 'monitoring.coreos.com',
+                                        'versions': ['v1'],
+                                        'kind': 'Prometheus',
+                                        'revision_label': 'controller-revision-hash',
+                                        'varying_labels': ['operator.prometheus.io/shard',
+                                                           'app.kubernetes.io/version',
+                                                           'controller-revision-hash',
+                                                           'statefulset.kubernetes.io/pod-name',
+                                                           'apps.kubernetes.io/pod-index'],
+                                        'workloads': [{'as': 'StatefulSet',
+                                                       'name': "'prometheus-' + metadata.name",
+                                                       'owner': 'StatefulSet',
+                                                       'replica_pods': 'spec.replicas or 1',
+                                                       'fields': {'spec.replicas': '(spec.replicas or 1) * '
+                                                                                   'max(spec.shards or 1, 1)',
+                                                                  'spec.podManagementPolicy': 'spec.podManagementPolicy '
+                                                                                              "or 'Parallel'",
+                                                                  'spec.minReadySeconds': 'spec.minReadySeconds',
+                                                                  'spec.template.metadata.labels': 'spec.podMetadata.labels',
+                                                                  'spec.template.spec.nodeSelector': 'spec.nodeSelector',
+                                                                  'spec.template.spec.affinity': 'spec.affinity',
+                                                                  'spec.template.spec.tolerations': 'spec.tolerations',
+                                                                  'spec.template.spec.topologySpreadConstraints': 'spec.topologySpreadConstraints',
+                                                                  'spec.template.spec.priorityClassName': 'spec.priorityClassName',
+                                                                  'spec.template.spec.schedulerName': 'spec.schedulerName',
+                                                                  'spec.template.spec.hostNetwork': 'spec.hostNetwork',
+                                                                  'spec.template.spec.serviceAccountName': 'spec.serviceAccountName',
+                                                                  'spec.template.spec.volumes': 'spec.volumes',
+                                                                  'spec.template.spec.containers[0].name': "'prometheus'",
+                                                                  'spec.template.spec.containers[0].resources': 'spec.resources',
+                                                                  'spec.template.spec.containers[0].ports[0].containerPort': 9090,
+                                                                  'spec.template.spec.containers[1].name': "'config-reloader'",
+                                                                  'spec.template.spec.containers[1].resources.requests.cpu': "'10m'",
+                                                                  'spec.template.spec.containers[1].resources.requests.memory': "'50Mi'",
+                                                                  'spec.template.spec.containers[2].name': "'thanos-sidecar' "
+                                                                                                           'if '
+                                                                                                           'spec.thanos '
+                                                                                                           'else '
+                                                                                                           'null',
+                                                                  'spec.template.spec.containers[2].resources': 'spec.thanos.resources',
+                                                                  'spec.volumeClaimTemplates[0].metadata.name': 'spec.storage.volumeClaimTemplate.metadata.name '
+                                                                                                                'or '
+                                                                                                                "'prometheus-' "
+                                                                                                                '+ '
+                                                                                                                'metadata.name '
+                                                                                                                '+ '
+                                                                                                                "'-db' "
+                                                                                                                'if '
+                                                                                                                'spec.storage.volumeClaimTemplate '
+                                                                                                                'else '
+                                                                                                                'null',
+                                                                  'spec.volumeClaimTemplates[0].spec': 'spec.storage.volumeClaimTemplate.spec',
+                                                                  'spec.volumeClaimTemplates[0].spec.accessModes[0]': 'spec.storage.volumeClaimTemplate.spec.accessModes[0] '
+                                                                                                                      'or '
+                                                                                                                      "'ReadWriteOnce' "
+                                                                                                                      'if '
+                                                                                                                      'spec.storage.volumeClaimTemplate '
+                                                                                                                      'else '
+                                                                                                                      'null'},
+                                                       'labels': {'app.kubernetes.io/name': "'prometheus'",
+                                                                  'app.kubernetes.io/managed-by': "'prometheus-operator'",
+                                                                  'app.kubernetes.io/instance': 'metadata.name',
+                                                                  'prometheus': 'metadata.name'},
+                                                       'selects': ['app.kubernetes.io/name',
+                                                                   'app.kubernetes.io/instance',
+                                                                   'app.kubernetes.io/managed-by'],
+                                                       'unknown': {'any': {'when': 'spec.containers or '
+                                                                                   'spec.initContainers',
+                                                                           'why': 'the operator merges '
+                                                                                  'containers of the '
+                                                                                  'resource into its '
+                                                                                  'own'}}}]},
+ 'rayclusters.ray.io': {'group': 'ray.io',
+                        'versions': ['v1', 'v1alpha1'],
+                        'kind': 'RayCluster',
+                        'labels': {'ray.io/cluster': 'metadata.name',
+                                   'ray.io/is-ray-node': "'yes'",
+                                   'app.kubernetes.io/name': "'kuberay'",
+                                   'app.kubernetes.io/created-by': "'kuberay-operator'"},
+                        'workloads': [{'as': 'ReplicaSet',
+                                       'when': 'spec.headGroupSpec',
+                                       'part': "'head'",
+                                       'name': "metadata.name + '-head'",
+                                       'owner': 'RayCluster',
+                                       'selects': ['ray.io/cluster', 'ray.io/group'],
+                                       'fields': {'spec.replicas': '0 if spec.suspend else 1',
+                                                  'spec.template': 'spec.headGroupSpec.template'},
+                                       'labels': {'ray.io/group': "'headgroup'",
+                                                  'ray.io/node-type': "'head'",
+                                                  'ray.io/identifier': "metadata.name + '-head'"},
+                                       'unknown': {'any': {'when': 'spec.enableInTreeAutoscaling',
+                                                           'why': 'the operator adds an autoscaler container '
+                                                                  'to the head'}}},
+                                      {'as': 'ReplicaSet',
+                                       'each': 'spec.workerGroupSpecs',
+                                       'part': 'item.groupName',
+                                       'name': "metadata.name + '-' + item.groupName",
+                                       'owner': 'RayCluster',
+                                       'selects': ['ray.io/cluster', 'ray.io/group'],
+                                       'fields': {'spec.replicas': '0 if spec.suspend or item.suspend else '
+                                                                   'min(max(item.replicas or 0, '
+                                                                   'item.minReplicas or 0), item.maxReplicas '
+                                                                   'or 999999) * (item.numOfHosts or 1)',
+                                                  'spec.template': 'item.template'},
+                                       'labels': {'ray.io/group': 'item.groupName',
+                                                  'ray.io/node-type': "'worker'",
+                                                  'ray.io/identifier': "metadata.name + '-worker'"},
+                                       'unknown': {'any': {'when': 'spec.enableInTreeAutoscaling',
+                                                           'why': "Ray's autoscaler changes the number of "
+                                                                  'workers at run time'}}}]},
+ 'rayjobs.ray.io': {'group': 'ray.io',
+                    'versions': ['v1', 'v1alpha1'],
+                    'kind': 'RayJob',
+                    'labels': {'ray.io/is-ray-node': "'yes'",
+                               'app.kubernetes.io/name': "'kuberay'",
+                               'app.kubernetes.io/created-by': "'kuberay-operator'"},
+                    'workloads': [{'as': 'ReplicaSet',
+                                   'when': 'spec.rayClusterSpec.headGroupSpec',
+                                   'part': "'head'",
+                                   'name': "metadata.name + '-head'",
+                                   'owner': 'RayCluster',
+                                   'fields': {'spec.replicas': '0 if spec.suspend else 1',
+                                              'spec.template': 'spec.rayClusterSpec.headGroupSpec.template'},
+                                   'labels': {'ray.io/group': "'headgroup'", 'ray.io/node-type': "'head'"},
+                                   'unknown': {'any': {'when': 'spec.rayClusterSpec.enableInTreeAutoscaling',
+                                                       'why': 'the operator adds an autoscaler container to '
+                                                              'the head'}}},
+                                  {'as': 'ReplicaSet',
+                                   'each': 'spec.rayClusterSpec.workerGroupSpecs',
+                                   'part': 'item.groupName',
+                                   'name': "metadata.name + '-' + item.groupName",
+                                   'owner': 'RayCluster',
+                                   'fields': {'spec.replicas': '0 if spec.suspend or item.suspend else '
+                                                               'min(max(item.replicas or 0, item.minReplicas '
+                                                               'or 0), item.maxReplicas or 999999) * '
+                                                               '(item.numOfHosts or 1)',
+                                              'spec.template': 'item.template'},
+                                   'labels': {'ray.io/group': 'item.groupName',
+                                              'ray.io/node-type': "'worker'"},
+                                   'unknown': {'any': {'when': 'spec.rayClusterSpec.enableInTreeAutoscaling',
+                                                       'why': "Ray's autoscaler changes the number of "
+                                                              'workers at run time'}}},
+                                  {'as': 'Job',
+                                   'when': 'spec.submissionMode == null or spec.submissionMode == '
+                                           "'K8sJobMode'",
+                                   'part': "'submitter'",
+                                   'owner': 'Job',
+                                   'fields': {'spec.suspend': 'spec.suspend',
+                                              'spec.template': 'spec.submitterPodTemplate',
+                                              'spec.template.spec.containers[0].name': 'null if '
+                                                                                       'spec.submitterPodTemplate '
+                                                                                       'else '
+                                                                                       "'ray-job-submitter'",
+                                              'spec.template.spec.containers[0].resources.requests.cpu': 'null '
+                                                                                                         'if '
+                                                                                                         'spec.submitterPodTemplate '
+                                                                                                         'else '
+                                                                                                         "'500m'",
+                                              'spec.template.spec.containers[0].resources.requests.memory': 'null '
+                                                                                                            'if '
+                                                                                                            'spec.submitterPodTemplate '
+                                                                                                            'else '
+                                                                                                            "'200Mi'"},
+                                   'labels': {'job-name': 'metadata.name'},
+                                   'selects': ['job-name']}]},
  'rollouts.argoproj.io': {'group': 'argoproj.io',
                           'versions': ['v1alpha1'],
                           'kind': 'Rollout',
@@ -195,4 +1126,51 @@ FRONTS: dict[str, dict[str, Any]] = {'jobsets.jobset.x-k8s.io': {'group': 'jobse
                                                                                                   'else '
                                                                                                   'null'},
                                          'unknown': {'rollout': 'with dynamicStableScale the traffic router '
-                                                                'decides how many old pods stay'}}]}}
+                                                                'decides how many old pods stay'}}]},
+ 'services.serving.knative.dev': {'group': 'serving.knative.dev',
+                                  'versions': ['v1'],
+                                  'kind': 'Service',
+                                  'workloads': [{'as': 'Deployment',
+                                                 'owner': 'Deployment',
+                                                 'revision_label': 'pod-template-hash',
+                                                 'varying_labels': ['serving.knative.dev/revision',
+                                                                    'serving.knative.dev/revisionUID',
+                                                                    'serving.knative.dev/configurationGeneration',
+                                                                    'app'],
+                                                 'fields': {'spec.replicas': "max(int(spec.template.metadata.annotations['autoscaling.knative.dev/initial-scale'] "
+                                                                             "or '1'), "
+                                                                             "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                             "or '0'))",
+                                                            'spec.strategy.rollingUpdate.maxUnavailable': 0,
+                                                            'spec.template': 'spec.template',
+                                                            'spec.template.spec.containers': 'spec.template.spec.containers '
+                                                                                             "+ [{'name': "
+                                                                                             "'queue-proxy', "
+                                                                                             "'resources': "
+                                                                                             "{'requests': "
+                                                                                             "{'cpu': "
+                                                                                             "'25m'}}}]"},
+                                                 'labels': {'serving.knative.dev/service': 'metadata.name',
+                                                            'serving.knative.dev/configuration': 'metadata.name'},
+                                                 'selects': ['serving.knative.dev/service'],
+                                                 'unknown': {'rollout': 'a new Revision gets a Deployment of '
+                                                                        'its own, and the autoscaler decides '
+                                                                        'how many pods both have',
+                                                             'scale-down': 'the autoscaler follows the '
+                                                                           'requests',
+                                                             'hpa-max': 'the autoscaler follows the requests',
+                                                             'node-loss': {'when': "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                                   "or '0') < 1",
+                                                                           'why': 'without min-scale the '
+                                                                                  'autoscaler may have no '
+                                                                                  'pods'},
+                                                             'zone-loss': {'when': "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                                   "or '0') < 1",
+                                                                           'why': 'without min-scale the '
+                                                                                  'autoscaler may have no '
+                                                                                  'pods'},
+                                                             'drain': {'when': "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                               "or '0') < 1",
+                                                                       'why': 'without min-scale the '
+                                                                              'autoscaler may have no '
+                                                                              'pods'}}}]}}

@@ -2,6 +2,15 @@
 # ruff: noqa
 # fmt: off
 
-KINDS: dict[str, dict[str, str]] = {'JobSet': {'jobset.x-k8s.io': 'jobsets.jobset.x-k8s.io'},
+KINDS: dict[str, dict[str, str]] = {'Alertmanager': {'monitoring.coreos.com': 'alertmanagers.monitoring.coreos.com'},
+ 'Cluster': {'postgresql.cnpg.io': 'clusters.postgresql.cnpg.io'},
+ 'Elasticsearch': {'elasticsearch.k8s.elastic.co': 'elasticsearches.elasticsearch.k8s.elastic.co'},
+ 'JobSet': {'jobset.x-k8s.io': 'jobsets.jobset.x-k8s.io'},
+ 'Kafka': {'kafka.strimzi.io': 'kafkas.kafka.strimzi.io'},
+ 'KafkaNodePool': {'kafka.strimzi.io': 'kafkanodepools.kafka.strimzi.io'},
  'LeaderWorkerSet': {'leaderworkerset.x-k8s.io': 'leaderworkersets.leaderworkerset.x-k8s.io'},
- 'Rollout': {'argoproj.io': 'rollouts.argoproj.io'}}
+ 'Prometheus': {'monitoring.coreos.com': 'prometheuses.monitoring.coreos.com'},
+ 'RayCluster': {'ray.io': 'rayclusters.ray.io'},
+ 'RayJob': {'ray.io': 'rayjobs.ray.io'},
+ 'Rollout': {'argoproj.io': 'rollouts.argoproj.io'},
+ 'Service': {'serving.knative.dev': 'services.serving.knative.dev'}}

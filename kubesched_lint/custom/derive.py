@@ -45,14 +45,11 @@ def workloads_of(
     """
     try:
         scope = _scope(document, kind, namespace, lookup)
-        found = tuple(_workloads(document, kind, scope, namespace, order))
+        return tuple(_workloads(document, kind, scope, namespace, order))
     except ExpressionError as error:
         raise UnreadableError(str(error)) from None
     except DecodeError as error:
         raise UnreadableError(error.message) from None
-    if not found:
-        raise UnreadableError("it defines no pods that the card knows")
-    return found
 
 
 def _scope(document: Document, kind: CustomKind, namespace: str, lookup: Lookup) -> Scope:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,10 +16,11 @@ from kubesched_lint.findings import Path
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.record import record
 
-LONGEST = 400
+LONGEST = 1_000
 """Most characters of an expression."""
 _LARGEST_NUMBER = 10**9
 _LARGEST_TEXT = 1_000
+_LONGEST_LIST = 10_000
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -34,8 +35,8 @@ _COUNTED: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
 }
-_LISTS = ({list}, {list, type(None)})
-_CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max}
+_LISTS = ({list}, {list, type(None)}, {type(None)})
+_CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max, "int": int}
 
 
 class ExpressionError(ValueError):
@@ -82,7 +83,7 @@ def parsed(text: str, names: Sequence[str] = ()) -> ast.expr:
 
 _KNOWN = (
     *(ast.Attribute, ast.Subscript, ast.Name, ast.Load, ast.Constant, ast.BoolOp, ast.And, ast.Or, ast.IfExp),
-    *(ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Compare, ast.Call),
+    *(ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Compare, ast.Call, ast.List, ast.Dict),
     *_COMPARED,
     *_COUNTED,
 )
@@ -92,10 +93,11 @@ def _must_be_known(node: ast.AST, names: Sequence[str]) -> None:
     if not isinstance(node, _KNOWN):
         raise ExpressionError(f"{type(node).__name__} is not part of expressions of cards")
     match node:
-        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _CALLED:
-            return
+        case ast.Call(func=ast.Name(id=name), args=[_, *more], keywords=[]) if name in _CALLED:
+            if more and name == "int":
+                raise ExpressionError("int(…) takes one text or number")
         case ast.Call():
-            raise ExpressionError("only min(…) and max(…) can be called")
+            raise ExpressionError("only min(…), max(…) and int(…) can be called")
         case ast.Name(id=name) if names and name not in (*names, *_WORDS, *_CALLED):
             raise ExpressionError(f"there is no `{name}`: an expression begins with {', '.join(names)}")
         case ast.Subscript(slice=ast.Constant(value=str() | int())):
@@ -104,6 +106,8 @@ def _must_be_known(node: ast.AST, names: Sequence[str]) -> None:
             raise ExpressionError("only a text or a number may stand in brackets")
         case ast.Constant(value=float() | complex() | bytes()):
             raise ExpressionError(f"{node.value!r} is neither a whole number nor a text")
+        case ast.Dict(keys=keys) if not all(isinstance(k, ast.Constant) and isinstance(k.value, str) for k in keys):
+            raise ExpressionError("a key in braces is a text")
         case ast.Compare(ops=[_, _, *_]):
             raise ExpressionError("compare two values at a time")
 
@@ -135,6 +139,11 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             return _child(_value(inner, scope), step)
         case ast.Subscript(value=inner, slice=ast.Constant(value=str() | int() as step)):
             return _child(_value(inner, scope), step)
+        case ast.List(elts=items):
+            return Found([_value(item, scope).value for item in items])
+        case ast.Dict(keys=keys, values=values):
+            made = {key.value: _value(value, scope).value for key, value in _pairs(keys, values)}
+            return Found({key: value for key, value in made.items() if value is not None})
         case ast.BoolOp(op=op, values=values):
             return _chosen(isinstance(op, ast.Or), values, scope)
         case ast.IfExp(test=test, body=body, orelse=other):
@@ -149,12 +158,18 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             return _compared(op, _value(left, scope), _value(right, scope))
         case ast.BinOp(left=left, op=op, right=right):
             return _combined(op, _value(left, scope), _value(right, scope))
+        case ast.Call(func=ast.Name(id="int"), args=[inner]):
+            return _counted(_value(inner, scope))
         case ast.Call(func=ast.Name(id=name), args=args):
             founds = [_value(arg, scope) for arg in args]
-            return Found(
-                _CALLED[name](*(_number(found.value) for found in founds), _number(founds[0].value)), _first(founds)
-            )
+            return Found(_CALLED[name]([_number(found.value) for found in founds]), _first(founds))
     raise ExpressionError("not an expression of cards")
+
+
+def _pairs(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Iterator[tuple[ast.Constant, ast.expr]]:
+    for key, value in zip(keys, values, strict=True):
+        assert isinstance(key, ast.Constant), "checked when it was parsed"
+        yield key, value
 
 
 def _child(found: Found, step: str | int) -> Found:
@@ -204,9 +219,20 @@ def _combined(op: ast.operator, left: Found, right: Found) -> Found:
     if isinstance(op, ast.Add) and isinstance(left.value, str) and isinstance(right.value, int):
         return Found(_text(f"{left.value}{right.value}"), place)
     if isinstance(op, ast.Add) and {type(left.value), type(right.value)} in _LISTS:
-        return Found([*(left.value or ()), *(right.value or ())], place, left.is_exact)
+        both = [*(left.value or ()), *(right.value or ())]
+        if len(both) > _LONGEST_LIST:
+            raise ExpressionError("a list is too long")
+        return Found(both or None, place, left.is_exact)
     number = _COUNTED[type(op)](_number(left.value), _number(right.value))
     return Found(_number(number), place)
+
+
+def _counted(found: Found) -> Found:
+    """Return a number that is written as a text, as in annotations."""
+    written = found.value
+    if isinstance(written, str) and written.isascii() and written.isdecimal() and len(written) < 10:
+        return Found(int(written), found.place)
+    return Found(_number(written), found.place)
 
 
 def _first(founds: Sequence[Found]) -> Place | None:

@@ -35,6 +35,7 @@ SCOPE = {
         ("spec.size * 2 - 1", 7),
         ("min(spec.size, 3) + max(1, 2)", 5),
         ("min(3)", 3),
+        ("int('12') + int(spec.size)", 16),
         ("spec.name + '-' + spec.size", "web-4"),
         ("spec.size + '-' + spec.name", "4-web"),
         ("spec.list[1].x", 2),
@@ -48,6 +49,8 @@ SCOPE = {
         ("spec.list + null", [{"x": 1}, {"x": 2}]),
         ("-spec.size", -4),
         ("true", True),
+        ("[{'x': spec.size, 'y': spec.missing}] + spec.missing", [{"x": 4}]),
+        ("spec.missing + null", None),
     ],
 )
 def test_a_value(text: str, value: object) -> None:
@@ -89,11 +92,17 @@ def test_an_empty_mapping_holds_and_false_does_not() -> None:
         "1.5",
         "f'{spec.name}'",
         "spec[spec.name]",
+        "int('1', 2)",
+        "min()",
+        "{spec.name: 1}",
+        "{**spec}",
+        "[*spec.list]",
+        "max(*spec.list)",
         "1 < spec.size < 9",
         "spec.size if",
         "other.size",
         "(" * 300 + "1" + ")" * 300,
-        "'x' * 9" + " * 9" * 200,
+        "'x' * 9" + " * 9" * 300,
     ],
 )
 def test_what_is_no_expression_of_cards(text: str) -> None:
@@ -101,7 +110,10 @@ def test_what_is_no_expression_of_cards(text: str) -> None:
         parsed(text, ("spec", "metadata"))
 
 
-@pytest.mark.parametrize("text", ["spec.name * 2", "spec.missing + 1", "999999999 * 999999999", "min(spec.name, 1)"])
+@pytest.mark.parametrize(
+    "text",
+    ["spec.name * 2", "999999999 * 999999999", "min(spec.name, 1)", "int('x')", "int('-1')", "int(spec.missing)"],
+)
 def test_what_has_no_value(text: str) -> None:
     with pytest.raises(ExpressionError):
         evaluate(text, SCOPE)

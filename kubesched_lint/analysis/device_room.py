@@ -47,16 +47,17 @@ class DeviceRoom:
         """Return for how many pods the devices of one node suffice, as far as one request goes; at most UNLIMITED."""
         return min(sum(self._pods(request, survey, survey.left[position]) for survey in request.options), UNLIMITED)
 
-    def pods(self, request: Request) -> int:
-        """Return for how many pods at the same time the devices of all the nodes suffice."""
-        return min(sum(self._pods_anywhere(request, survey) for survey in request.options), UNLIMITED)
-
-    def _pods_anywhere(self, request: Request, survey: Survey) -> int:
-        if survey.is_local:
-            return sum(self._pods(request, survey, devices) for devices in survey.left.values())
-        if survey.takes_all:
-            return sum(bool(devices) for devices in survey.left.values())
-        return self._pods(request, survey, survey.all_left)
+    def pods(self, request: Request, enough: int = UNLIMITED) -> int:
+        """Return for how many pods at the same time the devices of all the nodes suffice; at most ``enough``."""
+        found = 0
+        for survey in request.options:
+            # A device of several nodes counts once; a pod that takes all of a node shares that node with no other.
+            is_by_node = survey.is_local or survey.takes_all
+            for devices in survey.left.values() if is_by_node else (survey.all_left,):
+                found += self._pods(request, survey, devices)
+                if found >= enough:
+                    return enough
+        return found
 
     def _pods(self, request: Request, survey: Survey, devices: frozenset[DeviceID]) -> int:
         if survey.takes_all:

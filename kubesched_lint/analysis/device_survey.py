@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.analysis.devices import Asked, devices_in
+from kubesched_lint.analysis.devices import CONSTRAINTS, Asked, devices_in
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -19,7 +20,8 @@ from kubesched_lint.model.devices import (
     DeviceRequest,
     DeviceTaint,
 )
-from kubesched_lint.record import record
+from kubesched_lint.model.quantity import show
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room
@@ -35,11 +37,13 @@ _LONGEST = 90
 
 
 class Condition(NamedTuple):
-    """What a device must meet; conditions are checked in order. ``at`` is its path in the document of the claim."""
+    """What a device must meet; conditions are checked in order. ``within``: its path inside the request, or from the
+    constraints that concern the request.
+    """
 
     order: int
     words: str
-    at: Path = ()
+    within: Path = ()
     expression: str = ""
 
 
@@ -74,6 +78,7 @@ class Survey:
     closed: Mapping[int, frozenset[DeviceID]]
     """Position of a node → the devices that only taints exclude."""
     groups: Mapping[DeviceID, Group]
+    """Empty if the devices of the request need not be alike."""
     shared: frozenset[DeviceID]
     """Devices that several claims may have at a time."""
     broken_pools: Mapping[str, str]
@@ -105,13 +110,15 @@ class Survey:
         """The most devices for one claim on a node: of one group."""
         return max(self.sizes(self.left[position]), default=0)
 
-    def sizes(self, devices: Iterable[DeviceID]) -> Sequence[int]:
-        """The numbers of devices per group."""
+    def sizes(self, devices: Collection[DeviceID]) -> Collection[int]:
+        """Return the numbers of devices per group."""
+        if not self.groups:
+            return (len(devices),)
         found: dict[Group, int] = {}
         for device in devices:
             group = self.groups.get(device, ())
             found[group] = found.get(group, 0) + 1
-        return list(found.values())
+        return found.values()
 
 
 _LEFT, _TAINTED, _REMOVED, _FAILING, _BROKEN = "left", "tainted", "removed", "failing", "broken"
@@ -193,28 +200,29 @@ class _Surveyor:
         if not all(
             self._matches(self._class.name, i, each, driver, device) for i, each in enumerate(self._class.selectors)
         ):
-            return Condition(0, f"the class {self._class.name}", (*request.path, "deviceClassName"))
+            return Condition(0, f"the class {self._class.name}", ("deviceClassName",))
         for i, expression in enumerate(request.selectors):
             if not self._matches("", i, expression, driver, device):
                 return Condition(
                     i + 1,
                     f"the selector {one_line(expression)}",
-                    (*request.path, "selectors", i, "cel", "expression"),
+                    ("selectors", i, "cel", "expression"),
                     expression,
                 )
         order = len(request.selectors) + 1
         if not has_room(device, request.capacity, {}, {}):
-            return Condition(order, f"the capacity {_capacity(request)}", (*request.path, "capacity"))
+            return Condition(order, f"the capacity {_capacity(request)}", ("capacity",))
         group: list[object] = []
-        for constraint in self._asked.constraints:
+        for i, constraint in enumerate(self._asked.constraints):
             name = constraint.match_attribute or constraint.distinct_attribute
             value = attribute_of(device, driver, name)
             if value is None:
                 what = "matchAttribute" if constraint.match_attribute else "distinctAttribute"
-                return Condition(order + 1, f"{what} {name} (they lack it)", (*constraint.path, what))
+                return Condition(order + 1, f"{what} {name} (they lack it)", (CONSTRAINTS, i, what))
             if constraint.match_attribute:
                 group.append(value)
-        self._groups[device_id] = tuple(group)
+        if group:
+            self._groups[device_id] = tuple(group)
         return None
 
     def _matches(self, device_class: str, i: int, expression: str, driver: str, device: Device) -> bool:
@@ -237,7 +245,11 @@ def one_line(expression: str) -> str:
 
 
 def _capacity(request: DeviceRequest) -> str:
-    return joined([f"{name} {amount}" for name, amount in request.capacity.items()])
+    return joined([f"{name} {_amount(amount)}" for name, amount in request.capacity.items()])
+
+
+def _amount(amount: Fraction) -> str:
+    return show("memory", int(amount)) if amount.denominator == 1 and not amount.numerator % 1024 else str(amount)
 
 
 def surveyed(asked: Asked, among: NodeSet, world: World) -> Survey | None:
@@ -245,17 +257,31 @@ def surveyed(asked: Asked, among: NodeSet, world: World) -> Survey | None:
     devices = devices_in(world)
     if asked.request.device_class not in devices.classes:
         return None
-    kept = _surveys(world)
-    key = id(asked.request), among
+    kept, key = _surveys(world), (_meaning(asked), among)
     if key not in kept:
         try:
-            kept[key] = asked.request, _Surveyor(asked, devices, world.index).survey(among)
+            kept[key] = _Surveyor(asked, devices, world.index).survey(among)
         except UndecidedError as error:
             raise UncheckedError(f"cannot judge every selector of devices: {error}") from None
-    return kept[key][1]
+    found = kept[key]
+    return replace(found, asked=asked)
+
+
+def _meaning(asked: Asked) -> object:
+    """Return what decides which devices meet a request: many claims ask for the same."""
+    request = asked.request
+    constraints = tuple((c.match_attribute, c.distinct_attribute) for c in asked.constraints)
+    taken = tuple(sorted(request.capacity.items()))
+    return (
+        request.device_class,
+        request.selectors,
+        tuple((t.key, t.operator, t.value, t.effect) for t in request.tolerations),
+        taken,
+        request.mode,
+        constraints,
+    )
 
 
 @once_per_world
-def _surveys(world: World) -> dict[tuple[int, NodeSet], tuple[DeviceRequest, Survey]]:
-    """Kept with the request, so that its id() is not reused."""
+def _surveys(world: World) -> dict[tuple[object, NodeSet], Survey]:
     return {}

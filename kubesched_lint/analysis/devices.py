@@ -18,6 +18,7 @@ from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.world.devices import devices_of
 from kubesched_lint.world.world import Member, World, once_per_world
 
+CONSTRAINTS = "constraints"
 IS_NOWHERE, IS_NOT_HERE = "is neither in these manifests nor in the cluster", "is not in these manifests"
 
 
@@ -55,6 +56,12 @@ class Asked(NamedTuple):
         """The constraints of the claim that concern it."""
         names = {self.name, self.parent or self.request.name}
         return tuple(c for c in self.wanted.claim.constraints if not c.requests or names & set(c.requests))
+
+    def path_of(self, within: Path) -> Path:
+        """Return the path of a part of the request, or (from ``CONSTRAINTS``) of one of its constraints."""
+        if within[:1] == (CONSTRAINTS,):
+            return (*self.constraints[int(within[1])].path, *within[2:])
+        return (*self.request.path, *within)
 
     @property
     def place(self) -> tuple[Path, Source | None]:

@@ -20,10 +20,11 @@ _READ = re.compile(
 NO_OTHERS = "drivers announce no other devices than those of the snapshot"
 
 
-def place_of(request: Request, at: Path = ()) -> tuple[Path, Source | None]:
-    """Return the path to blame (default: the request), and its document; of alternatives that which comes closest."""
-    here, source = request.main.asked.place
-    return (here, None) if source is None else (at or here, source)
+def place_of(request: Request, within: Path = ()) -> tuple[Path, Source | None]:
+    """Return the path to blame, and its document; of alternatives that which comes closest."""
+    asked = request.main.asked
+    at, source = asked.place
+    return (at, None) if source is None else (asked.path_of(within), source)
 
 
 def words_for(request: Request, room: DeviceRoom, it: Member) -> Mapping[str, object]:

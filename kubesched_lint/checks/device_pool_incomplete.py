@@ -15,7 +15,7 @@ def check(it: Member) -> Iterator[Hazard]:
     for room, request in short_of(it, BROKEN):
         survey = next(survey for survey in request.options if survey.broken_pools)
         pool, state = next(iter(survey.broken_pools.items()))
-        at, source = place_of(request, (*survey.asked.request.path, "allocationMode") if survey.takes_all else ())
+        at, source = place_of(request, ("allocationMode",) if survey.takes_all else ())
         stopped = f"request {survey.asked.name}: asks for all devices, but resource pool {pool}"
         yield Hazard(
             at=at,

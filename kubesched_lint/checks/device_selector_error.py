@@ -8,7 +8,7 @@ from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
 from kubesched_lint.analysis.device_survey import Failure, Survey, one_line
 from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._devices import NO_OTHERS, guarded, place_of, words_for
+from kubesched_lint.checks._devices import NO_OTHERS, guarded, words_for
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, proof, witness
 from kubesched_lint.manifests.changes import Put
@@ -82,7 +82,8 @@ def _place(failure: Failure, survey: Survey, request: Request, it: Member) -> tu
     if device_class is not None and device_class.source is not None:
         return ("spec", "selectors", failure.number, "cel", "expression"), device_class.source
     where = ("deviceClassName",) if device_class else ("selectors", failure.number, "cel", "expression")
-    return place_of(request, (*survey.asked.request.path, *where))
+    at, source = survey.asked.place
+    return (at, None) if source is None else (survey.asked.path_of(where), source)
 
 
 def _first_attempt(room: DeviceRoom, it: Member) -> Mapping[int, OnNode]:

@@ -25,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
         survey = request.main
         removed = _removed(survey)
         where = _elsewhere(request, room, it)
-        at, source = place_of(request, survey.nearest.at)
+        at, source = place_of(request, survey.nearest.within)
         yield Hazard(
             at=at,
             source=source,

@@ -60,7 +60,7 @@ def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
     is_joint = needed > survey.asked.request.count
     alike = [c.match_attribute for c in survey.asked.constraints if c.match_attribute]
     same = f" with the same {' and '.join(alike)}" if alike else ""
-    at, source = place_of(request, (*survey.asked.request.path, "count"))
+    at, source = place_of(request, ("count",))
     return Hazard(
         at=at,
         source=source,
@@ -82,8 +82,8 @@ def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
 
 def _for_replicas(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
     wanted = lasting_pods_wanted(it)
-    tightest = min(room.requests, key=room.pods, default=None)
-    most = wanted if tightest is None else room.pods(tightest)
+    tightest = min(room.requests, key=lambda request: room.pods(request, wanted), default=None)
+    most = wanted if tightest is None else room.pods(tightest, wanted)
     if tightest is None or not 0 < most < wanted:
         return
     survey = tightest.main

@@ -5,6 +5,7 @@ Each gang is asked about alone, beside the running pods that stay: the other wor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kubesched_lint import work
@@ -13,6 +14,7 @@ from kubesched_lint.analysis.gang_answers import CERTAIN, IMPOSSIBLE, MAY_MISS, 
 from kubesched_lint.analysis.joint import most_placeable
 from kubesched_lint.analysis.problem import Demand
 from kubesched_lint.analysis.trial import at_rest, scheduled_pod
+from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.gangs import outcomes
@@ -49,7 +51,7 @@ def _answer(gang: Gang, world: World) -> Answer:
         for it, pod in zip(gang.members, pods, strict=True)
         for number in range(it.replicas)
     ]
-    if not world.pools and _are_independent(waiting, world):
+    if not world.pools and (_are_independent(waiting, world) or _always_have_room(gang, waiting, world)):
         places = _filled(gang, waiting, world)
         if places:
             return Answer(CERTAIN, gang, len(places), places)
@@ -105,6 +107,38 @@ def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:
         ]
         best = max(best, most_placeable(world, demands, _GROUPS) if demands else 0)
     return best
+
+
+def _always_have_room(gang: Gang, waiting: Sequence[BoundPod], world: World) -> bool:
+    """Whether the others of the group can never fill all nodes of a pod, in one domain at least."""
+    counts = Counter(id(bound.pod) for bound in waiting)
+    pods = [(pod, counts[number]) for number, pod in {id(bound.pod): bound.pod for bound in waiting}.items()]
+    if not all(_takes_room_only(pod) for pod, _ in pods):
+        return False
+    state = at_rest(world).state
+    return any(all(_stays_open(pod, pods, among, state) for pod, _ in pods) for among in domains(gang, world))
+
+
+def _takes_room_only(pod: Pod) -> bool:
+    near = pod.required_affinity or pod.required_anti_affinity or pod.host_ports
+    return not (near or pod.volumes or pod.resource_claims or any(constraint.is_hard for constraint in pod.spread))
+
+
+def _stays_open(pod: Pod, pods: Sequence[tuple[Pod, int]], among: NodeSet, state: ClusterState) -> bool:
+    """Whether one of its nodes has room for a pod after all others, given as (pod, count).
+
+    To close a node takes one of them, and as much of a resource as the fullest node can spare.
+    """
+    feasible = list(positions(diagnose(pod, state, among).feasible))
+    work.spend(len(feasible))
+    others = [(other, count - (other is pod)) for other, count in pods]
+    closed = 0.0
+    for resource, want in (*pod.requests.items(), (PODS, 1)):
+        if want and feasible:
+            spare = min(map(state.ledger.free(resource).__getitem__, feasible)) - want
+            taken = sum(count * (1 if resource == PODS else other.requests.get(resource, 0)) for other, count in others)
+            closed += taken // (spare + 1)
+    return min(closed, sum(count for _, count in others)) < len(feasible)
 
 
 def _are_independent(waiting: Sequence[BoundPod], world: World) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import field
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -70,7 +71,8 @@ def outcomes(
     if PREEMPTION in gates and group.may_evict(_pods(waiting), (p.pod for p in state.placements())):
         return Outcomes(0, len(waiting), is_cut=True)  # which is not followed
     mark = state.mark()
-    search = _Search(GroupCycle(group, state, gates, owners or {}), tuple(members))
+    kinds = equal_nodes(group.topology_key, _pods(waiting), state)
+    search = _Search(GroupCycle(group, state, gates, owners or {}, kinds), tuple(members))
     try:
         with work.within(steps):
             for created in _arrangements(waiting, search.number) if any_order else (tuple(waiting),):
@@ -82,6 +84,33 @@ def outcomes(
         state.undo(mark)
     counts = [len(rest.on) for rest in search.rests]
     return Outcomes(min(counts), max(counts), tuple(search.rests))
+
+
+def equal_nodes(key: str, pods: Iterable[Pod], state: ClusterState) -> Sequence[int] | None:
+    """Return a number for each position: nodes of one number may be swapped while they hold equal pods.
+
+    None if something else than pods tells them apart. ``key``: of a group's topology constraint.
+    """
+    ours = list(pods)
+    if any(pod.volumes or pod.resource_claims for pod in ours):
+        return None
+    residents: list[list[int]] = [[] for _ in state.index.names]
+    for placement in state.placements():
+        residents[placement.position].append(placement.pod_class.number)
+        if _repels_or_attracts(placement.pod):
+            ours.append(placement.pod)
+    work.spend(len(ours) + len(residents))
+    marks = [
+        (tuple(sorted(held)), node.labels.get(key)) for held, node in zip(residents, state.index.nodes, strict=True)
+    ]
+    found = Symmetry(state.index, ours, marks)
+    return [domain * len(marks) + look for domain, look in zip(found.domain, found.look, strict=True)]
+
+
+def _repels_or_attracts(pod: Pod) -> bool:
+    return bool(
+        pod.required_affinity or pod.required_anti_affinity or pod.preferred_affinity or pod.preferred_anti_affinity
+    )
 
 
 def _pods(waiting: Iterable[BoundPod]) -> Iterator[Pod]:
@@ -185,7 +214,8 @@ class _Search:
 
     def _is_known(self, course: _Course) -> bool:
         """Return whether an equal course was followed: equal pods wait, in the same order, and are on nodes."""
-        held = tuple(sorted((self.number(bound), at) for bound, at in course.on))
+        pairs = [(self.number(bound), at) for bound, at in course.on]
+        held = tuple(sorted(pairs)) if course.gone else self.cycle.shape(pairs)
         placed = {id(bound) for bound, _ in course.on}
         left = tuple(self.number(bound) for bound in course.order if id(bound) not in placed)
         key = left, tuple(map(self.number, course.coming)), held, course.gone

@@ -8,7 +8,7 @@ after the cycle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -55,12 +55,19 @@ class GroupCycle:
     """The cycles of one group over a ``state`` that the caller changes between them.
 
     ``gates``: the enabled feature gates. ``members``: pods of the group that the scheduler knows as bound, also those
-    on nodes that do not exist. ``owners``: ``id`` of a pod → the selector of its controller.
+    on nodes that do not exist. ``owners``: ``id`` of a pod → the selector of its controller. ``kinds``: position →
+    number; nodes of one number may be swapped while they hold equal pods. None: no nodes may.
     """
 
     def __init__(
-        self, group: PodGroup, state: ClusterState, gates: Collection[str], owners: Mapping[int, Selector | None]
+        self,
+        group: PodGroup,
+        state: ClusterState,
+        gates: Collection[str],
+        owners: Mapping[int, Selector | None],
+        kinds: Sequence[int] | None = None,
     ) -> None:
+        self._kinds = kinds
         self.group = group
         self._owners = owners
         self._state = state
@@ -79,7 +86,8 @@ class GroupCycle:
     def attempts(self, pods: Sequence[Pod], members: Sequence[BoundPod]) -> list[Attempt]:
         """Return every result of a cycle over ``pods``, in this order; equal scores are drawn at random.
 
-        Results that differ only in which of several equal pods is where are given once. ``state`` is restored.
+        Results that differ only in which of several equal pods is where, or in which of several equal nodes it is, are
+        given once. ``state`` is restored.
         """
         placements, refusals = self._placements(members)
         if refusals:
@@ -172,6 +180,27 @@ class GroupCycle:
         preemption = preempt(pod, diagnosis, self._state, barred=self._barred)
         return 0, preemption.equals, message(diagnosis, preemption.message)
 
+    def distinct(self, nodes: NodeSet) -> Iterator[int]:
+        """Yield one position of each set of nodes that may be swapped now."""
+        seen = set()
+        for position in positions(nodes):
+            key = position if self._kinds is None else (self._kinds[position], self._held(position))
+            if key not in seen:
+                seen.add(key)
+                yield position
+
+    def _held(self, position: int) -> tuple[int, ...]:
+        return tuple(sorted(placement.pod_class.number for placement in self._state.pods_on(position)))
+
+    def shape(self, held: Iterable[tuple[int, int]]) -> Hashable:
+        """Return what (number of a pod's class, position) have in common with those on swapped nodes."""
+        if self._kinds is None:
+            return tuple(sorted(held))
+        by_node: dict[int, list[int]] = {}
+        for number, at in sorted(held):
+            by_node.setdefault(at, []).append(number)
+        return tuple(sorted((self._kinds[at], tuple(numbers)) for at, numbers in by_node.items()))
+
     def put(self, pod: Pod, position: int) -> None:
         bind(pod, position, self._state)
 
@@ -214,7 +243,7 @@ class _Courses:
             return
         pod = self._pods[len(step.nodes)]
         nodes, nominations, text = self._cycle.options(pod, self._among)
-        for position in positions(nodes):
+        for position in self._cycle.distinct(nodes):
             yield from self._with(pod, position, self._placed(step, position, placed + 1), placed + 1)
         for candidate in nominations:
             yield from self._with(
@@ -248,9 +277,9 @@ class _Courses:
     def _is_known(self, step: _Step) -> bool:
         """Return whether an equal course was here: equal pods on the same nodes, and the same messages."""
         numbers = [self._cycle.number(pod) for pod in self._pods[: len(step.nodes)]]
-        held = sorted((n, at) for n, at in zip(numbers, step.nodes, strict=True) if at is not None)
+        held = self._cycle.shape((n, at) for n, at in zip(numbers, step.nodes, strict=True) if at is not None)
         told = sorted(zip(numbers, step.messages, strict=True))
-        key = len(step.nodes), step.scheduled, step.needs_preemption, tuple(held), tuple(told)
+        key = len(step.nodes), step.scheduled, step.needs_preemption, held, tuple(told)
         known = key in self._seen
         self._seen.add(key)
         return known

@@ -136,10 +136,47 @@ def test_a_search_that_is_cut_claims_nothing() -> None:
 
 
 def test_a_search_pays_for_each_placement() -> None:
-    """A step is about a microsecond: 20 equal nodes and 2 pods make 400 ends, and each takes many steps."""
-    nodes = [node(f"n{i}") for i in range(20)]
+    """A step is about a microsecond: 20 different nodes and 2 pods make 400 ends, and each takes many steps."""
+    nodes = [node(f"n{i}", images={f"i{i}": 1}) for i in range(20)]
     assert outcomes(gang(2), waiting(100, 200), state(nodes), ON, steps=10_000).is_cut
     assert not outcomes(gang(2), waiting(100, 200), state(nodes), ON, steps=100_000).is_cut
+
+
+def test_equal_nodes_are_one_choice() -> None:
+    """Else 40 nodes and 6 pods of three sizes make 40^6 courses."""
+    nodes = [node(f"n{i}", allocatable=room(4000)) for i in range(40)]
+    found = outcomes(gang(6), waiting(1000, 1000, 2000, 2000, 3000, 4000), state(nodes), ON, steps=1_000_000)
+    assert (found.least, found.most, found.is_cut) == (6, 6, False)
+
+
+def _drawn(random: Random) -> tuple[PodGroup, list[BoundPod], ClusterState]:
+    """Nodes of which some are equal, apart from their zones, with pods that look at each other or at labels."""
+    zones = [random.choice("ab") for _ in range(4)]
+    nodes = [
+        node(
+            f"n{i}",
+            labels={ZONE: zone, "disk": random.choice(["ssd", "hdd"])},
+            allocatable=room(random.choice([2000, 3000])),
+        )
+        for i, zone in enumerate(zones)
+    ]
+    term = PodAffinityTerm(random.choice([ZONE, "kubernetes.io/hostname"]), selecting(app="web"))
+    looks = random.choice([{}, {"required_anti_affinity": (term,)}, {"node_selector": {"disk": "ssd"}}])
+    cpus = [random.choice([1000, 2000]) for _ in range(3)]
+    pods = [bound(f"p{i}", "", pod(requests={"cpu": cpu}, group="g", **looks)) for i, cpu in enumerate(cpus)]
+    resident = bound("r", "n0", pod(requests={"cpu": 1000}, labels={"app": random.choice(["web", "db"])}))
+    least, key = random.choice([2, 3]), random.choice(["", "", ZONE])
+    return gang(least, key), pods, state(nodes, *random.choice([[], [resident]]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_swapping_equal_nodes_changes_no_outcome(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    group, pods, where = _drawn(Random(seed))
+    ours = outcomes(group, pods, where, ON, any_order=True)
+    monkeypatch.setattr("kubesched_lint.lifecycle.gangs.equal_nodes", lambda *_: None)
+    plain = outcomes(group, pods, where, ON, any_order=True)
+    assert (ours.least, ours.most) == (plain.least, plain.most)
+    assert {rest.messages for rest in ours.rests} == {rest.messages for rest in plain.rests}
 
 
 def test_a_gang_evicts_pods_of_lower_priority() -> None:

@@ -52,13 +52,13 @@ def check(text: str) -> bool:
     return True
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(documents())
 def test_documents_of_every_style(made: tuple[str, dict[str, Any]]) -> None:
     check(made[0])
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=4000, deadline=None)
 @given(odd_texts())
 def test_heaps_of_odd_lines(text: str) -> None:
     try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
+from unicodedata import category
 
 from hypothesis import strategies as st
 
@@ -23,34 +25,55 @@ WORDS = [
     "10Gi",
 ]
 NAMES = ["name", "labels", "app.kubernetes.io/name", "a-b", "x", "y1", "spec", "key", "é", "with space"]
-SCALARS = st.one_of(
-    st.sampled_from(WORDS),
-    st.integers(-100, 10_000),
-    st.booleans(),
-    st.none(),
-    st.sampled_from([0.5, 1.25]),
-    st.sampled_from(
-        ["yes", "010", "", "~", "1e3", "true", "#no", "- no", "a: b", "[x", " lead", "trail ", "x\ny", "\ttab"]
-    ),
-    st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=8),
-)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)),
-    max_leaves=16,
-)
-OBJECTS = st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1, max_size=5)
+SCALARS = [
+    *WORDS, 0.5, 1.25, True, False, None,
+    "yes", "010", "", "~", "1e3", "true", "#no", "- no", "a: b", "[x", " lead", "trail ", "x\ny", "\ttab",
+]  # fmt: skip
+_PLANES = [(0x20, 0x7F), (0x20, 0x7F), (0x80, 0x3000), (0x1F000, 0x1FB00)]
 _PLAIN_START = frozenset("abcdefghijklmnopqrstuvwxyz/ABC")
 
 
-@st.composite
-def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """A block mapping written in mixed styles, and its value."""
-    value = draw(OBJECTS)
-    return "\n".join(_mapping(draw, value, draw(st.sampled_from([0, 0, 0, 2])))) + "\n", value
+def documents() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
+    """A block mapping written in mixed styles, and its value.
+
+    Drawn by one seed: a text takes some hundred choices, and Hypothesis takes longer for each than the readers do.
+    """
+    return st.randoms(use_true_random=True).map(_document)
 
 
-def _mapping(draw: st.DrawFn, value: dict[str, Any], indent: int) -> list[str]:
+def _document(draw: Random) -> tuple[str, dict[str, Any]]:
+    value = _members(draw, 1, 5, 4)
+    return "\n".join(_mapping(draw, value, draw.choice([0, 0, 0, 2]))) + "\n", value
+
+
+def _members(draw: Random, least: int, most: int, depth: int) -> dict[str, Any]:
+    names = draw.sample(NAMES, draw.randint(least, most))
+    return {name: _value(draw, depth - 1) for name in names}
+
+
+def _value(draw: Random, depth: int) -> Any:
+    """A scalar, or a list or mapping of at most this depth."""
+    kind = draw.randrange(5) if depth else 0
+    if kind == 4:
+        return _members(draw, 0, 4, depth)
+    if kind == 3:
+        return [_value(draw, depth - 1) for _ in range(draw.randint(0, 4))]
+    match draw.randrange(4):
+        case 0:
+            return draw.randint(-100, 10_000)
+        case 1:
+            return "".join(
+                filter(_is_shown, (chr(draw.randrange(*draw.choice(_PLANES))) for _ in range(draw.randrange(9))))
+            )
+    return draw.choice(SCALARS)
+
+
+def _is_shown(character: str) -> bool:
+    """Whether it is a letter, a number, punctuation, a symbol or a space."""
+    return category(character)[0] in "LNPS" or category(character) == "Zs"
+
+
+def _mapping(draw: Random, value: dict[str, Any], indent: int) -> list[str]:
     lines = []
     for key, child in value.items():
         lines += _noise(draw, indent)
@@ -58,7 +81,7 @@ def _mapping(draw: st.DrawFn, value: dict[str, Any], indent: int) -> list[str]:
     return lines
 
 
-def _list(draw: st.DrawFn, value: list[Any], indent: int) -> list[str]:
+def _list(draw: Random, value: list[Any], indent: int) -> list[str]:
     lines = []
     for child in value:
         lines += _noise(draw, indent)
@@ -66,24 +89,24 @@ def _list(draw: st.DrawFn, value: list[Any], indent: int) -> list[str]:
     return lines
 
 
-def _member(draw: st.DrawFn, head: str, child: Any, indent: int, *, in_list: bool) -> list[str]:
+def _member(draw: Random, head: str, child: Any, indent: int, *, in_list: bool) -> list[str]:
     """The lines of a key or dash and what stands behind it."""
-    if isinstance(child, (dict, list)) and (not child or draw(st.integers(0, 4)) == 0):
+    if isinstance(child, (dict, list)) and (not child or draw.randrange(5) == 0):
         return [f"{head} {_flow(draw, child)}{_comment(draw)}"]
-    deeper = indent + draw(st.sampled_from([2, 2, 4]))
+    deeper = indent + draw.choice([2, 2, 4])
     if isinstance(child, dict):
         below = _mapping(draw, child, deeper)
-        if in_list and draw(st.booleans()) and not below[0].lstrip().startswith("#") and below[0].strip():
+        if in_list and draw.random() < 0.5 and not below[0].lstrip().startswith("#") and below[0].strip():
             return [f"{head}{' ' * (deeper - indent - 1)}{below[0][deeper:]}", *below[1:]]
         return [f"{head}{_comment(draw)}", *below]
     if isinstance(child, list):
         return [
             f"{head}{_comment(draw)}",
-            *_list(draw, child, deeper if in_list else draw(st.sampled_from([indent, deeper]))),
+            *_list(draw, child, deeper if in_list else draw.choice([indent, deeper])),
         ]
-    if child is None and draw(st.booleans()):
+    if child is None and draw.random() < 0.5:
         return [head + _comment(draw)]
-    if isinstance(child, str) and _fits_literal(child) and draw(st.booleans()):
+    if isinstance(child, str) and _fits_literal(child) and draw.random() < 0.5:
         return [f"{head} |-", *(f"{' ' * deeper}{line}" if line else "" for line in child.split("\n"))]
     return [f"{head} {_scalar(draw, child)}{_comment(draw)}"]
 
@@ -92,7 +115,7 @@ def _fits_literal(text: str) -> bool:
     return bool(text) and text.isascii() and not text.startswith((" ", "\t", "\n")) and not text.endswith("\n")
 
 
-def _scalar(draw: st.DrawFn, value: Any) -> str:
+def _scalar(draw: Random, value: Any) -> str:
     if not isinstance(value, str):
         return json.dumps(value)
     styles = [json.dumps(value, ensure_ascii=False) if value.isprintable() else f'"{_escaped(value)}"']
@@ -102,15 +125,15 @@ def _scalar(draw: st.DrawFn, value: Any) -> str:
         styles += (
             [value] * 3 if value.lower() not in ("y", "n", "yes", "no", "on", "off", "true", "false", "null") else []
         )
-    return draw(st.sampled_from(styles))
+    return draw.choice(styles)
 
 
 def _escaped(value: str) -> str:
     return "".join(f"\\U{ord(c):08x}" if c in '"\\' or not c.isprintable() else c for c in value)
 
 
-def _flow(draw: st.DrawFn, value: Any) -> str:
-    blank = draw(st.sampled_from(["", " "]))
+def _flow(draw: Random, value: Any) -> str:
+    blank = draw.choice(["", " "])
     if isinstance(value, dict):
         inner = ", ".join(f"{_scalar(draw, k)}: {_flow(draw, v)}" for k, v in value.items())
         return f"{{{blank}{inner}{blank}}}"
@@ -119,12 +142,12 @@ def _flow(draw: st.DrawFn, value: Any) -> str:
     return _scalar(draw, value)
 
 
-def _comment(draw: st.DrawFn) -> str:
-    return draw(st.sampled_from(["", "", "", " # note", "  # key: value"]))
+def _comment(draw: Random) -> str:
+    return draw.choice(["", "", "", " # note", "  # key: value"])
 
 
-def _noise(draw: st.DrawFn, indent: int) -> list[str]:
-    return draw(st.sampled_from([[], [], [], [], [""], [" " * indent + "# remark"], ["# - far: left"]]))
+def _noise(draw: Random, indent: int) -> list[str]:
+    return draw.choice([[], [], [], [], [""], [" " * indent + "# remark"], ["# - far: left"]])
 
 
 _KEYS = ["a", "b", "c", "on", "010", "1.5", '"q"', "'s'", "null", "<<", "a b", "x:y", "é", "?", "0x1", "$patch", "a@b"]
@@ -156,20 +179,21 @@ _LINES = [
 ]
 
 
-@st.composite
-def odd_texts(draw: st.DrawFn) -> str:
+def odd_texts() -> st.SearchStrategy[str]:
     """Lines of anything: mostly broken, sometimes valid, never what one expects."""
+    return st.randoms(use_true_random=True).map(_odd_text)
+
+
+def _odd_text(draw: Random) -> str:
     indent, lines = 0, []
-    for _ in range(draw(st.integers(1, 8))):
-        if draw(st.integers(0, 9)) == 0:
-            lines.append(draw(st.sampled_from(_LINES)))
+    for _ in range(draw.randint(1, 8)):
+        if draw.randrange(10) == 0:
+            lines.append(draw.choice(_LINES))
             continue
-        indent = max(0, indent + draw(st.sampled_from([0, 0, 2, 2, -2, -4, 1])))
-        dash = draw(st.sampled_from(["", "", "", "- ", "-   ", "- - "]))
-        key = draw(st.sampled_from(_KEYS)) if draw(st.booleans()) else draw(st.sampled_from("abcdef"))
-        colon = draw(st.sampled_from([": ", ": ", ": ", ": ", ":", " : ", ":  ", ":\t"]))
-        tail = draw(st.sampled_from(_ODD)) if draw(st.booleans()) else draw(st.sampled_from(["1", "x", "", ""]))
-        lines.append(
-            f"{' ' * indent}{dash}{key}{colon}{tail}" if draw(st.integers(0, 9)) else " " * indent + dash + tail
-        )
-    return "\n".join(lines) + draw(st.sampled_from(["\n", "\n", "", "\n\n", "\n  "]))
+        indent = max(0, indent + draw.choice([0, 0, 2, 2, -2, -4, 1]))
+        dash = draw.choice(["", "", "", "- ", "-   ", "- - "])
+        key = draw.choice(_KEYS) if draw.random() < 0.5 else draw.choice("abcdef")
+        colon = draw.choice([": ", ": ", ": ", ": ", ":", " : ", ":  ", ":\t"])
+        tail = draw.choice(_ODD) if draw.random() < 0.5 else draw.choice(["1", "x", "", ""])
+        lines.append(f"{' ' * indent}{dash}{key}{colon}{tail}" if draw.randrange(10) else " " * indent + dash + tail)
+    return "\n".join(lines) + draw.choice(["\n", "\n", "", "\n\n", "\n  "])

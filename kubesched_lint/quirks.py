@@ -129,6 +129,14 @@ IMAGE_VOLUMES_AMONG_IMAGES = Quirk(
     "ImageLocality counts image volumes among the images whose size makes the highest score; before, they only added "
     "to the score.",
 )
+STORAGE_CAPACITY_SCORES = Quirk(
+    "storage-capacity-scores",
+    (1, 37),
+    None,
+    "kubernetes/enhancements#4049",
+    "The gate StorageCapacityScoring is on (alpha and off since 1.33, kubernetes/kubernetes#128184): VolumeBinding "
+    "scores nodes, and its argument `shape` is allowed.",
+)
 CSI_DRIVER_ON_THE_NODE = Quirk(
     "csi-driver-on-the-node",
     (1, 37),
@@ -168,6 +176,7 @@ QUIRKS = (
     RESIZE_POLICY_OF_INIT_CONTAINERS,
     IMAGE_VOLUMES_OF_TEMPLATES,
     IMAGE_VOLUMES_AMONG_IMAGES,
+    STORAGE_CAPACITY_SCORES,
     CSI_DRIVER_ON_THE_NODE,
     PREEMPTION_SAYS_WHAT_IT_FOUND,
     ONE_GATE_FOR_GANGS,

@@ -61,6 +61,8 @@ class Settings:
             self.maybe("node-groups") or "",
             cast("tuple[NodePool, ...]", self.values[DECLARED].value),
             self.maybe("scheduler-config") or "",
+            self.maybe("kubernetes-version") or "",
+            self.text("feature-gates"),
         )
 
     def in_force(self, targets: Sequence[Target] = ()) -> str:

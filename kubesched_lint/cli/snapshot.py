@@ -117,7 +117,7 @@ def _configuration(path: str) -> Mapping[str, object]:
     from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 
     try:
-        return read_scheduler_config(path)[0].configuration
+        return read_scheduler_config(path, scores_capacity=True)[0].configuration
     except ClusterError as error:
         raise _failed(str(error)) from None
 

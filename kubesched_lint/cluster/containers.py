@@ -95,7 +95,7 @@ def _read_scheduler(configuration: Value, at: Path, collector: Collector) -> Non
     if collector.schedulers:
         raise DecodeError(at, "a second KubeSchedulerConfiguration: expected one")
     try:
-        found = schedulers_in(configuration)
+        found = schedulers_in(configuration, scores_capacity=True)  # validated when it was captured
     except DecodeError as error:
         raise DecodeError((*at, *error.path), error.message) from None
     collector.schedulers = tuple(replace(profile, origin=collector.path) for profile in found)

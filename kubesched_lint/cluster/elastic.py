@@ -39,6 +39,8 @@ class ClusterOptions:
     """Node groups that may have no node now."""
     scheduler_config: str = ""
     """The configuration file of its kube-scheduler."""
+    kubernetes_version: str = ""
+    feature_gates: str = ""
 
 
 # Strongest evidence first: the first match is reported.

@@ -24,7 +24,9 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.record import replace
+from kubesched_lint.releases import judged_by
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -61,10 +63,26 @@ def stated(cluster: Cluster, cluster_options: ClusterOptions) -> Cluster:
     cluster = cluster.as_stated(cluster_options)
     if not cluster_options.scheduler_config:
         return cluster
+    schedulers = stated_schedulers(cluster_options, cluster)
+    return replace(cluster, inventory=replace(cluster.inventory, schedulers=schedulers))
+
+
+def stated_schedulers(said: ClusterOptions, cluster: Cluster | None = None) -> tuple[SchedulerProfile, ...]:
+    """Return the profiles of the configuration that the user names. Raises ClusterError."""
     from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 
-    schedulers = read_scheduler_config(cluster_options.scheduler_config)
-    return replace(cluster, inventory=replace(cluster.inventory, schedulers=schedulers))
+    return read_scheduler_config(said.scheduler_config, scores_capacity=_scores_capacity(said, cluster))
+
+
+def _scores_capacity(said: ClusterOptions, cluster: Cluster | None) -> bool:
+    """Return whether StorageCapacityScoring is on: as the user states, else as the cluster shows, else by version."""
+    from kubesched_lint.model.feature_gates import CAPACITY_SCORES, parsed
+    from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
+
+    version, gates = ("", {}) if cluster is None else (cluster.version, cluster.feature_gates)
+    known = {**gates, **parsed(said.feature_gates)}
+    by_version = has(judged_by(said.kubernetes_version, version), STORAGE_CAPACITY_SCORES)
+    return known.get(CAPACITY_SCORES, by_version)
 
 
 def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:

@@ -2,7 +2,8 @@
 
 Those about pods of a PodGroup are alpha and off by default in 1.36 (``pkg/features/kube_features.go``). In 1.37
 GenericWorkload is beta and still off, and GANGS and PREEMPTION are no gates of their own
-(``quirks.ONE_GATE_FOR_GANGS``). DRIVERS is on since 1.37 (``quirks.CSI_DRIVER_ON_THE_NODE``).
+(``quirks.ONE_GATE_FOR_GANGS``). DRIVERS is on since 1.37 (``quirks.CSI_DRIVER_ON_THE_NODE``), and so is CAPACITY_SCORES
+(``quirks.STORAGE_CAPACITY_SCORES``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ NEEDS: Mapping[str, str] = {GANGS: GROUPS, TOPOLOGY: GROUPS, PREEMPTION: GANGS}
 """Gate → the gate without which no component starts with it."""
 DRIVERS = "VolumeLimitScaling"
 OF_GROUPS = frozenset([GROUPS, GANGS, TOPOLOGY, PREEMPTION])
-READ = OF_GROUPS | {DRIVERS}
+CAPACITY_SCORES = "StorageCapacityScoring"
+READ = OF_GROUPS | {DRIVERS, CAPACITY_SCORES}
 """The gates that decide something here."""
 
 

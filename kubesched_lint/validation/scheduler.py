@@ -1,7 +1,7 @@
 """What kube-scheduler refuses in its configuration file, in its own words.
 
 Mirrors ``pkg/scheduler/apis/config/validation/validation.go`` and ``validation_pluginargs.go`` (v1.36), and strict
-decoding. The sections that change no decision (clients, leader election) are only decoded.
+decoding. Of the sections that change no decision (clients, leader election), durations are only decoded.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kubesched_lint.validation.causes import (
     Cause,
     complaints,
     duplicate,
+    field_of,
     forbidden,
     invalid,
     named,
@@ -34,11 +35,14 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def scheduler_refusals(configuration: Value) -> Iterator[Cause]:
-    """Yield what kube-scheduler refuses: what it cannot decode, else all invalid values."""
+def scheduler_refusals(configuration: Value, *, scores_capacity: bool = False) -> Iterator[Cause]:
+    """Yield what kube-scheduler refuses: what it cannot decode, else all invalid values.
+
+    ``scores_capacity``: the gate StorageCapacityScoring is on.
+    """
     decoded, causes, _ = decode(configuration, RECORDED, f"v1.{KIND}")
     causes = causes or tuple(_decode_arguments(decoded))
-    yield from causes or _invalid(decoded)
+    yield from causes or _invalid(decoded, scores_capacity=scores_capacity)
 
 
 def _decode_arguments(configuration: Value) -> Iterator[Cause]:
@@ -47,6 +51,7 @@ def _decode_arguments(configuration: Value) -> Iterator[Cause]:
         for j, entry in enumerate(profile.get("pluginConfig", ())):
             name, args = entry.get("name", ""), entry.get("args")
             if name in _ARGUMENTS and args is not None:
+                yield from _of_other_kind(name, args, (i, j))
                 entry["args"], causes, _ = decode(args, RECORDED, f"v1.{name}Args")
                 where = f"decoding .profiles[{i}].pluginConfig[{j}]: decoding args for plugin {name}"
                 for cause in causes:
@@ -54,7 +59,24 @@ def _decode_arguments(configuration: Value) -> Iterator[Cause]:
                     yield replace(cause, message=f"{where}: {cause.message}", path=path)
 
 
-def _invalid(configuration: Value) -> Iterator[Cause]:
+def _of_other_kind(name: str, args: object, at: tuple[int, int]) -> Iterator[Cause]:
+    """Yield why arguments have another type than those of their plugin (decodeNestedObjects of config/v1/types.go)."""
+    if not isinstance(args, dict):
+        return
+    where = f"decoding .profiles[{at[0]}].pluginConfig[{at[1]}]"
+    path: Path = ("profiles", at[0], "pluginConfig", at[1], "args")
+    version, kind = args.get("apiVersion") or API_VERSION, args.get("kind") or f"{name}Args"
+    if version != API_VERSION or str(kind).removesuffix("Args") not in _ARGUMENTS:
+        text = f'{where}: decoding args for plugin {name}: no kind "{kind}" is registered for version "{version}"'
+        yield Cause("", "", text, (*path, "kind" if version == API_VERSION else "apiVersion"))
+    elif kind != f"{name}Args":
+        group = API_VERSION.partition("/")[0]
+        text = f"{where}: args for plugin {name} were not of type {name}Args.{group}, got {kind}.{group}"
+        yield Cause("", "", text, (*path, "kind"))
+
+
+def _invalid(configuration: Value, *, scores_capacity: bool) -> Iterator[Cause]:
+    yield from _sections(configuration)
     if configuration.get("parallelism", 16) <= 0:
         yield invalid(("parallelism",), configuration["parallelism"], "should be an integer value greater than zero")
     profiles = configuration.get("profiles") or [{}]
@@ -66,7 +88,8 @@ def _invalid(configuration: Value) -> Iterator[Cause]:
             yield required((*path, "schedulerName"))
         yield from _percentage(profile, path)
         yield from _plugins(profile.get("plugins", {}), (*path, "plugins"))
-        yield from _plugin_config(profile.get("pluginConfig", ()), (*path, "pluginConfig"))
+        entries = profile.get("pluginConfig", ())
+        yield from _plugin_config(entries, (*path, "pluginConfig"), scores_capacity=scores_capacity)
         if name in seen:
             yield duplicate((*path, "schedulerName"), name)
         seen.add(name)
@@ -79,6 +102,15 @@ def _invalid(configuration: Value) -> Iterator[Cause]:
     if last < first:
         yield invalid(("podMaxBackoffSeconds",), last, "must be greater than or equal to PodInitialBackoffSeconds")
     yield from _extenders(configuration.get("extenders", ()), ("extenders",))
+
+
+def _sections(configuration: Value) -> Iterator[Cause]:
+    burst, election = configuration.get("clientConnection", {}).get("burst", 0), configuration.get("leaderElection", {})
+    if burst < 0:
+        yield invalid(("clientConnection", "burst"), burst, "must be non-negative")
+    lock = election.get("resourceLock") or "leases"
+    if election.get("leaderElect", True) and lock != "leases":
+        yield invalid(("leaderElection", "resourceLock"), lock, 'resourceLock value must be "leases"')
 
 
 def _percentage(value: Value, path: Path) -> Iterator[Cause]:
@@ -99,7 +131,7 @@ def _removed(path: Path, name: str) -> Cause:
     return invalid(path, name, text)
 
 
-def _plugin_config(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
+def _plugin_config(entries: Sequence[Value], path: Path, *, scores_capacity: bool) -> Iterator[Cause]:
     seen: set[str] = set()
     for i, entry in enumerate(entries):
         name = entry.get("name", "")
@@ -109,7 +141,14 @@ def _plugin_config(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
         if name in _REMOVED:
             yield _removed((*path, i), name)
         elif name in _ARGUMENTS:
-            yield from _ARGUMENTS[name](entry.get("args", {}), (*path, i, "args"))
+            at: Path = (*path, i, "args")
+            args = entry.get("args", {})
+            for cause in _ARGUMENTS[name](args, at):
+                # Only the plugin itself validates these (noderesources/fit.go), and it knows no path.
+                is_bare = name == "NodeResourcesFit"
+                yield replace(cause, field=cause.field.removeprefix(f"{field_of(at)}.")) if is_bare else cause
+            if name == "VolumeBinding":
+                yield from _capacity_shape(args.get("shape"), (*at, "shape"), allowed=scores_capacity)
 
 
 def _queue_sort(profiles: Sequence[Value]) -> Iterator[Cause]:
@@ -174,7 +213,8 @@ def _spread(args: Value, path: Path) -> Iterator[Cause]:
     seen = set()
     for i, constraint in enumerate(constraints):
         here: Path = (*path, "defaultConstraints", i)
-        skew, key, action = (constraint.get(name, 0) for name in ("maxSkew", "topologyKey", "whenUnsatisfiable"))
+        skew, key = constraint.get("maxSkew", 0), constraint.get("topologyKey", "")
+        action = constraint.get("whenUnsatisfiable", "")
         if skew <= 0:
             yield invalid((*here, "maxSkew"), skew, "not in valid range (0, inf)")
         if not key:
@@ -303,9 +343,14 @@ def _volume_binding(args: Value, path: Path) -> Iterator[Cause]:
     if seconds < 0:
         text = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid((*path, "bindTimeoutSeconds"), seconds, text)
-    if args.get("shape") is not None:
+
+
+def _capacity_shape(points: Sequence[Value] | None, path: Path, *, allowed: bool) -> Iterator[Cause]:
+    if points is not None and not allowed:
         text = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
-        yield invalid((*path, "shape"), args["shape"], text)
+        yield invalid(path, points, text)
+    elif points:
+        yield from _shape(points, path)
 
 
 def _nothing(args: Value, path: Path) -> Iterator[Cause]:

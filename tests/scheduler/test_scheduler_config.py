@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from kubesched_lint import load_cluster
-from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.cluster.read import read_cluster, stated
 from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.linter.options import Options
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PreferredNodeTerm, SchedulerProfile
@@ -51,6 +53,7 @@ ALONE = """affinity:
 
 # --- What kube-scheduler refuses, in its words -----------------------------------------------------------------------
 
+SHAPE = "profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{utilization: 0, score: 11}]}}]}]"
 FIT = "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ARGS}}]}]"
 SPREAD = (
     "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [ONE]}}]}]"
@@ -83,18 +86,17 @@ AT_ADDED = (
         ("parallelism: 0", "parallelism: Invalid value: 0: should be an integer value greater than zero"),
         (
             FIT.replace("ARGS", "scoringStrategy: {type: Least}"),
-            'profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Least": supported values: '
+            'scoringStrategy.type: Unsupported value: "Least": supported values: '
             '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
         ),
         (
             FIT.replace("ARGS", "scoringStrategy: {type: RequestedToCapacityRatio}"),
-            "profiles[0].pluginConfig[0].args.scoringStrategy.requestedToCapacityRatio: Required value: "
+            "scoringStrategy.requestedToCapacityRatio: Required value: "
             "must be specified when type is RequestedToCapacityRatio",
         ),
         (
             FIT.replace("ARGS", "ignoredResourceGroups: [example.com/x]"),
-            'profiles[0].pluginConfig[0].args.ignoredResourceGroups[0]: Invalid value: "example.com/x": '
-            "resource group name can't contain '/'",
+            "ignoredResourceGroups[0]: Invalid value: \"example.com/x\": resource group name can't contain '/'",
         ),
         (
             FIT.replace("ARGS", "ignoredResource: [example.com/x]"),
@@ -154,6 +156,27 @@ AT_ADDED = (
             '"kubescheduler.config.k8s.io/v1" '
             '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")',
         ),
+        ("profiles: [{plugins: {score: {enabled: [{weight: 3}]}}}]", 'ScorePlugin "" does not exist'),
+        (
+            FIT.replace("ARGS", "apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeAffinityArgs"),
+            "decoding .profiles[0].pluginConfig[0]: args for plugin NodeResourcesFit were not of type "
+            "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got NodeAffinityArgs.kubescheduler.config.k8s.io",
+        ),
+        (
+            FIT.replace("ARGS", "apiVersion: kubescheduler.config.k8s.io/v1beta3"),
+            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeResourcesFit: "
+            'no kind "NodeResourcesFitArgs" is registered for version "kubescheduler.config.k8s.io/v1beta3"',
+        ),
+        (
+            "leaderElection: {resourceLock: endpoints}",
+            'leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"',
+        ),
+        ("clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1: must be non-negative"),
+        (
+            SHAPE,
+            'profiles[0].pluginConfig[0].args.shape: Invalid value: [{"utilization":0,"score":11}]: '
+            "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused_in_the_words_of_kube_scheduler(tmp_path: Path, text: str, said: str) -> None:
@@ -163,6 +186,32 @@ def test_a_wrong_file_is_refused_in_the_words_of_kube_scheduler(tmp_path: Path, 
         read_scheduler_config(str(file))
     assert refused.value.message == said
     assert refused.value.line > 2
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "cluster_version", "allowed"),
+    [
+        ("1.37", "", "", True),
+        ("", "", "v1.37.1", True),
+        ("", "", "v1.36.2", False),
+        ("1.36", "StorageCapacityScoring=true", "v1.36.2", True),
+        ("1.37", "StorageCapacityScoring=false", "v1.37.0", False),
+    ],
+)
+def test_the_shape_of_volume_binding_needs_its_gate(
+    tmp_path: Path, version: str, gates: str, cluster_version: str, allowed: bool
+) -> None:
+    """It is on since 1.37; an allowed shape is validated."""
+    file = tmp_path / "scheduler.yaml"
+    said = ClusterOptions(scheduler_config=str(file), kubernetes_version=version, feature_gates=gates)
+    cluster = Cluster(Inventory(), version=cluster_version)
+    for score, refusal in ((10, ""), (11, "args.shape[0].score: Invalid value: 11: not in valid range [0, 10]")):
+        file.write_text(HEAD + SHAPE.replace("11", str(score)))
+        if allowed and not refusal:
+            assert stated(cluster, said).inventory.schedulers
+        else:
+            with pytest.raises(ClusterError, match=re.escape(refusal) if allowed else "unexpected field `shape`"):
+                stated(cluster, said)
 
 
 @pytest.mark.parametrize(

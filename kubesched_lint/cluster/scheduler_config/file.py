@@ -25,9 +25,12 @@ def content_of(path: str) -> bytes:
     return whole(path, _LARGEST)
 
 
-def read_scheduler_config(path: str) -> tuple[SchedulerProfile, ...]:
-    """Return the profiles that a file sets up. Raises ClusterError with the place of the first fault."""
-    return schedulers_of(_document(path))
+def read_scheduler_config(path: str, *, scores_capacity: bool = False) -> tuple[SchedulerProfile, ...]:
+    """Return the profiles that a file sets up. Raises ClusterError with the place of the first fault.
+
+    ``scores_capacity``: the gate StorageCapacityScoring is on.
+    """
+    return schedulers_of(_document(path), scores_capacity=scores_capacity)
 
 
 def _document(path: str) -> Document:
@@ -43,6 +46,8 @@ def _document(path: str) -> Document:
             raise ClusterError(path, entry.line, entry.column, entry.message)
         if isinstance(entry, Skipped):
             raise ClusterError(path, entry.line, 1, f"{entry.reason}: this is not a {KIND}")
+        if isinstance(entry, Unread) and entry.kind == KIND:
+            raise ClusterError(path, entry.line, 1, f"apiVersion: only {API_VERSION} is read")
         if isinstance(entry, Unread) or found is not None:
             other = entry.kind or "a document without a kind" if isinstance(entry, Unread) else f"a second {KIND}"
             raise ClusterError(path, entry.line, 1, f"holds {other}: expected one {KIND}")
@@ -52,16 +57,18 @@ def _document(path: str) -> Document:
     return found
 
 
-def schedulers_of(document: Document) -> tuple[SchedulerProfile, ...]:
+def schedulers_of(document: Document, *, scores_capacity: bool = False) -> tuple[SchedulerProfile, ...]:
     """Return the profiles of a KubeSchedulerConfiguration. Raises ClusterError with the place of the first fault."""
     try:
-        return schedulers_in(document.value, document)
+        return schedulers_in(document.value, document, scores_capacity=scores_capacity)
     except DecodeError as error:
         span = document.span(error.path, key="unknown field" in error.message)
         raise ClusterError(document.path, span.line, span.column, error.message) from None
 
 
-def schedulers_in(configuration: Value, source: Source | None = None) -> tuple[SchedulerProfile, ...]:
+def schedulers_in(
+    configuration: Value, source: Source | None = None, *, scores_capacity: bool = False
+) -> tuple[SchedulerProfile, ...]:
     """Return the profiles of a configuration as plain values.
 
     Raises DecodeError for what kube-scheduler refuses, for plugins with which it does not start, and for a null in a
@@ -69,7 +76,7 @@ def schedulers_in(configuration: Value, source: Source | None = None) -> tuple[S
     """
     if configuration.get("apiVersion") != API_VERSION:
         raise DecodeError(("apiVersion",), f"only {API_VERSION} is read")
-    refused = next(scheduler_refusals(configuration), None)
+    refused = next(scheduler_refusals(configuration, scores_capacity=scores_capacity), None)
     if refused is not None:
         raise DecodeError(refused.path, str(refused) if refused.reason else refused.message)
     return tuple(profiles_of(configuration, source).values())

@@ -104,6 +104,8 @@ def fault(scheduler: str, custom: Mapping[str, PluginSet]) -> tuple[str, str]:
         kind = f"{point[0].upper()}{point[1:]}Plugin"
         seen: set[str] = set()
         for plugin in custom.get(point, PluginSet()).enabled:
+            if not plugin.name:
+                return point, f'{kind} "" does not exist'
             if not _has_point(plugin.name, point):
                 return point, f'plugin "{plugin.name}" does not extend {kind} plugin'
             if plugin.name in seen:

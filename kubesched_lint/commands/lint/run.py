@@ -382,9 +382,9 @@ def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Clu
 
             return read_stated(path, cluster_options), ()
         if scheduler_config:  # without a cluster it decides nothing, but a fault in it must not stay unseen
-            from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
+            from kubesched_lint.cluster.read import stated_schedulers
 
-            read_scheduler_config(scheduler_config)
+            stated_schedulers(cluster_options)
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
     return None, ()

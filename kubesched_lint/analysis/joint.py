@@ -87,7 +87,8 @@ def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
         return None
     if any(b.pod.requests != pod.requests or b.pod.host_ports != pod.host_ports for b in running):
         return None
-    return replace(pod, spread=(), required_affinity=(), required_anti_affinity=())
+    claims = pod.resource_claims if all(b.pod.resource_claims == pod.resource_claims for b in running) else ()
+    return replace(pod, spread=(), required_affinity=(), required_anti_affinity=(), resource_claims=claims)
 
 
 def _defined_twice(manifests: Inventory) -> frozenset[object]:

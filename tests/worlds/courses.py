@@ -13,6 +13,7 @@ from kubesched_lint.record import replace
 from tests.worlds import controllers
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.controllers import NEWEST, WAITS, Mine, State
+from tests.worlds.devices import Held
 from tests.worlds.filters import Filters, Kind, Placed
 from tests.worlds.hints import STORAGE, can_oversleep, wakes
 from tests.worlds.quotas import is_counted, is_granted
@@ -83,7 +84,7 @@ class Courses(Wanted):
     def start(self) -> State:
         pods = []
         for value in self._pods:
-            kind = self._standing(value)
+            kind = self._holds(self._standing(value), self.filters.devices.held_by(value))
             pods.append((kind.number, self._positions[value["spec"]["nodeName"]]))
         sizes = dict(self._sizes)
         for number, value in enumerate(self._workloads):
@@ -196,13 +197,17 @@ class Courses(Wanted):
         """The pod on its node, with the devices that it gets there."""
         held = self.filters.given(kind, position, placed)
         assert held is not None
+        return self._holds(kind, held).number, position
+
+    def _holds(self, kind: Kind, held: Held) -> Kind:
+        """The kind of such pods with these devices."""
         if not held:
-            return kind.number, position
+            return kind
         known = self._holding.get((kind.number, held))
         if known is None:
             known = self._holding[kind.number, held] = with_fields(kind, number=len(self.filters.kinds), held=held)
             self.filters.kinds.append(known)
-        return known.number, position
+        return known
 
     def _made_one_by_one(self, state: State) -> Iterator[State]:
         for number in range(len(self._workloads)):

@@ -18,8 +18,8 @@ from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import World, seeded
 
 API, DRIVER = "resource.k8s.io/v1", "gpu.example.com"
-LEFT_OUT = frozenset(["runs", "pools", "node-name", "twice", "ephemeral"])
-"""Features of the generator that say nothing about devices, or that no claims of running pods are made for."""
+LEFT_OUT = frozenset(["pools", "node-name", "twice", "ephemeral"])
+"""Features of the generator that say nothing about devices."""
 TEMPLATES: Mapping[str, Value] = {
     "one": {"exactly": {"count": 1}},
     "two": {"exactly": {"count": 2}},
@@ -51,7 +51,77 @@ def with_devices(seed: int) -> World:
             spec["resourceClaims"] = [_reference(i, name) for i, name in enumerate(dict.fromkeys(chosen))]
             used |= {(value["metadata"]["namespace"], name) for name in chosen}
     made = [_object(namespace, name) for namespace, name in sorted(used) if dice.chance(0.97)]
-    return replace(world, manifests=[*made, *manifests], cluster=[*world.cluster, *found], snapshot=True)
+    cluster = _with_claims_of_running_pods(dice, [*world.cluster, *found], manifests, made)
+    return replace(world, manifests=[*made, *manifests], cluster=cluster, snapshot=True)
+
+
+def _with_claims_of_running_pods(
+    dice: Dice, cluster: list[Value], manifests: list[Value], made: list[Value]
+) -> list[Value]:
+    """The cluster where what runs of most apps has the claims of its manifest, if the devices suffice."""
+    inventory, holders = Inventory([*cluster, *made]), list[Held]()
+    for value in manifests:
+        references = _pod_spec(value).get("resourceClaims") if "spec" in value else None
+        if not references or not dice.chance(0.7):
+            continue
+        of = value["metadata"]["namespace"], value["metadata"]["name"]
+        live = [v for v in cluster if _app(v) == of]
+        changed = [{**v, "spec": _with_references(v, references)} for v in live]
+        held = list(_held(changed, inventory, holders))
+        if all(one is not None for _, one in held):
+            cluster = [next((c for v, c in zip(live, changed, strict=True) if v is each), each) for each in cluster]
+            holders += [one for _, one in held if one]
+            cluster += [c for pod, one in held if one for c in _claims(pod, one)]
+    return cluster
+
+
+def _held(live: Sequence[Value], inventory: Inventory, holders: Sequence[Held]) -> Iterator[tuple[Value, Held | None]]:
+    taken = list(holders)
+    for pod in (v for v in live if v["kind"] == "Pod"):
+        wants = inventory.wants(pod["spec"], pod["metadata"]["namespace"])
+        one = inventory.allocated(wants, pod["spec"]["nodeName"], taken)
+        taken += [one] if one else []
+        # A shared claim would be reserved for all its pods: the generator keeps to claims of their own.
+        yield pod, None if one is not None and any(claim for claim, _ in one) else one
+
+
+def _claims(pod: Value, held: Held) -> Iterator[Value]:
+    """The allocated claims of a running pod."""
+    meta, node = pod["metadata"], pod["spec"]["nodeName"]
+    for reference, (_, devices) in zip(pod["spec"]["resourceClaims"], held, strict=True):
+        made = item("ResourceClaim", f"{meta['name']}-{reference['name']}-x", meta["namespace"], API)
+        made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": meta["name"], "controller": True}]
+        made["spec"] = {"devices": _devices(TEMPLATES[reference["resourceClaimTemplateName"]])}
+        pairs = (device.split("/") for device in devices)
+        results = [{"request": "gpu", "driver": DRIVER, "pool": pool, "device": name} for pool, name in pairs]
+        fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+        allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+        made["status"] = {
+            "allocation": allocation,
+            "reservedFor": [{"resource": "pods", "name": meta["name"], "uid": ""}],
+        }
+        yield made
+
+
+def _app(value: Value) -> tuple[str, str]:
+    """The namespace and the app label of a live object with pods."""
+    if value["kind"] not in ("Pod", "Deployment", "ReplicaSet", "StatefulSet"):
+        return "", ""
+    labels = (
+        value["metadata"].get("labels") if value["kind"] == "Pod" else value["spec"]["template"]["metadata"]["labels"]
+    )
+    return value["metadata"]["namespace"], (labels or {}).get("app", "")
+
+
+def _with_references(value: Value, references: list[Value]) -> Value:
+    spec: Value = json.loads(json.dumps(value["spec"]))
+    (spec if value["kind"] == "Pod" else spec["template"]["spec"])["resourceClaims"] = references
+    return spec
+
+
+def _pod_spec(value: Value) -> Value:
+    spec: Value = value["spec"]
+    return spec if value["kind"] == "Pod" else spec.get("template", {}).get("spec", {})
 
 
 def _class() -> Value:
@@ -136,6 +206,7 @@ class Inventory:
             if "taints" not in d
         ]
         self._node_of = {name: node for name, node, _ in self._devices}
+        self._held = {_owner(v): _names(v) for v in objects if v["kind"] == "ResourceClaim" and "status" in v}
         self._claims = {(v["kind"], v["metadata"].get("namespace"), v["metadata"]["name"]) for v in objects}
 
     def wants(self, spec: Value, namespace: str) -> tuple[Want, ...]:
@@ -151,6 +222,12 @@ class Inventory:
         key = f"{namespace}/{shared}" if shared else ""
         return Want(tuple((each["count"], each.get("model", "")) for each in options), key, exists)
 
+    def held_by(self, pod: Value) -> Held:
+        """What a running pod holds."""
+        meta, names = pod["metadata"], [reference["name"] for reference in pod["spec"].get("resourceClaims", ())]
+        keys = [(meta["namespace"], meta["name"], name) for name in names]
+        return tuple(("", self._held[key]) for key in keys if key in self._held)
+
     def allocated(self, wants: Sequence[Want], node: str, holders: Sequence[Held]) -> Held | None:
         """What the wants get on a node beside what others hold; None if they cannot have it."""
         if not all(want.exists for want in wants):
@@ -161,6 +238,17 @@ class Inventory:
             return None
         usable = [(name, model) for name, where, model in self._devices if where in ("", node) and name not in taken]
         return _chosen(tuple(wants), usable, known)
+
+
+def _owner(claim: Value) -> tuple[str, str, str]:
+    """Namespace, pod and reference of a claim of a running pod."""
+    meta = claim["metadata"]
+    pod = meta["ownerReferences"][0]["name"]
+    return meta["namespace"], pod, meta["name"].removeprefix(f"{pod}-").removesuffix("-x")
+
+
+def _names(claim: Value) -> tuple[str, ...]:
+    return tuple(f"{one['pool']}/{one['device']}" for one in claim["status"]["allocation"]["devices"]["results"])
 
 
 def _model(device: Value) -> str:

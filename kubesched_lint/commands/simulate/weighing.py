@@ -64,6 +64,8 @@ def _of_neighbours(
     number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
 ) -> tuple[str, ...]:
     """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
+    if not setting.reach[number]:
+        return ()  # no node is open to its pods, whatever others do
     shared = {lack.text for lack in lacks[number]}
     found: list[str] = []
     for other in lacking:

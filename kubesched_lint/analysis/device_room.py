@@ -175,5 +175,5 @@ def room_of(it: Member) -> DeviceRoom | None:
 
 
 def nodes_for(it: Member) -> NodeSet:
-    """Return today's nodes that the pods may use."""
-    return daemon_nodes(it) if it.workload.kind == "DaemonSet" else it.usable & it.world.today
+    """Return the nodes that the pods may use, and one of each kind that pools could add."""
+    return daemon_nodes(it) if it.workload.kind == "DaemonSet" else it.usable & it.world.distinct

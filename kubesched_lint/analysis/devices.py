@@ -72,8 +72,9 @@ class Asked(NamedTuple):
 
 @once_per_world
 def devices_in(world: World) -> Devices:
-    """Return the devices of a world; it may know only claims and templates."""
-    return devices_of(world) or Devices.of(world.objects, world.premises.kubernetes_version)
+    """Return the devices of a world, stated ones of a sketch or pool included; there may be only claims and templates."""
+    found = devices_of(world) or Devices.of(world.objects, world.premises.kubernetes_version)
+    return found if world.cluster is None else found.announced_on(world.index.nodes)
 
 
 def references(it: Member) -> Iterator[tuple[str, str, str, Path]]:
@@ -112,6 +113,11 @@ def open_claims(it: Member) -> list[Wanted]:
     return [w for w in wanted_by(it) if not (isinstance(w.claim, DeviceClaim) and w.claim.allocation is not None)]
 
 
+def knows_devices(world: World) -> bool:
+    """Return whether the cluster file says which devices the nodes have; there may be none."""
+    return bool(devices_in(world).slices) or world.cluster_has("ResourceSlice")
+
+
 def must_know_devices(it: Member) -> None:
     """Raises UncheckedError if the devices of the nodes that the pods may use are not known."""
     version = it.world.premises.kubernetes_version
@@ -119,7 +125,7 @@ def must_know_devices(it: Member) -> None:
         raise UncheckedError(f"the gate DynamicResourceAllocation is no default in {version}")
     if it.world.cluster is None:
         raise UncheckedError("needs a cluster (--cluster)")
-    if not it.world.cluster_has("ResourceSlice"):
+    if not knows_devices(it.world):
         raise UncheckedError("needs devices (kubectl get resourceslices), which the cluster file does not hold")
-    if it.usable & ~it.world.today:
+    if it.usable & ~it.world.today and any(pool.devices is None for pool in it.world.pools):
         raise UncheckedError("the pools could add nodes, whose devices are unknown")

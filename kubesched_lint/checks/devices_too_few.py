@@ -9,7 +9,7 @@ from kubesched_lint.analysis.device_survey import Survey
 from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, open_claims
 from kubesched_lint.analysis.wanted import lasting_pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS
 from kubesched_lint.world.world import Member
@@ -24,7 +24,9 @@ def check(it: Member) -> Iterator[Hazard]:
     for_one = [_for_one(room, request, it) for room, request in short_of(it, TOO_FEW)]
     yield from for_one
     own = [wanted for wanted in claims if not wanted.is_shared]
-    among = nodes_for(it) if own and not for_one else 0
+    among = nodes_for(it) if own and not for_one else EMPTY
+    if among & ~it.world.today:
+        return  # pools add as many as are needed
     room = room_for(it, own, among) if among else None
     if room is not None:
         yield from _for_daemons(room, it) if it.workload.kind == "DaemonSet" else _for_replicas(room, it)

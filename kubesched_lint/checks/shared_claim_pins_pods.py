@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import nodes_for, room_for
-from kubesched_lint.analysis.devices import Wanted, must_know_devices, wanted_by
+from kubesched_lint.analysis.devices import Wanted, knows_devices, must_know_devices, wanted_by
 from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
@@ -48,7 +48,7 @@ def _too_many(wanted: Wanted, pods: int, most: int, it: Member) -> Hazard:
 
 
 def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, it: Member) -> Iterator[Hazard]:
-    known = it.world.cluster is not None and (claim.allocation is not None or it.world.cluster_has("ResourceSlice"))
+    known = it.world.cluster is not None and (claim.allocation is not None or knows_devices(it.world))
     homes = _homes(wanted, claim, it) if known else None
     if homes is None:
         yield _at_one_node(wanted, pods, it, "", Severity.NOTE)

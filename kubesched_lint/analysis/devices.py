@@ -72,7 +72,7 @@ class Asked(NamedTuple):
 
 @once_per_world
 def devices_in(world: World) -> Devices:
-    """Return the devices of a world, stated ones of a sketch or pool included; there may be only claims and templates."""
+    """Return the devices of a world, those that a sketch or a pool states included; it may know no device at all."""
     found = devices_of(world) or Devices.of(world.objects, world.premises.kubernetes_version)
     return found if world.cluster is None else found.announced_on(world.index.nodes)
 

@@ -37,6 +37,7 @@ UNITS = {
     "volumeClaimTemplates",
     "schedulingGates",
     "resourceClaims",
+    "requests",
     "selectors",
     "constraints",
 }

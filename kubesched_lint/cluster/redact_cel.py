@@ -34,6 +34,7 @@ _EXAMINING = words(
     "split join trim charAt size string int uint double type semver isSemver major minor patch includes isSorted min "
     "max sum reverse sort distinct first last flatten format"
 )
+_COMPARISONS = words("compareTo isGreaterThan isLessThan")
 _AMOUNTS = words("quantity isQuantity")
 _VARIABLES = words("device true false null in cel optional")
 _FIELDS = words("driver attributes capacity allowMultipleAllocations")
@@ -221,7 +222,9 @@ class Expression:
                 j += 1
 
     def _compares_texts(self, i: int) -> bool:
-        """Return whether an order or a sum may be one of texts: no operand beside it is a number."""
+        """Return whether an order or a sum may be one of texts: no operand beside it is a number or a quantity."""
+        if self._tokens[i].text in _COMPARISONS and self._at(i + 1).is_sign("("):
+            return self._at(i + 2).text != "quantity"
         sides: Sequence[_Token] = (self._at(i - 1), self._at(i + 1))
         if sides[1].is_sign("-"):
             sides = (sides[0], self._at(i + 2))

@@ -54,7 +54,7 @@ YOUNG = (
     *(
         f"io.k8s.api.resource.{version}.{kind}"
         for version in ("v1", "v1beta2", "v1beta1")
-        for kind in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate")
+        for kind in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
     ),
 )
 # Types that decode themselves (UnmarshalJSON), and the one that keeps its bytes.

@@ -41,7 +41,7 @@ _MOST = 32
 """Of requests, selectors, constraints and configurations alike."""
 _LONGEST_EXPRESSION = _LONGEST_PARAMETERS = 10 * 1024
 _LONGEST_NAME = 32
-_FLAT = "resource.k8s.io/v1beta1"
+FLAT = "resource.k8s.io/v1beta1"
 """This version writes the fields of ``exactly`` into the request."""
 _OF_EXACTLY = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
@@ -53,6 +53,7 @@ _NO_IDENTIFIER = regex_error(
     "MY_NAME",
     "MyName",
 )
+EFFECTS = ("NoExecute", "NoSchedule", "None")
 _ONE_KIND = "exactly one of `exactly` or `firstAvailable` is required"
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
 _NO_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
@@ -61,8 +62,8 @@ _NO_REQUEST = "must be the name of a request in the claim or the name of a reque
 def device_class(value: Value) -> Iterator[Cause]:
     spec = value.get("spec", {})
     yield from object_meta(value.get("metadata", {}), namespaced=False)
-    yield from _each(spec.get("selectors", ()), (*_SPEC, "selectors"), _selector)
-    yield from _each(spec.get("config", ()), (*_SPEC, "config"), _configuration)
+    yield from listed(spec.get("selectors", ()), (*_SPEC, "selectors"), _selector)
+    yield from listed(spec.get("config", ()), (*_SPEC, "config"), _configuration)
     resource = spec.get("extendedResourceName")
     if resource is not None and not (is_extended(resource) and not list(label_key(f"requests.{resource}"))):
         yield invalid((*_SPEC, "extendedResourceName"), resource, "must be a valid extended resource name")
@@ -82,7 +83,7 @@ def claim_template(value: Value) -> Iterator[Cause]:
 
 def _claim(value: Value, spec: Value, path: Path) -> Iterator[Cause]:
     devices, at = spec.get("devices", {}), (*path, "devices")
-    is_flat = value["apiVersion"] == _FLAT
+    is_flat = value["apiVersion"] == FLAT
     requests = [_stored(request, is_flat) for request in devices.get("requests", ())]
     names = {r.get("name", ""): {s.get("name", "") for s in r.get("firstAvailable", ())} for r in requests}
 
@@ -90,17 +91,17 @@ def _claim(value: Value, spec: Value, path: Path) -> Iterator[Cause]:
         yield from _reference(name, here, names)
 
     def constraint(found: Value, here: Path) -> Iterator[Cause]:
-        yield from _each(found.get("requests", ()), (*here, "requests"), reference, key=str)
+        yield from listed(found.get("requests", ()), (*here, "requests"), reference, key=str)
         yield from _constraint(found, here)
 
     def configuration(found: Value, here: Path) -> Iterator[Cause]:
-        yield from _each(found.get("requests", ()), (*here, "requests"), reference, key=str)
+        yield from listed(found.get("requests", ()), (*here, "requests"), reference, key=str)
         yield from _configuration(found, here)
 
-    for cause in _each(requests, (*at, "requests"), _request, key=_name):
+    for cause in listed(requests, (*at, "requests"), _request, key=_name):
         yield _as_written(cause) if is_flat else cause
-    yield from _each(devices.get("constraints", ()), (*at, "constraints"), constraint)
-    yield from _each(devices.get("config", ()), (*at, "config"), configuration)
+    yield from listed(devices.get("constraints", ()), (*at, "constraints"), constraint)
+    yield from listed(devices.get("config", ()), (*at, "config"), configuration)
 
 
 def _stored(request: Value, is_flat: bool) -> Value:
@@ -139,7 +140,7 @@ def _request(request: Value, path: Path) -> Iterator[Cause]:
     elif alternatives and exactly is not None:
         yield invalid(path, None, f"{_ONE_KIND}, but multiple fields are set")
     elif alternatives:
-        yield from _each(alternatives, (*path, "firstAvailable"), _alternative, MOST_ALTERNATIVES, key=_name)
+        yield from listed(alternatives, (*path, "firstAvailable"), _alternative, MOST_ALTERNATIVES, key=_name)
     else:
         yield from _exactly(exactly or {}, (*path, "exactly"))
 
@@ -151,7 +152,7 @@ def _alternative(request: Value, path: Path) -> Iterator[Cause]:
 
 def _exactly(request: Value, path: Path) -> Iterator[Cause]:
     yield from required_name((*path, "deviceClassName"), request.get("deviceClassName", ""), dns_subdomain)
-    yield from _each(request.get("selectors", ()), (*path, "selectors"), _selector)
+    yield from listed(request.get("selectors", ()), (*path, "selectors"), _selector)
     mode, count = request.get("allocationMode", ""), request.get("count", 0)
     if mode == ALL and count:
         yield invalid((*path, "count"), count, f"must not be specified when allocationMode is '{ALL}'")
@@ -181,7 +182,7 @@ def _toleration(toleration: Value, path: Path) -> Iterator[Cause]:
         yield from complaints((*path, "value"), value, label_value(value))
     yield from one_of((*path, "operator"), operator, ("Equal", "Exists"))
     if toleration.get("effect"):
-        yield from one_of((*path, "effect"), toleration["effect"], ("NoExecute", "NoSchedule", "None"))
+        yield from one_of((*path, "effect"), toleration["effect"], EFFECTS)
 
 
 # --- constraints and configurations ---------------------------------------------------------------------------------
@@ -204,13 +205,19 @@ def _constraint(constraint: Value, path: Path) -> Iterator[Cause]:
         yield required(path, _ONE_ATTRIBUTE)
         return
     name, at = constraint[field], (*path, field)
-    domain, *rest = name.split("/")
-    if len(rest) == 1:
-        yield from csi_driver(domain, at) if domain else [invalid(at, "", "the domain must not be empty")]
-        yield from _identifier(rest[0], at) if rest[0] else [invalid(at, "", "the name must not be empty")]
-    elif not rest:
-        yield from _identifier(domain, at)
+    yield from attribute_name(name, at)
+    if "/" not in name:
         yield invalid(at, named(name), "a fully qualified name must be a domain and a name separated by a slash")
+
+
+def attribute_name(name: str, path: Path) -> Iterator[Cause]:
+    """Yield what is wrong with the name of an attribute or a capacity (``validateQualifiedName``)."""
+    domain, *rest = name.split("/")
+    if not rest:
+        yield from _identifier(domain, path)
+    elif len(rest) == 1:  # upstream takes names with more slashes
+        yield from csi_driver(domain, path) if domain else [invalid(path, "", "the domain must not be empty")]
+        yield from _identifier(rest[0], path) if rest[0] else [invalid(path, "", "the name must not be empty")]
 
 
 def _identifier(name: str, path: Path) -> Iterator[Cause]:
@@ -243,7 +250,7 @@ def _name(value: Value) -> str:
     return str(value.get("name", ""))
 
 
-def _each(
+def listed(
     entries: Sequence[Any], path: Path, rule: Rule, most: int = _MOST, key: Callable[[Any], str] | None = None
 ) -> Iterator[Cause]:
     """Yield what is wrong with the entries of a list; with ``key``, no two may have the same (``validateSet``)."""

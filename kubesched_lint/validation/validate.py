@@ -152,6 +152,10 @@ def _rules(api_version: str, kind: str) -> Rules:
                 "ResourceClaim": d.claim,
                 "ResourceClaimTemplate": d.claim_template,
             }[kind]
+        case "ResourceSlice":
+            from kubesched_lint.validation.device_slices import resource_slice
+
+            return resource_slice
         case "PodGroup" | "Workload":
             from kubesched_lint.validation import pod_groups as g
 

@@ -2,11 +2,13 @@
 
 ``open.txt`` lists every contradiction that is known and not yet mended. The list is strict: what is mended must be
 struck off, so it can only shrink. ``artefacts.txt`` lists what the recording has wrong or does not tell, with reasons.
+``RECORDED=all`` judges the sets in ``LEFT_OUT``, too.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,10 @@ from kubesched_lint.commands.verify.run import judge_of
 
 HERE = Path(__file__).parent
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
+LEFT_OUT = ["made:large#4", *(f"made:mix#{number}" for number in (1040, 1057, 1083, 1103, 1108, 1119))]
+"""Sets that take a quarter of the time. No branch of the package is taken by one of the six mixed ones alone, and three
+by the large one, in the order of filling nodes and in affinity terms, which tests/lifecycle/test_filling.py and
+tests/scheduler try."""
 
 
 @cache
@@ -24,6 +30,8 @@ def deployments() -> Agreement:
     for case in read_cases(str(FIXTURES / "families.jsonl.gz")):
         assert kind_of(case) == DEPLOYMENTS
         found.cases += 1
+        if case["id"] in LEFT_OUT and os.environ.get("RECORDED") != "all":
+            continue
         for _ in judge_of(DEPLOYMENTS)(case, found, None):
             pass
     return found

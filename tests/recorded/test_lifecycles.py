@@ -6,6 +6,7 @@ against what ``lint`` and the matrix said before. ``tests/lifecycle`` holds ever
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from kubesched_lint.commands.verify.recordings import LIFECYCLES, read_cases
 
 KNOWN = Path(__file__).parent / "open_lifecycles.txt"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
+LEFT_OUT = ["l60016", "l60029"]
+"""They take a quarter of the time of lifecycles-wide-2, and three branches that no other recording takes, in bounds and
+words of cells; ``RECORDED=all`` judges them, too."""
 
 
 @pytest.mark.parametrize(
@@ -31,7 +35,8 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 def test_no_cell_and_no_error_about_a_recorded_lifecycle_is_contradicted(name: str, every: int, cells: int) -> None:
     account = Agreement(LIFECYCLES)
     for case in list(read_cases(str(FIXTURES / f"{name}.jsonl.gz")))[::every]:
-        list(verify_lifecycle_sets(case, account))
+        if case["id"] not in LEFT_OUT or os.environ.get("RECORDED") == "all":
+            list(verify_lifecycle_sets(case, account))
     found = {f"{d.case} {d.pod}: {d.question}" for d in account.disagreements}
     known = {line for line in KNOWN.read_text(encoding="utf-8").splitlines() if line.startswith(f"{name}: ")}
     assert sorted({f"{name}: {line}" for line in found} ^ known) == [], "contradicted; or mended: strike the line off"

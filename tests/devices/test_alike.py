@@ -19,7 +19,7 @@ from kubesched_lint.scheduler.devices.allocator import Search, candidates
 from kubesched_lint.scheduler.devices.answers import NOT_ALL
 from kubesched_lint.scheduler.devices.attempt import Attempt
 from kubesched_lint.scheduler.devices.failures import AllocationError, NodeError, UndecidedError
-from kubesched_lint.scheduler.devices.pools import Offers
+from kubesched_lint.scheduler.devices.pools import Offers, Pool
 from kubesched_lint.scheduler.devices.selectors import Selectors
 from kubesched_lint.scheduler.devices.taken import Taken
 from kubesched_lint.work import OutOfWorkError, within
@@ -256,3 +256,16 @@ def test_an_undecided_search_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "Search", None)
     with pytest.raises(UndecidedError, match="takes more than 200 tries"):
         Attempt(pod, devices, index).on(1)
+
+
+def test_what_is_taken_of_a_pool_is_not_told_of_another_at_its_address() -> None:
+    """Other nodes make other pools of the same name, while the claims stay."""
+    allocation = claim_of(
+        ask(), status={"allocation": {"devices": {"results": [{"driver": DRIVER, "pool": "p", "device": "d1"}]}}}
+    ).allocation
+    assert allocation is not None
+    taken = Taken([allocation])
+    for i in range(50):
+        pool = Pool(DRIVER, "p", (slice_of([{"name": f"d{j}"} for j in range(i % 3, 4)]),))
+        assert taken.in_pool(pool) == Taken([allocation]).in_pool(pool)
+        del pool

@@ -26,13 +26,13 @@ from kubesched_lint.cluster.open_words import (
     open_version,
 )
 from kubesched_lint.cluster.redact_cel import Expressions
+from kubesched_lint.model.devices import SEMVER
 
 _WORD = re.compile(r"[A-Za-z0-9\u0080-\U0010ffff]+")
 _SHORT = re.compile(r"[0-9]{1,4}|[0-9]{1,2}[a-z]")
 """Ordinals, and the ends of zones: eu-west-1a and eu-west-1b stay two zones of one region."""
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 _ADDRESS = re.compile(r"(?:[0-9]{1,3}[.-]){3}[0-9]{1,3}(?![0-9])|[0-9a-fA-F]*(?::[0-9a-fA-F]*){2,}")
-_SEMVER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:[-+][0-9A-Za-z.+-]+)?")
 _ALL_ADDRESSES = ("0.0.0.0", "::")
 _AMOUNTS = frozenset(
     [
@@ -199,7 +199,7 @@ class Redactor:
     def _value_of_attribute(self, kind: str, value: Any) -> Any:
         if isinstance(value, list):
             return [self._value_of_attribute(kind.removesuffix("s"), each) for each in value]
-        if kind == "version" and _SEMVER.fullmatch(value):
+        if kind == "version" and SEMVER.fullmatch(value):
             return _WORD.sub(lambda found: found[0] if found[0].isdigit() else self._part(found[0]), value)
         return self._driver(value) if isinstance(value, str) else value
 

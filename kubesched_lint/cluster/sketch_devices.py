@@ -19,7 +19,7 @@ from kubesched_lint.model.decode.fields import (
     words,
     wrong,
 )
-from kubesched_lint.model.devices import OWN, Attribute, Capacity, Device, DeviceClass, DeviceOffer, DeviceTaint
+from kubesched_lint.model.devices import OWN, SEMVER, Attribute, Capacity, Device, DeviceClass, DeviceOffer, DeviceTaint
 
 DEVICE_FIELDS = frozenset(
     ["class", "driver", "name", "count", "attributes", "capacity", "taints", "allowMultipleAllocations"]
@@ -117,6 +117,13 @@ def _entries(line: Value, field: str, at: Path) -> Iterator[tuple[str, object, P
         yield name, value, here
 
 
+def _version(value: Value, here: Path) -> str:
+    found, at = text(value, "version", here), (*here, "version")
+    if not SEMVER.fullmatch(found):
+        raise DecodeError(at, f"{words(at)}: expected a version such as 1.2.3 (semver.org), found {found!r}")
+    return found
+
+
 def _attribute(value: object, here: Path) -> Attribute:
     if isinstance(value, bool):
         return "bool", value
@@ -125,7 +132,7 @@ def _attribute(value: object, here: Path) -> Attribute:
     if isinstance(value, str):
         return "string", value
     if isinstance(value, dict) and value.keys() == {"version"}:
-        return "version", text(value, "version", here)
+        return "version", _version(value, here)
     if value == {"own": True}:
         return OWN, ""
     raise wrong(here, "a text, an integer, true or false, {version: 1.2.3} or {own: true}", value)

@@ -5,6 +5,7 @@ Mirrors ``staging/src/k8s.io/api/resource/v1/types.go`` (v1.36). Amounts are exa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from fractions import Fraction
@@ -22,6 +23,12 @@ is not stated; else ``unknown``.
 """
 OWN = "own"
 READABLE = frozenset({"string", "int", "bool", "version", OWN})
+_PART = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+SEMVER = re.compile(
+    rf"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){{2}}(?:-{_PART}(?:\.{_PART})*)?"
+    r"(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+)
+"""A version as the API server takes it for an attribute (semver.org 2.0.0)."""
 Amounts = Mapping[str, Fraction]
 DeviceID = tuple[str, str, str]
 """Driver, pool and device."""

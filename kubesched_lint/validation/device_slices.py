@@ -6,11 +6,11 @@ request policies. v1beta1 writes the fields of a device under ``basic``; the ser
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.model.devices import SEMVER
 from kubesched_lint.record import replace
 from kubesched_lint.validation.affinity import node_selector
 from kubesched_lint.validation.causes import (
@@ -51,11 +51,6 @@ _NOT_OF_DEVICE = (
     "ResourceSlice spec"
 )
 _EXPRESSION = ("key", "operator", "values")
-_PART = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
-_SEMVER = re.compile(
-    rf"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){{2}}(?:-{_PART}(?:\.{_PART})*)?"
-    r"(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
-)
 
 
 def resource_slice(value: Value) -> Iterator[Cause]:
@@ -190,7 +185,7 @@ def _attribute(attribute: Value, path: Path) -> Iterator[Cause]:
         found = given.get(name, [])
         for i, text in enumerate(found if isinstance(found, list) else [found]):
             at = (*path, name, i) if isinstance(found, list) else (*path, name)
-            if name.startswith("version") and not _SEMVER.fullmatch(text):
+            if name.startswith("version") and not SEMVER.fullmatch(text):
                 yield invalid(at, text, "must be a string compatible with semver.org spec 2.0.0")
             if size(text) > _LONGEST_VALUE:
                 yield too_long(at, _LONGEST_VALUE)

@@ -81,7 +81,21 @@ _LINE = st.fixed_dictionaries(
         "attributes": _or_any(
             st.dictionaries(
                 st.sampled_from(["a", "b"]),
-                st.sampled_from([{"version": "1.2.3"}, {"own": True}, {"own": False}, {}, None, "x", 1, 1.5, [None]]),
+                st.sampled_from(
+                    [
+                        {"version": "1.2.3"},
+                        {"version": "1.2"},
+                        {"version": None},
+                        {"own": True},
+                        {"own": False},
+                        {},
+                        None,
+                        "x",
+                        1,
+                        1.5,
+                        [None],
+                    ]
+                ),
             )
         ),
         "capacity": _or_any(st.dictionaries(st.sampled_from(["m"]), st.sampled_from(["1", 2, 0.5, True, None]))),

@@ -106,6 +106,7 @@ def test_the_nodes_that_a_pool_always_has_have_its_devices() -> None:
         ("[{driver: d, cont: 2}]", 35, "unknown field: did you mean count?"),
         ("[{driver: d, count: 9999}]", 42, "Devices on each node, 0 to 1,024"),
         ("[{driver: d, attributes: {a: 1.5}}]", 51, "expected a"),
+        ("[{driver: d, attributes: {a: {version: latest}}}]", 61, "A version such as 1.2.3 (semver.org)"),
         ("[{driver: d, capacity: {memory: lots}}]", 54, "lots"),
         ('[{driver: d, taints: ["k:PreferNoSchedule"]}]', 44, "effects are NoSchedule, NoExecute and None"),
         ("[{class: c, driver: d}, {class: c, driver: e}]", 46, "class c is of driver e here and of d in"),

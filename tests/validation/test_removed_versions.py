@@ -68,7 +68,10 @@ def test_the_version_of_the_cluster_decides() -> None:
 @pytest.mark.parametrize("served", ["v1alpha2", "v1alpha3", "v1beta1"])
 def test_a_pod_group_is_read_in_each_version_of_its_api(served: str) -> None:
     """scheduling.k8s.io: v1alpha2 in 1.36 only; v1alpha3 and v1beta1 from 1.37 on."""
-    group = OBJECT.format(version=f"scheduling.k8s.io/{served}", kind="PodGroup") + "spec: {schedulingPolicy: {basic: {}}}\n"
+    group = (
+        OBJECT.format(version=f"scheduling.k8s.io/{served}", kind="PodGroup")
+        + "spec: {schedulingPolicy: {basic: {}}}\n"
+    )
     for version in ("1.36", "1.37"):
         report = lint(text=group, kubernetes_version=version)
         assert not report.errors

@@ -48,9 +48,7 @@ class Condition(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A selector that fails on a device; ``expression`` is its number and text, ``device_class`` is empty for the
-    request's own.
-    """
+    """A selector that fails on a device: its number and its text in a class, or (``device_class`` empty) a request."""
 
     message: str
     device_class: str

@@ -118,11 +118,16 @@ def knows_devices(world: World) -> bool:
     return bool(devices_in(world).slices) or world.cluster_has("ResourceSlice")
 
 
+def must_have_claims(world: World) -> None:
+    """Raises UncheckedError if the API server may drop the claims of pods, because their feature gate is off."""
+    version = world.premises.kubernetes_version
+    if not has(version, DYNAMIC_RESOURCES):
+        raise UncheckedError(f"the feature gate DynamicResourceAllocation is off by default in {version}")
+
+
 def must_know_devices(it: Member) -> None:
     """Raises UncheckedError if the devices of the nodes that the pods may use are not known."""
-    version = it.world.premises.kubernetes_version
-    if not has(version, DYNAMIC_RESOURCES):
-        raise UncheckedError(f"the gate DynamicResourceAllocation is no default in {version}")
+    must_have_claims(it.world)
     if it.world.cluster is None:
         raise UncheckedError("needs a cluster (--cluster)")
     if not knows_devices(it.world):

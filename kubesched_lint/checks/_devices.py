@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 
 from kubesched_lint.analysis.device_room import DeviceRoom, Request
-from kubesched_lint.analysis.device_survey import Survey
 from kubesched_lint.findings import Evidence, Path, Source, proof
-from kubesched_lint.model.devices import DeviceTaint
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
@@ -62,13 +60,3 @@ def guarded(expression: str, key: str) -> str:
 def cause_of(request: Request) -> str:
     """Return what one edit of a claim mends for all workloads that use it."""
     return f"{request.wanted} {request.main.asked.name}"
-
-
-def taint_in_words(taint: DeviceTaint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-
-
-def best_node(survey: Survey, it: Member) -> tuple[int, str]:
-    """Return the most devices that one node has for a request, and its name."""
-    position = max(survey.left, key=survey.most_at)
-    return survey.most_at(position), it.world.index.names[position]

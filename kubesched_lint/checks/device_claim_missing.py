@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kubesched_lint.analysis.devices import IS_NOT_HERE, IS_NOWHERE, devices_in, references
+from kubesched_lint.analysis.devices import IS_NOT_HERE, IS_NOWHERE, devices_in, must_have_claims, references
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Path, UncheckedError, pattern
@@ -14,6 +14,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    must_have_claims(it.world)
     unknown: list[str] = []
     for reference, kind, name, at in references(it):
         known = _known(it, kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kubesched_lint.analysis.devices import must_have_claims
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, pattern
@@ -15,6 +16,7 @@ _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    must_have_claims(it.world)
     spec = written_at(it.workload.source, it.workload.pod.path)
     if not isinstance(spec, dict):
         return

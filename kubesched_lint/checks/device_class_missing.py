@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.devices import IS_NOT_HERE, IS_NOWHERE, Asked, asked_of, devices_in, open_claims
+from kubesched_lint.analysis.devices import (
+    IS_NOT_HERE,
+    IS_NOWHERE,
+    Asked,
+    asked_of,
+    devices_in,
+    must_have_claims,
+    open_claims,
+)
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
@@ -13,6 +21,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    must_have_claims(it.world)
     classes, unknown = devices_in(it.world).classes, False
     for asked in (asked for wanted in open_claims(it) for options in asked_of(wanted) for asked in options):
         name = asked.request.device_class

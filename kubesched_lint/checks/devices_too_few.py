@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import TOO_FEW, DeviceRoom, Request, nodes_for, room_for, short_of
 from kubesched_lint.analysis.device_survey import Survey
-from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, open_claims
+from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, must_have_claims, open_claims
 from kubesched_lint.analysis.wanted import lasting_pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
 from kubesched_lint.cluster.nodeset import EMPTY, positions
@@ -16,12 +16,15 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    must_have_claims(it.world)
     claims = open_claims(it)
     limited = [hazard for wanted in claims for hazard in _beyond_limit(wanted, it)]
     yield from limited
     if limited:
         return
-    for_one = [_for_one(room, request, it) for room, request in short_of(it, TOO_FEW)]
+    # Requests that compete for the same devices have one cause.
+    short = {request.main.all_left: (room, request) for room, request in reversed([*short_of(it, TOO_FEW)])}
+    for_one = [_for_one(room, request, it) for room, request in short.values()]
     yield from for_one
     own = [wanted for wanted in claims if not wanted.is_shared]
     among = nodes_for(it) if own and not for_one else EMPTY

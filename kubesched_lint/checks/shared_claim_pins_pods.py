@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import nodes_for, room_for
-from kubesched_lint.analysis.devices import Wanted, knows_devices, must_know_devices, wanted_by
+from kubesched_lint.analysis.devices import Wanted, knows_devices, must_have_claims, must_know_devices, wanted_by
 from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
+from kubesched_lint.checks._devices import NO_OTHERS
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.devices import MOST_USERS, DeviceClaim
@@ -19,6 +20,7 @@ _FEW = 3
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    must_have_claims(it.world)
     is_daemon = it.workload.kind == "DaemonSet"
     pods = pods_wanted(it) if it.workload.stays or is_daemon else 0
     most = pods if is_daemon else max(pods, it.most_wanted)
@@ -83,7 +85,7 @@ def _no_room(wanted: Wanted, pods: int, most: int, where: str, it: Member) -> Ha
             f"{pods} pods on the node of the devices > {most}, the most that fit on {where}",
             demand=pods,
             supply=most,
-            assumes=node_premises(it),
+            assumes=(*node_premises(it), NO_OTHERS),
         ),
         values={"claim": str(wanted), "pods": pods, "most": most, "where": where, "pending": pods - most},
         related=_replicas(it),

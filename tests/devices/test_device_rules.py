@@ -6,12 +6,29 @@ from typing import Any
 
 import pytest
 
+from kubesched_lint.checks._devices import guarded
+from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter import refuting
+from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.linter.options import Options
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.examples import Example, examples, rules_for
 from kubesched_lint.rulebook.library import Rule, Rulebook
+from tests.devices.sets import (
+    API,
+    GPU_CLASS,
+    claim,
+    cluster_of,
+    devices_on,
+    manifests_of,
+    node,
+    template,
+    using,
+    wanting,
+)
+from tests.lifecycle.simulated import Value, other
 
 BOOK = Rulebook.shipped()
 PROVING = [rule for rule in BOOK if rule.family == "devices" and "proof" in rule.evidence]
@@ -38,3 +55,63 @@ def test_every_rule_shows_a_proof() -> None:
         return {f.rule for f in report.findings if f.evidence.kind == "proof"}
 
     assert {rule.slug for rule in PROVING} <= set().union(*map(proven, SHOWN))
+
+
+def messages(rule: str, cluster: Cluster, *objects: Value, **options: Any) -> list[str]:
+    report, _ = lint(manifests_of(*objects), cluster, Options(**options), [BOOK.get(rule)])
+    return [finding.message for finding in report.findings] + [skip.reason for skip in report.skipped]
+
+
+THREE = [node(f"n{i}") for i in range(3)]
+SHARED = using(2, resourceClaimName="gpu")
+
+
+def test_a_claim_that_has_its_devices_pins_pods_to_their_node() -> None:
+    there = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+    allocated = {**claim(), "status": {"allocation": {"devices": {"results": []}, "nodeSelector": there}}}
+    (found,) = messages("shared-claim-pins-pods", cluster_of(*THREE, GPU_CLASS, allocated), SHARED)
+    assert "run on one node (n1)" in found
+
+
+def test_devices_of_all_nodes_pin_no_pod() -> None:
+    network = other(
+        "ResourceSlice", "net", API, spec={**devices_on("n0", 1)["spec"], "nodeName": None, "allNodes": True}
+    )
+    assert not messages("shared-claim-pins-pods", cluster_of(*THREE, GPU_CLASS, network), claim(), SHARED)
+
+
+def test_devices_of_all_nodes_suffice_for_so_many_replicas_in_all() -> None:
+    network = other(
+        "ResourceSlice", "net", API, spec={**devices_on("n0", 2)["spec"], "nodeName": None, "allNodes": True}
+    )
+    (found,) = messages("devices-too-few", cluster_of(*THREE, GPU_CLASS, network), template(), using(3))
+    assert found.startswith("only 2 of 3 replicas")
+
+
+def test_requests_of_one_pod_for_the_same_devices_are_counted_together() -> None:
+    twice = other("ResourceClaimTemplate", "gpu", API, spec={"spec": {"devices": both(wanting())}})
+    (found,) = messages("devices-too-few", cluster_of(*THREE, GPU_CLASS, devices_on("n0", 1)), twice, using(1))
+    assert "together with the other requests for them, needs 2 devices" in found
+
+
+def both(wanted: Value) -> Value:
+    (request,) = wanted["requests"]
+    return {"requests": [request, {**request, "name": "more"}]}
+
+
+@pytest.mark.parametrize("rule", [rule.slug for rule in BOOK if rule.family == "devices"])
+def test_before_the_feature_gate_is_on_by_default_every_rule_is_skipped(rule: str) -> None:
+    cluster = cluster_of(*THREE, GPU_CLASS, devices_on("n0", 1))
+    found = messages(rule, cluster, template(count=9), using(9), kubernetes_version="1.33")
+    assert found == ["the feature gate DynamicResourceAllocation is off by default in 1.33"]
+
+
+@pytest.mark.parametrize(("expression", "better"), [
+    ('device.attributes["d"].a == 1', 'has(device.attributes["d"].a) && device.attributes["d"].a == 1'),
+    ('true || device.capacity["d"].a', 'has(device.capacity["d"].a) && (true || device.capacity["d"].a)'),
+    ('device.attributes["d"]["a"] == 1', ""),
+    ('device.attributes["d"].a == device.attributes["e"].a', ""),
+    ('device.attributes["d"].b == 1', ""),
+])  # fmt: skip
+def test_a_selector_asks_first_for_what_it_reads(expression: str, better: str) -> None:
+    assert guarded(expression, "a") == better

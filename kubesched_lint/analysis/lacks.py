@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.model.feature_gates import DRIVERS, GANGS, GROUPS, TOPOLOGY
+from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
-from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, has
+from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
@@ -67,19 +67,23 @@ def unmodelled(it: Member) -> Iterator[Lack]:
         yield Lack(
             f"whether the kubelet of {pod.node_name} can mount its claims: nodeName bypasses the scheduler", True
         )
-    yield from _of_drivers(it)
+    yield from _of_volume_gates(it)
     yield from _of_groups(it)
 
 
-def _of_drivers(it: Member) -> Iterator[Lack]:
-    """Yield what is unknown where ``DRIVERS`` is not as its version has it: the filters follow the version."""
+def _of_volume_gates(it: Member) -> Iterator[Lack]:
+    """Yield what follows where gates about volumes are not as the version has them: the model follows the version."""
     if not _mounts(it) or it.world.cluster is None:
         return
     # An API server without the gate drops the field.
     stored = any(driver.is_needed_on_nodes for driver in it.world.cluster.inventory.csi_drivers)
     on = gates_of(it.world).get(DRIVERS, stored or None)
-    if on is not None and on != has(it.world.premises.kubernetes_version, CSI_DRIVER_ON_THE_NODE):
+    version = it.world.premises.kubernetes_version
+    if on is not None and on != has(version, CSI_DRIVER_ON_THE_NODE):
         yield Lack(f"which nodes {DRIVERS}={str(on).lower()} closes to its volumes", True, narrows=on)
+    scored = gates_of(it.world).get(CAPACITY_SCORES)
+    if scored is not None and scored != has(version, STORAGE_CAPACITY_SCORES):
+        yield Lack(f"{CAPACITY_SCORES}={str(scored).lower()} changes no choice of a node", False, narrows=False)
 
 
 def _of_groups(it: Member) -> Iterator[Lack]:

@@ -238,6 +238,10 @@ class SchedulerProfile:
     """Prefixes, up to the slash, of such resources."""
     strategy: ScoringStrategy = ScoringStrategy()
     balanced_resources: tuple[str, ...] = tuple(EQUAL_WEIGHTS)
+    capacity_weight: int = 1
+    """The weight of VolumeBinding, which scores with StorageCapacityScoring only; 0: it does not score."""
+    capacity_shape: tuple[tuple[int, int], ...] = ((0, 10), (100, 0))
+    """Points like those of ``ScoringStrategy.shape``."""
     added_node_terms: tuple[NodeSelectorTerm, ...] | None = None
     """Node terms that every pod has to match besides its own."""
     added_preferred_node_terms: tuple[PreferredNodeTerm, ...] = ()

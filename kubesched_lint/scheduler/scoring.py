@@ -14,6 +14,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
@@ -90,6 +91,12 @@ class Scoring:
 
             self._weights = {**self._weights, DynamicResources.name: DynamicResources.weight}
             self._scorers.append(DynamicResources(pod, state))
+        weight = profile_of(pod).capacity_weight
+        if weight and pod.volumes and has(state.kubernetes_version, STORAGE_CAPACITY_SCORES):
+            from kubesched_lint.scheduler.scores.volume_binding import VolumeBinding
+
+            self._weights = {**self._weights, VolumeBinding.name: weight}
+            self._scorers.append(VolumeBinding(pod, state))
 
     def scores(self, feasible: NodeSet) -> Scores:
         return Scores(self._index, feasible, dict(self._weighted(feasible)))

@@ -74,3 +74,11 @@ def test_all_commands_follow_the_version_and_name_another_gate(
     assert ("CSI driver is not installed on the node" in asked.message) == left
     (deployed,) = simulate(text=MANIFESTS, cluster=cluster, events=("deploy",), **settings).outcomes
     assert deployed.verdict == verdict
+
+
+@pytest.mark.parametrize(("gate", "is_said"), [("", False), ("StorageCapacityScoring=true", True)])
+def test_scores_of_a_gate_that_is_off_by_default_are_an_assumption(tmp_path: Path, gate: str, is_said: bool) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("DRIVERS", DRIVER))
+    cluster = load_cluster(tmp_path / "cluster.yaml")
+    (deployed,) = simulate(text=MANIFESTS, cluster=cluster, events=("deploy",), feature_gates=gate).outcomes
+    assert ("StorageCapacityScoring=true changes no choice of a node" in deployed.assumes) == is_said

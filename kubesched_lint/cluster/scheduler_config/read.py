@@ -82,7 +82,8 @@ def _profile(
         raise DecodeError((*path, "plugins", *([point] if point in custom else ())), wrong)
     filters, prefilters, after = (_names(custom, point) for point in ("filter", "preFilter", "postFilter"))
     failing = tuple(name for name in filters if name in NEED_PREFILTER and name not in prefilters)
-    scored = {name: weight for name, weight in weights(custom) if name in WEIGHTS}
+    every = dict(weights(custom))
+    scored = {name: weight for name, weight in every.items() if name in WEIGHTS}
     own = integer(profile, "percentageOfNodesToScore", path)
     return SchedulerProfile(
         name=name,
@@ -90,6 +91,7 @@ def _profile(
         prefilters=tuple(name for name in prefilters if name in PREFILTERS),
         failing=failing,
         weights=scored,
+        capacity_weight=every.get("VolumeBinding", 0),
         preempts="DefaultPreemption" in after,
         allocates_devices=DEVICES_PLUGIN in after,
         percentage_of_nodes_to_score=percentage if own is None else own,
@@ -139,12 +141,21 @@ def _fit(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
         ScoringStrategy(
             text(strategy, "type", here) or LEAST_ALLOCATED,
             dict(_resources(strategy, here)) or EQUAL_WEIGHTS,
-            tuple(
-                (integer(point, "utilization", at) or 0, integer(point, "score", at) or 0)
-                for point, at in items(ratio, "shape", (*here, "requestedToCapacityRatio"))
-            ),
+            _shape(ratio, (*here, "requestedToCapacityRatio")),
         ),
     )
+
+
+def _shape(value: Value, path: Path) -> tuple[tuple[int, int], ...]:
+    return tuple(
+        (integer(point, "utilization", at) or 0, integer(point, "score", at) or 0)
+        for point, at in items(value, "shape", path)
+    )
+
+
+def _volume_binding(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
+    if points := _shape(args, path):
+        yield "capacity_shape", points
 
 
 def _resources(value: Value, path: Path) -> Iterator[tuple[str, int]]:
@@ -193,6 +204,7 @@ _READERS = {
     "NodeResourcesBalancedAllocation": _balanced,
     "NodeResourcesFit": _fit,
     "PodTopologySpread": _spread,
+    "VolumeBinding": _volume_binding,
 }
 READ_ARGUMENTS = frozenset(_READERS)
 """The plugins whose arguments are read."""

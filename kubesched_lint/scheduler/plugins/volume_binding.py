@@ -14,7 +14,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod, Volume
-from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeBinding"
@@ -267,7 +267,7 @@ def _cannot_provision(claims: Iterable[Claim], state: ClusterState, nodes: NodeS
         found = _class_of(claim, state.storage)
         if found is None or found.provisioner in ("", NO_PROVISIONER) or not _allowed(found, state) & nodes:
             return BIND_CONFLICT
-        if not _has_capacity(claim, found, state, nodes):
+        if not enough_capacity(claim, found, state, nodes)[0]:
             return NO_SPACE
     return ""
 
@@ -289,13 +289,18 @@ def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
     return found
 
 
-def _has_capacity(claim: Claim, storage_class: StorageClass, state: ClusterState, nodes: NodeSet) -> bool:
-    """Return hasEnoughCapacity. A driver that publishes any CSIStorageCapacity is assumed to require the check."""
+def enough_capacity(
+    claim: Claim, storage_class: StorageClass, state: ClusterState, nodes: NodeSet
+) -> tuple[bool, StorageCapacity | None]:
+    """Return hasEnoughCapacity: whether there is, and where; None where nobody checks.
+
+    A driver that publishes any CSIStorageCapacity is assumed to require the check.
+    """
     storage = state.storage
     same_driver = {c.name for c in storage.classes.values() if c.provisioner == storage_class.provisioner}
     published = [c for c in storage.capacities if c.storage_class in same_driver]
     if not published or not claim.request:
-        return True
+        return True, None
     for capacity in published:
         limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
         if (
@@ -304,5 +309,5 @@ def _has_capacity(claim: Claim, storage_class: StorageClass, state: ClusterState
             and limit >= claim.request
             and state.index.selected_by(capacity.topology) & nodes
         ):
-            return True
-    return False
+            return True, capacity
+    return False, None

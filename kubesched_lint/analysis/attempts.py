@@ -21,7 +21,7 @@ from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.world.claims import without_unknown_storage
-from kubesched_lint.world.devices import devices_unknown, needs_devices
+from kubesched_lint.world.devices import lacks_devices
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member
 
@@ -66,7 +66,7 @@ def is_followed(it: Member) -> bool:
         return False
     if it.world.admission.decision(it.workload).unknown:
         return False
-    if scheduled_pod(it) is None or (needs_devices(it.workload.pod, it.world) and devices_unknown(it.world)):
+    if scheduled_pod(it) is None or lacks_devices(it.workload.pod, it.world):
         return False
     known = without_unknown_storage(it)
     return known.pod.volumes == it.workload.pod.volumes and known.claim_templates == it.workload.claim_templates

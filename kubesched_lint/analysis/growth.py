@@ -32,6 +32,7 @@ from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.world.devices import lacks_devices
 from kubesched_lint.world.potential import Offer
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world
@@ -124,7 +125,7 @@ class _Growth:
         return Plan(
             tuple(_added(self.new.values())),
             tuple(self.nodes.values()),
-            tuple(map(self._verdict, queues)),
+            tuple(self._verdict(q) for q in queues if not (q.left and lacks_devices(q.workload.pod, self.world))),
             self.limits,
             tuple(self.placed),
         )

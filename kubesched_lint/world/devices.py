@@ -60,6 +60,11 @@ def devices_unknown(world: World) -> str:
     return next(_unknown(_asking(world), world), "") if _asking(world) else ""
 
 
+def lacks_devices(pod: Pod, world: World) -> bool:
+    """Return whether it is unknown which nodes have the devices that a pod needs."""
+    return needs_devices(pod, world) and bool(devices_unknown(world))
+
+
 def _known(world: World) -> Devices:
     from kubesched_lint.cluster.devices import Devices
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
+
 from kubesched_lint.analysis.attempts import any_fit, is_modelled, pods_left
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.trial import waiting_everywhere
+from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
@@ -132,3 +136,25 @@ def running(name: str, on: str) -> tuple[Value, Value]:
     result = {"request": "gpu", "driver": "gpu.example.com", "pool": on, "device": "gpu-0"}
     reserved = [{"resource": "pods", "name": name, "uid": name}]
     return pod, {**found, "status": {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}}
+
+
+POOL = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- name: big
+  count: 1
+  allocatable: {cpu: 16, memory: 64Gi}
+  devices: [{class: gpu, driver: gpu.example.com, count: 4}]
+pools:
+- name: more
+  shapes: [{name: s, capacity: {cpu: 16, memory: 64Gi}}]
+"""
+STATED = POOL + "  devices: [{class: gpu, driver: gpu.example.com, count: 4}]\n"
+
+
+@pytest.mark.parametrize(("text", "grown"), [(POOL, []), (STATED, [1])])
+def test_nodes_of_pools_have_devices_only_if_somebody_says_so(text: str, grown: list[int]) -> None:
+    world = world_of(cluster_from([("c.yaml", text.encode())], "c.yaml"), template(count=2), using(3))
+    assert bool(devices_unknown(world)) is not bool(grown)
+    assert [verdict.grown for verdict in growth_plan(world).verdicts] == grown

@@ -57,15 +57,16 @@ class Devices:
 
     def announced_on(self, nodes: Iterable[Node]) -> Devices:
         """Return the devices with those that a sketch or a pool states for nodes without a slice; itself if none do."""
-        known = {each.name for each in self.slices}
-        offers = (offer.on(node.name) for node in nodes for offer in node.devices or ())
-        more = tuple(each for each in offers if each.name not in known)
-        if not more:
+        stated = {offer.name_on(node.name): (offer, node.name) for node in nodes for offer in node.devices or ()}
+        missing = stated.keys() - {each.name for each in self.slices} if stated else ()
+        if not missing:
             return self
-        key = "announced", tuple(each.name for each in more)
+        key = "announced", tuple(sorted(missing))
         found: Devices | None = self.lasting.get(key)
         if found is None:
-            found = self.lasting[key] = replace(self, slices=(*self.slices, *more), lasting={})
+            more = (stated[name] for name in key[1])
+            slices = (*self.slices, *(offer.on(node) for offer, node in more))
+            found = self.lasting[key] = replace(self, slices=slices, lasting={})
         return replace(found, claims=self.claims)
 
     def with_claims(self, claims: Iterable[DeviceClaim]) -> Devices:

@@ -158,10 +158,14 @@ class DeviceOffer:
     driver: str
     devices: tuple[Device, ...]
 
+    def name_on(self, node: str) -> str:
+        """Return the name of the slice of a node."""
+        return f"{node}-{self.driver}"
+
     def on(self, node: str) -> ResourceSlice:
         """Return what the driver would announce for a node."""
         return ResourceSlice(
-            f"{node}-{self.driver}", self.driver, node, 1, 1, NodeAccess(node_name=node), devices=self.devices
+            self.name_on(node), self.driver, node, 1, 1, NodeAccess(node_name=node), devices=self.devices
         )
 
 

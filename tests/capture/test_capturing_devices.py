@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from kubesched_lint.cluster.capture import capture, connect
 from kubesched_lint.cluster.capture.resources import RESOURCES
 from kubesched_lint.cluster.devices import Devices
+from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.model.decode.objects import decode_object, gather
 from tests.capture.stand_in import ApiServer, status
 
@@ -139,6 +141,19 @@ def test_a_taint_rule_taints_the_devices_that_it_names() -> None:
         spec = {"deviceSelector": selector, "taint": {"key": "k", "effect": "NoSchedule"}}
         devices = Devices.of(gather(decode_object(value, "") for value in (device_slice, {**rule, "spec": spec})))
         assert [d.name for d in devices.slices[0].devices if d.taints] == tainted
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_what_kubectl_prints_as_yaml_holds_the_same(version: str) -> None:
+    head = {"apiVersion": f"resource.k8s.io/{version}"}
+    items = [{**head, "kind": kind, "metadata": META, **parts} for kind, parts in objects(version).items()]
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [node, *items]})
+    cluster = cluster_from([("c.yaml", text.encode())], "c.yaml")
+    assert {"ResourceSlice", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"} <= cluster.kinds
+    (device,) = cluster.inventory.resource_slices[0].devices
+    assert (device.name, device.attributes["model"]) == ("g0", ("string", "a100"))
+    assert cluster.inventory.device_claims[0].requests[0].count == 2
 
 
 # --- which version is listed, and what a missing list means ----------------------------------------------------------

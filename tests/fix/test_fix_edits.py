@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from io import StringIO
+from random import Random
 from typing import Any
 
 import pytest
@@ -35,20 +36,20 @@ objects = st.dictionaries(st.sampled_from(KEYS), values, min_size=1, max_size=4)
 class Writer:
     """Writes a value as some person might: each choice is drawn."""
 
-    def __init__(self, draw: Callable[..., Any]) -> None:
+    def __init__(self, draw: Random) -> None:
         self._draw = draw
-        self.step = draw(st.integers(1, 4))
-        self.dash = draw(st.integers(0, 3))
+        self.step = draw.randint(1, 4)
+        self.dash = draw.randint(0, 3)
         self.number = 0
 
     def flip(self, often: int = 3) -> bool:
-        return bool(self._draw(st.integers(0, often)) == 0)
+        return self._draw.randint(0, often) == 0
 
     def comment(self) -> str:
         if not self.flip(4):
             return ""
         self.number += 1
-        return f"{self._draw(st.sampled_from([' ', '   ']))}# comment {self.number}\t'{{["
+        return f"{self._draw.choice([' ', '   '])}# comment {self.number}\t'{{["
 
     def scalar(self, value: Any) -> str:
         if isinstance(value, str):
@@ -60,7 +61,7 @@ class Writer:
 
     def flow(self, value: Any) -> str:
         pad = " " if self.flip() else ""
-        gap = self._draw(st.sampled_from([", ", ",", " , "]))
+        gap = self._draw.choice([", ", ",", " , "])
         if isinstance(value, dict):
             inside = gap.join(f"{self.scalar(k)}: {self.flow(v)}" for k, v in value.items())
             return f"{{{pad}{inside}{pad}}}"
@@ -108,7 +109,7 @@ class Writer:
 
 @st.composite
 def texts(draw: Callable[..., Any]) -> str:
-    value, writer = draw(objects), Writer(draw)
+    value, writer = draw(objects), Writer(draw(st.randoms(use_true_random=True)))  # much faster than choice by choice
     if writer.flip(6):
         return json.dumps(value, indent=draw(st.sampled_from([None, 1, 2, 4])), ensure_ascii=False) + "\n"
     head = draw(st.sampled_from(["", "---\n", "# head\n", "--- # head\n\n"]))

@@ -77,9 +77,10 @@ class Offers:
 
         Valid pools without devices for the node are left out.
         """
-        found = self._pools.get(position)
+        where = position if position in self._at else -1  # nodes without slices of their own use the same
+        found = self._pools.get(where)
         if found is None:
-            found = self._pools[position] = self._gathered(position)
+            found = self._pools[where] = self._gathered(self._at.get(where, ()))
         return found
 
     @cached_property
@@ -91,14 +92,14 @@ class Offers:
                 found.setdefault((pool.driver, pool.name), []).append(position)
         return {pool: of(known) for pool, known in found.items()}
 
-    def _gathered(self, position: int) -> Sequence[Pool]:
-        newest: dict[PoolID, list[ResourceSlice]] = {}
-        for each in (*self._everywhere, *self._at.get(position, ())):
-            newest.setdefault((each.driver, each.pool), []).append(each)
-        pools = [
-            pool for key in newest if (pool := self._pool([*newest[key], *self._counters.get(key, ())])) is not None
-        ]
-        pools += [pool for key, pool in self._troubled.items() if key not in newest]
+    def _gathered(self, own: Sequence[ResourceSlice]) -> Sequence[Pool]:
+        work.spend(2 * (len(self._everywhere) + len(own)))
+        known: dict[PoolID, list[ResourceSlice]] = {}
+        for each in (*self._everywhere, *own):
+            known.setdefault((each.driver, each.pool), []).append(each)
+        made = (self._pool([*held, *self._counters.get(key, ())]) for key, held in known.items())
+        pools = [pool for pool in made if pool is not None]
+        pools += [pool for key, pool in self._troubled.items() if key not in known]
         return sorted(pools, key=lambda pool: (_binds_late(pool), pool.driver, pool.name))
 
     @cached_property

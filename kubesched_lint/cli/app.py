@@ -12,7 +12,19 @@ from kubesched_lint.printing import say, say_exactly
 
 COMPLETE = "_KUBESCHED_LINT_COMPLETE"
 """The environment variable that a shell sets to ask for completions; ``--show-completion`` prints the script."""
-_COMMANDS = ("lint", "why", "simulate", "fleet", "init", "snapshot", "baseline", "config", "rules", "verify")
+_COMMANDS = (
+    "lint",
+    "why",
+    "simulate",
+    "fleet",
+    "init",
+    "snapshot",
+    "baseline",
+    "config",
+    "rules",
+    "workloads",
+    "verify",
+)
 
 
 class Shell(StrEnum):

@@ -154,6 +154,9 @@ _SHARED = {
     "select": _many(RULES, "--select", "RULE", "Run only these rules or families.", autocompletion=_rule_names),
     "ignore": _many(RULES, "--ignore", "RULE", "Do not run these rules or families.", autocompletion=_rule_names),
     "rule_folders": _many(RULES, "--rules", "DIR", "A folder with your own rules, see `rules new`."),
+    "workload_folders": _many(
+        INPUT, "--workloads", "DIR", "A folder with your own workload cards, see `workloads new`."
+    ),
     "formats": _many(
         OUTPUT, "--format", "NAME[=FILE]", "text, json, sarif, github, gitlab, junit, markdown or html.", "-f"
     ),
@@ -246,7 +249,7 @@ _SHARED = {
 
 READING = (
     "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "feature_gates", "scheduler_config",
-    "exclude",
+    "workload_folders", "exclude",
     "include_tests", "render", "config_file", "no_config",
 )  # fmt: skip
 """Options that change how manifests and clusters are read."""

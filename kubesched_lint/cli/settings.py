@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import typer
 
 from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
@@ -90,6 +91,7 @@ class Settings:
             exclude=self.exclude,
             include_tests=self.flag("include-tests"),
             together=self.together,
+            kinds=kinds_with(self.names("workload-folders")),
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from kubesched_lint.custom.expression import ExpressionError, parsed
 from kubesched_lint.custom.fields import path_of
+from kubesched_lint.files import place_of
 from kubesched_lint.findings import Path
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
@@ -88,6 +89,8 @@ def usable(folder: File) -> tuple[tuple[tuple[Card, CustomKind], ...], tuple[Car
     wrong: list[CardError] = []
     for file in card_files(folder):
         try:
+            if folder != cards_folder():
+                place_of(str(file))  # no link that leaves the repository
             card = read_card(file)
         except CardError as error:
             wrong.append(error)

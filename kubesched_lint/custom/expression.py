@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+from warnings import catch_warnings
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.document import Document
@@ -71,7 +72,8 @@ def parsed(text: str, names: Sequence[str] = ()) -> ast.expr:
     if len(text) > LONGEST:
         raise ExpressionError(f"longer than {LONGEST} characters")
     try:
-        tree = ast.parse(text, mode="eval").body
+        with catch_warnings(action="ignore"):  # Python would warn on stderr about odd escapes and comparisons
+            tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
         raise ExpressionError(f"not an expression: {error.msg}, at character {error.offset}") from None
     except (ValueError, RecursionError, MemoryError):

@@ -151,7 +151,7 @@ def manifest_set(
     unread: list[Unread] = []
     skipped: list[Skipped] = []
     left_out: list[Skipped] = []
-    errors: list[InputError] = []
+    errors = [InputError(fault.path, fault.message, fault.line) for fault in kinds.faults]
     objects = []
     refused: dict[int, Refusals] = {}
     custom: list[tuple[int, Document]] = []

@@ -44,6 +44,7 @@ KEYS = (
     ConfigKey("namespace", "string", "Namespace of objects without a namespace.", "default"),
     ConfigKey("profile", "choice", "The set of rules to run when select is not given.", "ci", PROFILES),
     ConfigKey(OWN_RULES, "folders", "Folders with your own rules, relative to this file; --rules adds to them.", ()),
+    ConfigKey("workload-folders", "folders", "Folders with your own workload cards, relative to this file.", ()),
     ConfigKey("select", "rules", "Run only these rules or families.", ()),
     ConfigKey("ignore", "rules", "Do not run these rules or families.", ()),
     ConfigKey(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -94,10 +95,7 @@ _RENDERED_ELSEWHERE = {
 
 
 def set_notes(manifests: ManifestSet) -> Iterator[str]:
-    wrapping: dict[str, int] = {}
-    for unread in manifests.unread:
-        if unread.wraps_pod_template:
-            wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
+    wrapping = Counter((u.kind, u.api_version, u.why) for u in manifests.unread if u.wraps_pod_template)
     overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
     if overlays:
         from shutil import which
@@ -112,8 +110,15 @@ def set_notes(manifests: ManifestSet) -> Iterator[str]:
     if rendered:
         yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
     yield from _rendered_elsewhere(manifests)
-    for kind, count in wrapping.items():
-        yield f"{count} {kind}: has a pod template that is not checked; render it to a workload to check it"
+    for (kind, version, why), count in wrapping.items():
+        if why:
+            yield f"{count} {kind}: its pods are not checked, because {why}"
+        else:
+            group = version.rpartition("/")[0]
+            yield (
+                f"{count} {kind}: has a pod template that is not checked, because no workload card describes {version} "
+                f"{kind}; kubesched-lint workloads new {kind}.{group} begins one"
+            )
 
 
 def _rendered_elsewhere(manifests: ManifestSet) -> Iterator[str]:

@@ -1,0 +1,210 @@
+"""``kubesched-lint workloads``: list and explain workload cards, test their examples, start a new card."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from kubesched_lint.cli.options import Format
+from kubesched_lint.cli.parser import Command, CommandGroup
+from kubesched_lint.printing import json_text, say, say_exactly, tell, visible, visible_lines
+
+if TYPE_CHECKING:
+    from kubesched_lint.custom.kinds import Kinds
+    from kubesched_lint.rulebook.card import Card
+
+app = typer.Typer(
+    cls=CommandGroup,
+    help="List, explain, test and create workload cards: custom resources that make pods.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+UNUSABLE = 2
+OwnCards = Annotated[
+    list[str] | None,
+    typer.Option("--workloads", metavar="DIR", help="A folder with your own cards. Repeatable.", show_default=False),
+]
+
+
+@app.command("list", cls=Command)
+def list_cards(
+    form: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TEXT,
+    own: OwnCards = None,
+) -> None:
+    """List the kinds of custom resources that are read, with the file of each card.
+
+    Example: kubesched-lint workloads list --workloads ops/workloads
+    """
+    kinds = _kinds(own)
+    found = [(kind, _card(kind.slug, kind.path)) for kind in kinds]
+    if form is Format.JSON:
+        rows = [
+            {
+                "kind": kind.kind,
+                "group": kind.group,
+                "versions": list(kind.versions),
+                "card": kind.path or f"{kind.slug}.md",
+                "summary": card.front.value["summary"],
+            }
+            for kind, card in found
+        ]
+        say_exactly([json_text(rows, 2), "\n"])
+    else:
+        names = [f"{kind.kind}.{kind.group}" for kind, _ in found]
+        wide = max(map(len, names))
+        for name, (_, card) in zip(names, found, strict=True):
+            say(f"{visible(name):{wide}}  {visible(str(card.front.value['summary']))}")
+    if kinds.faults:
+        raise typer.Exit(UNUSABLE)
+
+
+@app.command(cls=Command)
+def explain(
+    name: Annotated[str, typer.Argument(metavar="KIND", help="A kind, such as Rollout or Rollout.argoproj.io.")],
+    own: OwnCards = None,
+) -> None:
+    """Explain a kind: what its operator makes, how it rolls out, an example, and what is unknown.
+
+    Example: kubesched-lint workloads explain Rollout
+    """
+    kinds = _kinds(own)
+    asked = name.lower()
+    found = [k for k in kinds if asked in (k.kind.lower(), f"{k.kind}.{k.group}".lower(), k.slug)]
+    if not found:
+        from kubesched_lint.text import did_you_mean
+
+        _give_up(f"no card has the kind `{name}`{did_you_mean(name, [kind.kind for kind in kinds])}")
+    for kind in found:
+        card = _card(kind.slug, kind.path)
+        text = visible_lines(_as_markdown(card)).removesuffix("\n")
+        if sys.stdout.isatty():
+            from rich.console import Console
+            from rich.markdown import Markdown
+
+            console = Console()
+            console.print(Markdown(text, code_theme="ansi_dark"), width=min(console.width, 110))
+        else:
+            say(text)
+
+
+@app.command("test", cls=Command)
+def run_examples(
+    folder: Annotated[
+        str | None, typer.Argument(metavar="[DIR]", help="A folder of cards.  [default: the shipped cards]")
+    ] = None,
+) -> None:
+    """Test the examples of the cards: a custom resource must give the findings and cells of the plain workloads.
+
+    Exits with 2 when a card is invalid or an example fails.
+    """
+    from pathlib import Path
+
+    from kubesched_lint.commands.workloads.trial import examples, failures
+    from kubesched_lint.custom.card import cards_folder, usable
+    from kubesched_lint.custom.kinds import Kinds
+    from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.text import many
+
+    where = cards_folder() if folder is None else Path(folder)
+    if not where.is_dir():
+        _give_up(f"{where} is not a folder")
+    cards, wrong = usable(where)
+    if not cards and not wrong:
+        _give_up(f"{where} has no cards")
+    kinds, problems, tested = Kinds(tuple(kind for _, kind in cards)), list(wrong), 0
+    for card, _ in cards:
+        try:
+            its = examples(card)
+        except CardError as error:
+            problems.append(error)
+            continue
+        tested += len(its)
+        problems += (failure for example in its for failure in failures(example, kinds))
+    for problem in problems:
+        say(visible(str(problem)))
+    verdict = f"{many(len(cards), 'card')}, {many(tested, 'example')}"
+    (tell if problems else say)(f"{verdict}: {many(len(problems), 'problem') if problems else 'all alike'}")
+    raise typer.Exit(UNUSABLE if problems else 0)
+
+
+@app.command("new", cls=Command)
+def new_card(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[KIND.GROUP]", help="The kind, such as Widget.example.com.")
+    ] = None,
+    crd: Annotated[
+        str | None, typer.Option("--crd", metavar="FILE", help="The kind's CustomResourceDefinition.")
+    ] = None,
+    folder: Annotated[str, typer.Option("--dir", metavar="DIR", help="Folder to write to.")] = "ops/workloads",
+) -> None:
+    """Create a card whose example passes; then read the operator's source and edit the card.
+
+    Examples:
+
+      kubesched-lint workloads new Widget.example.com
+
+      kubesched-lint workloads new --crd widgets-crd.yaml
+    """
+    from pathlib import Path
+
+    from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, write
+    from kubesched_lint.files import content
+    from kubesched_lint.manifests.inputs import LARGEST
+
+    if (name is None) == (crd is None):
+        _give_up("name either a kind (Widget.example.com) or --crd FILE")
+    try:
+        if crd is not None:
+            found = card_of_crd(crd, content(crd, LARGEST))
+        else:
+            found = card_of_name(name or "")
+        say(f"wrote {visible(str(write(Path(folder), *found)))}")
+    except NewCardError as error:
+        _give_up(str(error))
+    except OSError as error:
+        _give_up(f"{crd}: cannot be read: {error.strerror}")
+    say(f"next: kubesched-lint workloads test {folder} && kubesched-lint lint manifests/ --workloads {folder}")
+
+
+def _kinds(own: list[str] | None) -> Kinds:
+    """Return all kinds; print the faults of the user's own cards."""
+    from kubesched_lint.custom.own import kinds_with
+
+    kinds = kinds_with(own or ())
+    for fault in kinds.faults:
+        tell(f"error: {fault}")
+    return kinds
+
+
+def _card(slug: str, path: str) -> Card:
+    from pathlib import Path
+
+    from kubesched_lint.custom.card import cards_folder
+    from kubesched_lint.rulebook.card import read_card
+
+    return read_card(Path(path) if path else cards_folder() / f"{slug}.md")
+
+
+def _as_markdown(card: Card) -> str:
+    """Return title, facts and sections of a card."""
+    front = card.front.value
+    operator = front["operator"]
+    assert isinstance(operator, dict), "the card has no faults"
+    versions = front["versions"]
+    assert isinstance(versions, list), "the card has no faults"
+    facts = (
+        f"- **Kind:** {front['kind']} of {front['group']} ({', '.join(map(str, versions))})",
+        f"- **Follows:** {operator['source']} {operator['version']}",
+    )
+    _, _, sections = card.body.partition(f"# {card.slug}\n")
+    return "\n\n".join((f"# {card.slug}", f"{front['summary']}.", "\n".join(facts), sections.strip())) + "\n"
+
+
+def _give_up(message: str) -> NoReturn:
+    tell(f"kubesched-lint workloads: {message}")
+    raise typer.Exit(UNUSABLE)

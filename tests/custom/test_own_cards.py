@@ -1,0 +1,182 @@
+"""A team's own cards: read from a folder and from the configuration, begun from a name or a CRD, told when invalid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubesched_lint.commands.lint.remarks import set_notes
+from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, write
+from kubesched_lint.commands.workloads.trial import examples, failures
+from kubesched_lint.custom.card import usable
+from kubesched_lint.custom.kinds import SHIPPED, Kinds
+from kubesched_lint.custom.own import kinds_with
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.loader import documents
+
+TEMPLATE: dict[str, Any] = {"properties": {"spec": {"properties": {"containers": {"type": "array"}}}}}
+WIDGET = """\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: c}
+"""
+
+
+def crd(spec: dict[str, Any], scale: str = "") -> bytes:
+    version: dict[str, Any] = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": spec}}}},
+    }
+    if scale:
+        version["subresources"] = {"scale": {"specReplicasPath": scale}}
+    names = {"kind": "Widget", "plural": "widgets"}
+    value = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "names": names, "versions": [version]},
+    }
+    return yaml.safe_dump(value).encode()
+
+
+def tried(folder: Path) -> tuple[Kinds, list[str]]:
+    """Return the kinds of a folder, and what is wrong with its cards and their examples."""
+    cards, wrong = usable(folder)
+    kinds = Kinds(tuple(kind for _, kind in cards))
+    return kinds, [*map(str, wrong), *(str(f) for card, _ in cards for e in examples(card) for f in failures(e, kinds))]
+
+
+def read(text: str, kinds: Kinds) -> ManifestSet:
+    return manifest_set(documents("m.yaml", text.encode(), kinds.is_read), "default", kinds=kinds)
+
+
+@pytest.mark.parametrize(
+    ("spec", "scale", "parts"),
+    [
+        ({"size": {"type": "integer", "default": 3}, "pods": TEMPLATE}, ".spec.size", [(3, "")]),
+        ({"replicas": {"type": "integer"}, "template": TEMPLATE}, "", [(1, "")]),
+        (
+            {
+                "leader": {"properties": {"template": TEMPLATE}},
+                "groups": {
+                    "type": "array",
+                    "items": {"properties": {"count": {"type": "integer"}, "template": TEMPLATE}},
+                },
+            },
+            "",
+            [(1, "a"), (1, "part1")],
+        ),
+    ],
+)
+def test_a_card_begun_from_a_crd_passes(
+    tmp_path: Path, spec: dict[str, Any], scale: str, parts: list[tuple[int, str]]
+) -> None:
+    write(tmp_path, *card_of_crd("crd.yaml", crd(spec, scale)))
+    kinds, problems = tried(tmp_path)
+    assert not problems
+    pods = {"spec": {"containers": [{"name": "c"}]}}
+    written = {
+        "pods": pods,
+        "template": pods,
+        "leader": {"template": pods},
+        "groups": [{"name": "a", "template": pods}],
+    }
+    used = {name: value for name, value in written.items() if name in spec}
+    resource = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": used}
+    found = read(yaml.safe_dump(resource), kinds).inventory.workloads
+    assert [(w.replicas, w.ref.name.partition(":")[2]) for w in found] == parts
+    assert [w.custom is not None and w.custom.replica_pods for w in found] == [int(bool(scale))] * len(parts)
+
+
+def test_a_card_begun_from_a_name_passes(tmp_path: Path) -> None:
+    write(tmp_path, *card_of_name("Widget.example.com"))
+    assert not tried(tmp_path)[1]
+    with pytest.raises(NewCardError, match="is there already"):
+        write(tmp_path, *card_of_name("Widget.example.com"))
+
+
+@pytest.mark.parametrize("name", ["widget.example.com", "Widget", "Widget.", "../Widget.example.com", "Widget.a/b.com"])
+def test_what_is_no_name_of_a_kind(name: str) -> None:
+    with pytest.raises(NewCardError):
+        card_of_name(name)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (crd({"size": {}}), "has no pod template"),
+        (b"kind: CustomResourceDefinition\napiVersion: v1\n", "no group, names or served version"),
+        (b"kind: Pod\napiVersion: v1\n", "holds no CustomResourceDefinition"),
+        (b"{", "crd.yaml:1"),
+    ],
+)
+def test_a_crd_that_gives_no_card(data: bytes, said: str) -> None:
+    with pytest.raises(NewCardError, match=said):
+        card_of_crd("crd.yaml", data)
+
+
+def test_a_folder_adds_its_kinds_and_replaces_shipped_ones(tmp_path: Path) -> None:
+    assert not SHIPPED.is_read("example.com/v1", "Widget")
+    _, text = card_of_name("Widget.example.com")
+    write(tmp_path, "widgets.example.com.md", text)
+    _, rollout = card_of_name("Rollout.argoproj.io")
+    write(tmp_path, "rollouts.argoproj.io.md", rollout)
+    kinds = kinds_with([str(tmp_path)])
+    assert not kinds.faults
+    assert kinds.is_read("example.com/v1", "Widget")
+    assert not kinds.is_read("argoproj.io/v1alpha1", "Rollout"), "the team's card reads v1 only"
+    assert [str(w) for w in read(WIDGET, kinds).inventory.workloads] == ["Widget default/w"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("spec.template: spec.template", "spec.template: __import__('os')", ":13: spec.template: only min"),
+        ("spec.template: spec.template", "spec.template: other.template", "there is no `other`"),
+        ("spec.template: spec.template", "template: spec.template", "is no field of a plain workload"),
+        ("as: Deployment", "as: Pod", "'Pod' is not one of"),
+        ("kind: Widget", "kid: Widget", "unknown key `kid`; did you mean `kind`?"),
+        ("group: example.com", "group: other.com", "must be named <plural>.other.com.md"),
+        ("## What it makes", "## What it is", "there is no section `What it is`"),
+        ("```yaml plain", "```yaml", "no ```yaml plain follows"),
+        ("summary:", "summary: &a [*a, *a]\nx:", "nested too deeply"),
+    ],
+)
+def test_a_fault_of_a_card_is_told_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    _, text = card_of_name("Widget.example.com")
+    assert old in text
+    write(tmp_path, "widgets.example.com.md", text.replace(old, new, 1))
+    try:
+        problems = tried(tmp_path)[1]
+    except Exception as error:
+        problems = [str(error)]
+    assert any(said in problem and "widgets.example.com.md:" in problem for problem in problems), problems
+
+
+def test_an_invalid_card_is_an_error_of_the_run(tmp_path: Path) -> None:
+    (tmp_path / "widgets.example.com.md").write_text("no card")
+    manifests = read(WIDGET, kinds_with([str(tmp_path), "/no/such/folder"]))
+    assert len(manifests.errors) == 2
+    assert "there is no such folder" in manifests.errors[1].message
+
+
+def test_a_kind_without_a_card_is_named_with_its_count_and_what_to_do() -> None:
+    notes = list(set_notes(read(f"{WIDGET}---\n{WIDGET}", SHIPPED)))
+    assert [note for note in notes if note.startswith("2 Widget") and "workloads new Widget.example.com" in note]
+
+
+def test_a_resource_that_its_card_cannot_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    write(tmp_path, *card_of_name("Widget.example.com"))
+    text = WIDGET.replace("template:\n", "replicas: x\n  template:\n")
+    notes = list(set_notes(read(text, kinds_with([str(tmp_path)]))))
+    assert any("because spec.replicas: expected an integer" in note for note in notes)

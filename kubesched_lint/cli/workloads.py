@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=CommandGroup,
-    help="List, explain, test and create workload cards: custom resources that make pods.",
+    help="List, explain, test and create cards of custom resources.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -16,6 +16,7 @@ from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
+from tests.program import called
 
 TEMPLATE: dict[str, Any] = {"properties": {"spec": {"properties": {"containers": {"type": "array"}}}}}
 WIDGET = """\
@@ -180,3 +181,24 @@ def test_a_resource_that_its_card_cannot_read_is_named_with_the_reason(tmp_path:
     text = WIDGET.replace("template:\n", "replicas: x\n  template:\n")
     notes = list(set_notes(read(text, kinds_with([str(tmp_path)]))))
     assert any("because spec.replicas: expected an integer" in note for note in notes)
+
+
+def run(*args: str, cwd: Path) -> tuple[int, str]:
+    done = called(*args, cwd=cwd, environ={"PATH": ""})
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_commands_begin_test_and_use_a_card(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(WIDGET.replace("- {name: c}", "- {name: c}\n      nodeName: n1"))
+    assert run("workloads", "new", "Widget.example.com", "--dir", "cards", cwd=tmp_path)[0] == 0
+    assert run("workloads", "test", "cards", cwd=tmp_path) == (0, "1 card, 1 example: all alike\n")
+    assert "Widget.example.com" in run("workloads", "list", "--workloads", "cards", cwd=tmp_path)[1]
+    assert run("workloads", "explain", "Rollout", cwd=tmp_path)[1].startswith("# rollouts.argoproj.io")
+    assert "did you mean `Rollout`?" in run("workloads", "explain", "Rolout", cwd=tmp_path)[1]
+    assert "not read" in run("lint", "m.yaml", cwd=tmp_path)[1]
+    assert "Widget default/w" in run("lint", "m.yaml", "--workloads", "cards", cwd=tmp_path)[1]
+    (tmp_path / "kubesched.toml").write_text('workload-folders = ["cards"]\n')
+    assert "Widget default/w" in run("lint", "m.yaml", cwd=tmp_path)[1]
+    (tmp_path / "cards" / "broken.md").write_text("")
+    code, said = run("lint", "m.yaml", cwd=tmp_path)
+    assert (code, "cards/broken.md:1:" in said) == (2, True)

@@ -46,6 +46,7 @@ formats = ["text", "sarif=out/lint.sarif"]
 baseline = "known.json"
 include-tests = true
 exclude = ["legacy/**", "*.gen.yaml"]
+workload-folders = ["policies"]
 
 [rules.deploy-leaves-pending]
 most_pods = 500
@@ -101,6 +102,7 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "baseline": "known.json",
         "include-tests": True,
         "exclude": ("legacy/**", "*.gen.yaml"),
+        "workload-folders": ("policies",),
     }
     assert config.values["fail-on"].origin == "kubesched.toml:17"
     (group,) = config.values["declared-groups"].value  # type: ignore[misc]
@@ -111,11 +113,11 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
     )
     assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:26")
+    assert (most.value, most.origin) == (500, "kubesched.toml:27")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:32"
+    assert override.origin == "kubesched.toml:33"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 

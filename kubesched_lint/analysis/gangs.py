@@ -22,7 +22,9 @@ from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import replace
+from kubesched_lint.scheduler.binding import placed
 from kubesched_lint.scheduler.framework import as_checked, diagnose
+from kubesched_lint.world.devices import needs_devices, which_matters
 from kubesched_lint.world.gangs import KUEUE, Gang, constraint, domains, enabled_gates, gangs_of, live_groups, may_evict
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -78,6 +80,8 @@ def _beyond_of(it: Member, world: World) -> str:
         return f"a {it.workload.kind} has pods in it"
     if it.workload.claim_templates:
         return f"claims of {it.workload} may pin its pods to nodes"
+    if needs_devices(it.workload.pod, it.world) and which_matters(it.world):
+        return f"it is not known which devices pods of {it.workload} get"
     if it.running_pods:
         return f"pods of {it.workload} run already"
     if not it.is_created:
@@ -160,7 +164,7 @@ def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
             feasible = diagnose(bound.pod, state, among).feasible
             if not feasible:
                 break
-            state.place(bound.pod, lowest(feasible))
+            placed(bound.pod, lowest(feasible), state)
             places.append((bound.name, state.index.names[lowest(feasible)]))
         state.undo(mark)
         if len(places) >= gang.needed:
@@ -222,7 +226,7 @@ class _Placement:
         bound = self._waiting[number]
         for position in positions(diagnose(bound.pod, self._state, self._among).feasible):
             mark = self._state.mark()
-            self._state.place(bound.pod, position)
+            placed(bound.pod, position, self._state)
             found = self.place(number + 1, (*held, (bound, position)))
             self._state.undo(mark)
             if found:

@@ -280,5 +280,6 @@ def class_key(pod: Pod, terminating: bool) -> Hashable:
             for v in pod.volumes
         ),
         pod.priority,
+        pod.resource_claims,
         terminating,
     )

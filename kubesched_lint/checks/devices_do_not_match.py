@@ -42,7 +42,8 @@ def check(it: Member) -> Iterator[Hazard]:
                 "elsewhere": where,
                 "seen": _seen(request, it),
             },
-            cause=cause_of(request),
+            # If no device is of the class, the cluster lacks them for every claim.
+            cause=survey.asked.request.device_class if survey.nearest.order < 1 else cause_of(request),
             variant="elsewhere" if where else "default" if survey.offered else "none",
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import TAINTED, short_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
+from kubesched_lint.checks._devices import place_of, shortage, words_for
 from kubesched_lint.findings import Hazard
 from kubesched_lint.manifests.changes import Append
 from kubesched_lint.model.devices import DeviceTaint
@@ -36,7 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "taints": _in_words(taints),
                 "found": tuple(taints),
             },
-            cause=cause_of(request),
+            cause=_in_words(taints),
             variant="all" if survey.takes_all else "default",
         )
 

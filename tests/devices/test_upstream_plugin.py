@@ -60,8 +60,8 @@ def test_case(name: str) -> None:
     assert (attempt is None) == case.get("skips", False)
     if attempt is None:
         return
-    assert attempt.waits == case.get("waits", False)
-    if attempt.waits:
+    assert bool(attempt.waits_for) == case.get("waits", False)
+    if attempt.waits_for:
         return
     refusal = plugin.prefilter(pod, state)
     assert ("" if refusal is None else refusal.message) == case.get("refusal", "")

@@ -50,8 +50,8 @@ class Contention:
     """Place of a workload in the setting → its contenders."""
     alike: tuple[tuple[tuple[int, Contender], ...], ...]
     """``contenders`` in groups with equal requests and the same nodes."""
-    alike_of: Mapping[int, Sequence[int]]
-    """Place of a workload in the setting → places in ``alike`` of the groups with its pods."""
+    alike_of: Mapping[int, Mapping[int, Sequence[Contender]]]
+    """Place of a workload in the setting → place in ``alike`` of a group with its pods → its contenders there."""
     sums: dict[tuple[int, str], tuple[int, int]]
     """(place of a kind, resource) → requests on one node of it: of contenders that must be there, of those that may."""
 
@@ -283,14 +283,11 @@ def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Contender
     contention = contention_of(setting)
     work.spend(20 + 2 * len(contention.alike) + len(contention.kinds))
     pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
-    among_own = contention.alike_of.get(number, ())
+    among_own = contention.alike_of.get(number, {})
     for place, alike in enumerate(contention.alike):
-        if place in among_own:
-            others = [r for i, r in alike if i != number or r.pod is not pod]
-            if others:
-                yield others[0], len(others)
-        else:
-            yield alike[0][1], len(alike)
+        others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
+        if others:
+            yield next(r for i, r in alike if i != number or r.pod is not pod), others
     if workload.kind != "DaemonSet":
         yield Contender(pod, own, nodes, own), 1
     elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
@@ -328,16 +325,16 @@ def contention_of(setting: Setting) -> Contention:
 
 def _alike(
     contenders: Sequence[tuple[int, Contender]],
-) -> tuple[tuple[tuple[tuple[int, Contender], ...], ...], Mapping[int, Sequence[int]]]:
-    """Return groups of equal contenders, and workload → places of the groups with its contenders."""
+) -> tuple[tuple[tuple[tuple[int, Contender], ...], ...], Mapping[int, Mapping[int, Sequence[Contender]]]]:
+    """Return groups of equal contenders, and workload → place of a group → its contenders there."""
     groups: dict[Hashable, list[tuple[int, Contender]]] = {}
     for number, r in contenders:
         key = (frozenset(r.pod.requests.items()), r.nodes, r.count, r.on_each, r.everywhere)
         groups.setdefault(key, []).append((number, r))
-    places: dict[int, list[int]] = {}
+    places: dict[int, dict[int, list[Contender]]] = {}
     for place, alike in enumerate(groups.values()):
-        for number in {number for number, _ in alike}:
-            places.setdefault(number, []).append(place)
+        for number, r in alike:
+            places.setdefault(number, {}).setdefault(place, []).append(r)
     return tuple(map(tuple, groups.values())), places
 
 

@@ -18,7 +18,7 @@ from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_plac
 from kubesched_lint.lifecycle.preemption_scope import outranks
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.revisions import is_mixed, stands_well
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
@@ -370,6 +370,7 @@ def _without_a_zone(setting: Setting, number: int) -> EventBounds:
     return EventBounds(wanted, least, most)
 
 
+@once_per_setting
 def _zones(setting: Setting) -> list[NodeSet]:
     return [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
 

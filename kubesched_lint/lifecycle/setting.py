@@ -200,7 +200,11 @@ class Setting:
 
     def need_devices(self, members: Iterable[int]) -> bool:
         """Return whether pods of some of the workloads have claims for devices."""
-        return any(pod.resource_claims for i in members for pod in self.kinds[i])
+        return bool(self._with_claims) and not self._with_claims.isdisjoint(members)
+
+    @cached_property
+    def _with_claims(self) -> frozenset[int]:
+        return frozenset(i for i, pods in enumerate(self.kinds) if any(pod.resource_claims for pod in pods))
 
     def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
         return selects_pod(term, holder.namespace, other, self.cluster)

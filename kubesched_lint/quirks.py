@@ -183,7 +183,7 @@ QUIRKS = (
 )
 
 
-def has(version: str, quirk: Quirk) -> bool:
-    """Return whether a Kubernetes version, ``1.36`` or ``v1.36.2``, has the behaviour."""
+def has(version: str, *quirks: Quirk) -> bool:
+    """Return whether a Kubernetes version, ``1.36`` or ``v1.36.2``, has any of the behaviours."""
     found = release(version)
-    return quirk.since <= found and (quirk.until is None or found < quirk.until)
+    return any(quirk.since <= found and (quirk.until is None or found < quirk.until) for quirk in quirks)

@@ -46,7 +46,7 @@ class Budget(NamedTuple):
 
 def budget(workload: Workload, replicas: int, version: str) -> Budget | None:
     """Return the limits of an update; None while the gate is off (getStatefulSetMaxUnavailable rounds down)."""
-    if not has(version, STATEFUL_SET_MAX_UNAVAILABLE) and not has(version, STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST):
+    if not has(version, STATEFUL_SET_MAX_UNAVAILABLE, STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST):
         return None
     most = max(scaled(workload.strategy.max_unavailable, replicas, up=False), 1)
     parallel = workload.pod_management == "Parallel"

@@ -40,7 +40,8 @@ def _is_later(version: str, value: Value, cause: Cause) -> bool:
 
 
 def _added(version: str, value: Value) -> Iterator[Cause]:
-    if value["kind"] == "StatefulSet" and has(version, quirks.STATEFUL_SET_MAX_UNAVAILABLE):
+    on = (quirks.STATEFUL_SET_MAX_UNAVAILABLE, quirks.STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST)
+    if value["kind"] == "StatefulSet" and has(version, *on):
         from kubesched_lint.validation.workloads import max_unavailable_of_stateful_set
 
         yield from max_unavailable_of_stateful_set(value)

@@ -42,16 +42,16 @@ def validate(obj: dict[Any, Any], *, version: str = RECORDED, classes: Classes |
     ``version`` is a modelled one, such as ``1.36`` or ``1.36.2``; ValueError otherwise. A kind that is not modelled is
     accepted. With ``classes`` a Pod also passes the admission plugins.
     """
-    version = minor_of(version)
-    if version not in MODELLED:
-        raise ValueError(f"Kubernetes {version} is not modelled; known are {', '.join(MODELLED)}")
+    minor = minor_of(version)
+    if minor not in MODELLED:
+        raise ValueError(f"Kubernetes {minor} is not modelled; known are {', '.join(MODELLED)}")
     key = (str(obj.get("apiVersion")), str(obj.get("kind")))
     root = ROOTS.get(key)
-    if root is None or not knows(version, root):
-        return _unserved(*key) if removed_in(*key, version) else _ACCEPTED
+    if root is None or not knows(minor, root):
+        return _unserved(*key) if removed_in(*key, minor) else _ACCEPTED
     value = obj
-    if not conforms(version, root)(obj):
-        value, causes, message = decode(obj, version, root)
+    if not conforms(minor, root)(obj):
+        value, causes, message = decode(obj, minor, root)
         if causes:
             lead = f"{key[1]} in version {quoted(key[0].rpartition('/')[2])} cannot be handled as a {key[1]}"
             return ApiServerAnswer(False, causes, 400, f"{lead}: {message}")
@@ -66,7 +66,7 @@ def _judged(value: dict[str, Any], version: str) -> ApiServerAnswer:
         # names.SimpleNameGenerator: at most 58 characters, plus five random ones.
         value = value | {"metadata": meta | {"name": f"{meta['generateName'][:58]}xxxxx"}}
     causes = tuple(_rules(value["apiVersion"], value["kind"])(value))
-    if version != RECORDED:
+    if minor_of(version) != RECORDED:
         from kubesched_lint.validation.differences import as_in
 
         causes = as_in(version, value, causes)

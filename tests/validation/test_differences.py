@@ -73,12 +73,14 @@ def test_an_autoscaler_may_start_from_zero_from_1_37_on() -> None:
         (-1, ["Invalid value: -1: must be greater than or equal to 0"]),
     ],
 )
-def test_max_unavailable_of_a_stateful_set_is_checked_from_1_37_on(most: object, said: list[str]) -> None:
-    """apps/validation/validation.go, validateRollingUpdateStatefulSet; up to 1.36 the field is dropped."""
+def test_max_unavailable_of_a_stateful_set_is_checked_while_its_gate_is_on(most: object, said: list[str]) -> None:
+    """apps/validation/validation.go, validateRollingUpdateStatefulSet; while the gate is off the field is dropped."""
     value = workload("StatefulSet", updateStrategy={"rollingUpdate": {"maxUnavailable": most}})
     field = "spec.updateStrategy.rollingUpdate.maxUnavailable"
-    assert refused(value, "1.36") == []
-    assert refused(value, "1.37") == [f"{field}: {text}" for text in said]
+    for version in ("1.34", "1.35", "1.35.4", "1.36"):
+        assert refused(value, version) == []
+    for version in ("1.35.0", "1.35.3", "1.37"):
+        assert refused(value, version) == [f"{field}: {text}" for text in said]
 
 
 def test_on_delete_has_no_max_unavailable_to_check() -> None:

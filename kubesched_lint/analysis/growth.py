@@ -28,7 +28,7 @@ from kubesched_lint.model.node import HOSTNAME, KARPENTER, Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.binding import bind, placed
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.scheduler.placement import Placer
@@ -341,7 +341,7 @@ class _Growth:
         offers = [*self.new.values(), *spares]
         for position, offer in enumerate(offers, len(self.real)):
             for daemon in offer.daemons:
-                state.place(pinned(daemon, state.index.names[position]), position)
+                placed(pinned(daemon, state.index.names[position]), position, state)
         for pod, name in self.placed:
             bind(pod, state.index.positions[name], state)
         return state

@@ -125,8 +125,8 @@ class Hopeless:
 
     def add(self, kind: int, pod: Pod, position: int, found: Diagnosis) -> None:
         """Record that pods of a kind, pinned to ``position`` if that is a node, found no node."""
-        if pod.volumes or found.refusal is not None:
-            return
+        if pod.volumes or pod.resource_claims or found.refusal is not None:
+            return  # a volume or a device may become free by a pod that goes elsewhere
         plugins = {r.plugin for r in found.rejections}
         if plugins.isdisjoint((AFFINITY, SPREAD)):
             self._alone.setdefault(position, set()).add((kind, position))

@@ -120,6 +120,9 @@ def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
             known = (pod.namespace, name) in devices.templates
         if not known and not world.cluster_has(kind):
             yield f"whether {kind} {pod.namespace}/{name} exists"
+    named = [reference.claim for reference in pod.resource_claims if reference.claim]
+    if len(set(named)) < len(named):
+        yield "when a pod starts that names one ResourceClaim twice: its binding fails"
     if not world.cluster_has("DeviceClass"):
         missing = (each.device_class for each in requests_of(pod, devices) if each.device_class not in devices.classes)
         yield from (f"whether DeviceClass {name} exists, and what it selects" for name in missing)

@@ -98,6 +98,14 @@ def test_a_template_that_may_exist_is_unknown_and_a_missing_one_is_known() -> No
     assert devices_unknown(open_) == "whether ResourceClaimTemplate default/gpu exists"
 
 
+def test_one_claim_named_twice_is_never_satisfied() -> None:
+    twice = using(1)
+    references = [{"name": name, "resourceClaimName": "shared"} for name in ("a", "b")]
+    twice["spec"]["template"]["spec"]["resourceClaims"] = references
+    world = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2)), claim("shared"), twice)
+    assert devices_unknown(world) == "when a pod starts that names one ResourceClaim twice: its binding fails"
+
+
 def test_before_1_34_the_gate_decides() -> None:
     cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))
     world = world_of(cluster, template(), using(1))

@@ -152,10 +152,10 @@ def test_a_missing_class_refuses_the_pod() -> None:
     assert attempt.refusal == "request r: device class none does not exist"
 
 
-def test_a_missing_claim_refuses_the_pod() -> None:
+def test_a_pod_with_a_missing_claim_is_not_tried() -> None:
     devices = devices_with([slice_of(named("a"))], [claim_of(ask())])
-    assert attempt_for(devices, "c").refusal == ""
-    assert attempt_for(devices, "c", "d").refusal == 'resourceclaim.resource.k8s.io "d" not found'
+    assert attempt_for(devices, "c").waits_for == ""
+    assert attempt_for(devices, "c", "d").waits_for == "not tried: ResourceClaim d does not exist"
 
 
 def test_a_taint_keeps_a_device_unless_tolerated() -> None:

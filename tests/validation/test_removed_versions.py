@@ -53,6 +53,14 @@ def test_a_kind_that_is_not_read_is_told(version: str, kind: str, since: str) ->
     )
 
 
+@pytest.mark.parametrize(("served", "first"), [("v1", "1.34"), ("v1beta2", "1.33"), ("v1beta1", "1.32")])
+def test_a_version_that_a_later_kubernetes_brings_is_refused(served: str, first: str) -> None:
+    """The first versions are those of APILifecycleIntroduced (``k8s.io/api/resource``)."""
+    claim = {"apiVersion": f"resource.k8s.io/{served}", "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": {}}
+    codes = {version: validate(claim, version=version).code for version in MODELLED}
+    assert {version for version, code in codes.items() if code == 404} == set(MODELLED[: MODELLED.index(first)])
+
+
 def test_what_is_served_is_not_told() -> None:
     for version, kind in [("networking.k8s.io/v1", "Ingress"), ("example.com/v1beta1", "PodSecurityPolicy")]:
         assert not lint(text=OBJECT.format(version=version, kind=kind)).summary.notes

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kubesched_lint.lifecycle.gangs import Rest
 
 TOO_FEW, IMPOSSIBLE, CERTAIN, MAY_MISS, UNKNOWN = "too few", "impossible", "certain", "may miss", "unknown"
+SCHEDULERS = "its pods name different schedulers, and an attempt takes those of one only"
 ORDERED = "a StatefulSet with podManagementPolicy OrderedReady creates its pods one after another"
 
 Places = tuple[tuple[str, str], ...]

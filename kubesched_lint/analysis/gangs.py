@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.analysis.gang_answers import CERTAIN, IMPOSSIBLE, MAY_MISS, TOO_FEW, UNKNOWN, Answer, Places
+from kubesched_lint.analysis.gang_answers import (
+    CERTAIN,
+    IMPOSSIBLE,
+    MAY_MISS,
+    SCHEDULERS,
+    TOO_FEW,
+    UNKNOWN,
+    Answer,
+    Places,
+)
 from kubesched_lint.analysis.joint import most_placeable
 from kubesched_lint.analysis.problem import Demand
 from kubesched_lint.analysis.trial import at_rest, scheduled_pod
@@ -70,6 +79,8 @@ def _beyond(gang: Gang, world: World) -> str:
     """Return why this module does not follow a gang; empty if it does."""
     if may_evict(gang, world) and PREEMPTION in enabled_gates(world):
         return f"with {PREEMPTION} it may evict running pods as a whole"
+    if not gang.has_one_scheduler:
+        return SCHEDULERS
     if (gang.group.namespace, gang.group.name) in live_groups(world):
         return "pods of it are in the cluster already"
     return next(filter(None, (_beyond_of(it, world) for it in gang.members)), "")

@@ -48,6 +48,11 @@ class Gang:
         return self.pods if self.is_foreign else sum(at_once(it.workload, it.replicas) for it in self.members)
 
     @property
+    def has_one_scheduler(self) -> bool:
+        """Whether its pods name one scheduler; else kube-scheduler refuses each attempt (frameworkForPodGroup)."""
+        return len({it.pod.scheduler_name for it in self.members}) <= 1
+
+    @property
     def needed(self) -> int:
         """The number of pods that must fit at the same time."""
         return self.pods if self.group.min_count is None else self.group.min_count

@@ -224,3 +224,25 @@ def test_preemption_by_a_whole_group_is_an_assumption_or_a_reason(more: str, gat
     )
     findings = lint(text=MIXED, cluster=cluster, feature_gates=gates, select=["gang-may-miss"]).findings
     assert any(ASSUMED.removeprefix("assumed: ") in f.evidence.assumes for f in findings) == (note == ASSUMED)
+
+
+PROFILES = """\
+---
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: default-scheduler}, {schedulerName: other}]
+"""
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("other", "unknown"), ("default-scheduler", "fine")])
+def test_pods_of_two_schedulers_are_no_group_that_is_followed(name: str, verdict: str) -> None:
+    """Upstream refuses an attempt whose pods name different schedulers, whatever room there is."""
+    mixed = (
+        GROUP
+        + job("small", 2, 1)
+        + "---\n"
+        + job("large", 1, 1).replace("Never\n", f"Never\n      schedulerName: {name}\n")
+    )
+    cluster = load_cluster(text=sketch(8) + PROFILES)
+    cells = simulate(text=mixed, cluster=cluster, events=["deploy"], feature_gates=GATES).outcomes
+    assert {cell.verdict for cell in cells} == {verdict}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from kubesched_lint.analysis.gang_answers import CERTAIN
+from kubesched_lint.analysis.gang_answers import CERTAIN, SCHEDULERS
 from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.analysis.lacks import Lack, fate_of_group
 from kubesched_lint.controllers.bounds import rolling_bounds, scaled
@@ -116,6 +116,8 @@ class _Group:
             return f"nodes with one {key} hold all its pods"
         if self.facts.world.pools:
             return "it is not known which nodes pools add for a group"
+        if not self.gang.has_one_scheduler:
+            return SCHEDULERS
         if self.facts.waits(self.gang):
             return "pods of the group wait in the cluster"
         if self.facts.may_evict:

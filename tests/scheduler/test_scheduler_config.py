@@ -156,6 +156,10 @@ AT_ADDED = (
             '"kubescheduler.config.k8s.io/v1" '
             '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")',
         ),
+        (
+            "profiles: [{plugins: {multiPoint: {enabled: [{name: NodePorts}, {name: NodePorts}]}}}]",
+            'plugin "NodePorts" already registered as "PreFilterPlugin"',
+        ),
         ("profiles: [{plugins: {score: {enabled: [{weight: 3}]}}}]", 'ScorePlugin "" does not exist'),
         (
             FIT.replace("ARGS", "apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeAffinityArgs"),

@@ -63,11 +63,11 @@ DEFAULTS = PluginSet(
 def merged(defaults: PluginSet, custom: PluginSet) -> PluginSet:
     """Return the defaults with the user's changes: one that he enables again keeps its place (mergePluginSet)."""
     disabled = custom.disabled | defaults.disabled
-    again = {plugin.name: plugin for plugin in custom.enabled}
+    again = {plugin.name: (i, plugin) for i, plugin in enumerate(custom.enabled)}
     kept = [] if "*" in disabled else [plugin for plugin in defaults.enabled if plugin.name not in disabled]
-    replaced = {plugin.name for plugin in kept}
-    enabled = [again.get(plugin.name, plugin) for plugin in kept]
-    enabled += [plugin for plugin in custom.enabled if plugin.name not in replaced]
+    replaced = {again[plugin.name][0] for plugin in kept if plugin.name in again}
+    enabled = [again.get(plugin.name, (0, plugin))[1] for plugin in kept]
+    enabled += [plugin for i, plugin in enumerate(custom.enabled) if i not in replaced]
     return PluginSet(tuple(enabled), disabled)
 
 
@@ -101,7 +101,7 @@ def weights(custom: Mapping[str, PluginSet]) -> Iterator[tuple[str, int]]:
 def fault(scheduler: str, custom: Mapping[str, PluginSet]) -> tuple[str, str]:
     """Return the extension point and the message with which NewFramework ends; two empty strings if it accepts all."""
     for point in EXTENSION_POINTS:
-        kind = f"{point[0].upper()}{point[1:]}Plugin"
+        kind = _interface(point)
         seen: set[str] = set()
         for plugin in custom.get(point, PluginSet()).enabled:
             if not plugin.name:
@@ -111,6 +111,10 @@ def fault(scheduler: str, custom: Mapping[str, PluginSet]) -> tuple[str, str]:
             if plugin.name in seen:
                 return point, f'plugin "{plugin.name}" already registered as "{kind}"'
             seen.add(plugin.name)
+    for point in EXTENSION_POINTS:
+        twice = next(_enabled_twice(point, custom), "")
+        if twice:
+            return MULTI_POINT, f'plugin "{twice}" already registered as "{_interface(point)}"'
     sorting, binding = len(at_point("queueSort", custom)), len(at_point("bind", custom))
     if foreign(custom):
         return "", ""  # a plugin of somebody's own may sort and bind
@@ -120,6 +124,20 @@ def fault(scheduler: str, custom: Mapping[str, PluginSet]) -> tuple[str, str]:
     if not binding:
         return "bind", f'at least one bind plugin is needed for profile with scheduler name "{scheduler}"'
     return "", ""
+
+
+def _interface(point: str) -> str:
+    return f"{point[0].upper()}{point[1:]}Plugin"
+
+
+def _enabled_twice(point: str, custom: Mapping[str, PluginSet]) -> Iterator[str]:
+    """Yield the plugins of kube-scheduler that ``multiPoint`` enables twice at a point, and nothing overrides there."""
+    own = custom.get(point, PluginSet())
+    overridden = own.disabled | {plugin.name for plugin in own.enabled}
+    everywhere = [plugin.name for plugin in merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())).enabled]
+    if "*" not in own.disabled:
+        left = (name for name in everywhere if name in EXTENSION_POINTS[point] and name not in overridden)
+        yield from (name for name in left if everywhere.count(name) > 1)
 
 
 def _has_point(name: str, point: str) -> bool:

@@ -114,7 +114,10 @@ class Details:
             return ""
         found = list(leftovers(self._pod, state.devices, state.index, position))
         lacking = [each for each in found if not each.suffices]
-        return "; ".join(map(str, lacking)) or "each request alone finds devices, but not all requests together"
+        return (
+            "; ".join(map(str, lacking))
+            or "each request alone finds devices, but all together, their constraints or counters leave too few"
+        )
 
     # --- PodTopologySpread ------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.report.explanation import as_json, as_text
 from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, manifests_of, node, template, using
-from tests.devices.test_trials_with_devices import running
+from tests.devices.test_trials_with_devices import by_resource, running
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)
 MODEL = 'device.attributes["gpu.example.com"].model == "a"'
@@ -79,3 +79,27 @@ def test_without_its_template_a_pod_is_not_tried() -> None:
     assert (found.refusal, found.is_negative) == ("DynamicResources", True)
     shared = why("train", using(1, resourceClaimName="gpu"), cluster=(devices_on("n0", 1),))
     assert shared.message == "not tried: ResourceClaim gpu does not exist"
+
+
+def test_it_names_devices_that_are_too_small() -> None:
+    wanted = template(capacity={"requests": {"memory": "16Gi"}})
+    found = why("train", wanted, using(1), cluster=(devices_on("n0", 2, capacity={"memory": {"value": "8Gi"}}),))
+    assert details(found)[0].endswith("the node has 2 devices, 2 short of capacity, 0 left")
+
+
+def test_requests_that_suffice_alone_and_not_together() -> None:
+    two = template()
+    requests = two["spec"]["spec"]["devices"]["requests"]
+    requests.append({**requests[0], "name": "other"})
+    found = why("train", two, using(1), cluster=(devices_on("n0", 1),))
+    assert details(found)[0].startswith("each request alone finds devices")
+
+
+def test_it_explains_extended_resources() -> None:
+    serving = {**GPU_CLASS, "spec": {**GPU_CLASS["spec"], "extendedResourceName": "example.com/gpu"}}
+    found = why("train", by_resource(1, amount=3), cluster=(serving, devices_on("n0", 2), devices_on("n1", 4)))
+    assert [node.fits for node in found.nodes] == [False, True]
+    assert details(found) == [
+        "request container-0-request-0 asks for 3 devices of class gpu: the node has 2 devices, 2 left"
+    ]
+    assert "<extended-resources>" in found.nodes[1].devices

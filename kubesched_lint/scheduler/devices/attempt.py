@@ -98,6 +98,10 @@ class Attempt:
             found = self._nodes[position] = self._on(position, answers, answers.on(position))
         return found
 
+    def wanted_on(self, position: int) -> Sequence[DeviceClaim]:
+        """Return the claims that must be allocated on a node, with that for extended resources."""
+        return self._answers_for(self._lacked_on(position)).claims
+
     def groups(self, among: NodeSet) -> Iterator[tuple[NodeSet, OnNode]]:
         """Yield nodes that give the same, and what the first of them gives. Raises UndecidedError.
 

@@ -12,6 +12,7 @@ from kubesched_lint.record import record
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, taken_of
 from kubesched_lint.scheduler.devices.attempt import attempt
+from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.failures import SelectorError
 from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.text import many
@@ -45,7 +46,7 @@ class Leftover:
 
 
 def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> Iterator[Leftover]:
-    """Yield what is left for each request of a pod's claims that are not allocated. Raises UndecidedError."""
+    """Yield what is left for each request of the claims that must be allocated there. Raises UndecidedError."""
     offers = offers_of(devices, index)
     seen = [
         (device_id, device)
@@ -54,8 +55,8 @@ def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> It
         for device_id, device, each in devices_of(pool.slices)
         if not each.is_per_device or offers.can_use(device.access, position)
     ]
-    for claim in attempt(pod, devices, index).held:
-        for request in claim.requests if claim.allocation is None else ():
+    for claim in attempt(pod, devices, index).wanted_on(position):
+        for request in claim.requests:
             for each in request.alternatives or (request,):
                 name = f"{request.name}/{each.name}" if request.alternatives else request.name
                 yield _leftover(name, each, seen, devices)
@@ -91,3 +92,4 @@ def _conditions(request: DeviceRequest, devices: Devices) -> Iterator[tuple[str,
     yield "tainted", lambda found: not any(prevents(taint, request) for taint in found[1].taints)
     if not request.admin_access:
         yield "allocated", lambda found: found[0] not in taken.exclusively
+    yield "short of capacity", lambda found: has_room(found[1], request.capacity, taken.consumed.get(found[0], {}), {})

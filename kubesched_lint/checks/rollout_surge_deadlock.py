@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.company import PREMISE, company
 from kubesched_lint.analysis.remedy import Remedy
@@ -10,6 +10,7 @@ from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
@@ -61,7 +62,9 @@ def check(it: Member) -> Iterator[Hazard]:
                 related=related,
                 variant="near",
             )
-        if room.is_bounded and replicas == len(room.domains):
+        if it.workload.strategy.is_whole and room.is_bounded and replicas < len(room.domains) < 2 * replicas:
+            yield _whole(it, term, room.domains)
+        elif room.is_bounded and replicas == len(room.domains):
             surely = domain_room(it, term.topology_key, term, staying_beside_set(it.world)).domains == room.domains
             yield Hazard(
                 at=term.path,
@@ -80,6 +83,28 @@ def check(it: Member) -> Iterator[Hazard]:
             )
 
 
+def _whole(it: Member, term: PodAffinityTerm, domains: Sequence[str]) -> Hazard:
+    """Return the hazard of a blue-green rollout: all new pods stand beside all old ones before any old one goes."""
+    key, replicas = term.topology_key, it.replicas
+    surely = domain_room(it, key, term, staying_beside_set(it.world)).domains == domains
+    return Hazard(
+        at=term.path,
+        evidence=proof(
+            f"{many(replicas, 'old pod')} + {many(replicas, 'new pod')} > {many(len(domains), f'usable {key} domain')} "
+            f"({', '.join(domains)}), and no old pod goes before all new ones are available",
+            demand=2 * replicas,
+            supply=len(domains),
+            assumes=(*running_premises(it), OLD_PODS),
+            event="rollout",
+        ),
+        severity=None if surely else Severity.WARNING,
+        values={"replicas": replicas, "key": key, "domains": domains},
+        related=(Place(it.workload.strategy.path, "the strategy"),),
+        variant="whole",
+    )
+
+
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Delete the old pod, which occupies the domain, first."""
-    yield roll_without_surge(it)
+    if not it.workload.strategy.is_whole:
+        yield roll_without_surge(it)

@@ -55,7 +55,10 @@ def workloads_of(
 def _scope(document: Document, kind: CustomKind, namespace: str, lookup: Lookup) -> Scope:
     value = document.value
     names = {key: Found(_mapping(value.get(key)), Place(document, (key,)), True) for key in ("metadata", "spec")}
-    home = names["metadata"].value.get("namespace") or namespace
+    meta = names["metadata"].value
+    if "name" not in meta and "generateName" in meta:  # the API server adds a random suffix
+        names["metadata"] = Found({**meta, "name": meta["generateName"]}, Place(document, ("metadata",)), True)
+    home = meta.get("namespace") or namespace
     for name, ref in kind.refs.items():
         asked = [evaluate(text, names).value for text in (ref.kind, ref.name)]
         other = lookup(str(asked[0]), str(home), str(asked[1])) if all(asked) else None
@@ -96,7 +99,7 @@ def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, na
     plain: Any = {"apiVersion": _API[part.kind], "kind": part.kind, "metadata": {**meta, "name": name}}
     moves: list[Move] = []
     for path, expression in part.fields:
-        plain = _with_field(plain, path, evaluate(expression, scope), moves)
+        plain = _with_field(plain, path, _evaluated(path, expression, scope), moves)
     labels = {key: _label(expression, scope) for key, expression in part.labels.items()}
     plain = _with_labels(plain, {key: value for key, value in labels.items() if value})
     selector = _selected(part, labels, scope)
@@ -106,7 +109,7 @@ def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, na
         raise UnreadableError(f"no containers of {(part.part and suffix) or 'its pods'} are known")
     source = replace(document, held=[plain], moves=tuple(moves))
     made = decode_workload(plain, namespace, source, order)
-    title = str(meta.get("name") or meta.get("generateName") or "")
+    title = str(meta.get("name") or "")
     custom = Custom(
         ObjectRef(kind.kind, made.namespace, f"{title}:{suffix}" if suffix else title),
         _count(part.replica_pods, scope) if part.replica_pods else 0,
@@ -117,6 +120,13 @@ def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, na
         selector or made.selector,
     )
     return replace(made, custom=custom, strategy=_strategy(made.strategy, part))
+
+
+def _evaluated(path: Path, expression: str, scope: Scope) -> Found:
+    try:
+        return evaluate(expression, scope)
+    except ExpressionError as error:
+        raise UnreadableError(f"{words(path)}: {error}") from None
 
 
 def _with_field(plain: Any, path: Path, found: Found, moves: list[Move]) -> Any:

@@ -157,7 +157,8 @@ def identity(item: Any) -> object:
 
     A name that ends with a dash is a ``generateName``: each definition is an object of its own.
     """
-    name = getattr(item, "name", None)
+    custom = item.custom if isinstance(item, Workload) else None
+    name = getattr(item, "name", None) if custom is None else custom.resource.name
     if not name or name.endswith("-"):
         return item if name is None else id(item)
     return (

@@ -183,3 +183,21 @@ def test_running_pods_are_matched_by_owner_and_labels(tmp_path: Path) -> None:
     running = load_cluster(file).running
     assert [bound.name for bound in running.pods_of(workload)] == ["web-1-a"]
     assert running.live(workload) is None
+
+
+def test_a_generated_name_is_the_name_of_every_part() -> None:
+    text = (
+        "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {generateName: ray-}\n"
+        "spec: {headGroupSpec: {template: {spec: {containers: [{name: c}]}}}}\n"
+    )
+    assert [str(w) for w in read(text).inventory.workloads] == ["RayCluster default/ray-:head"]
+
+
+def test_what_a_field_lacks_is_told_with_the_field() -> None:
+    text = (
+        ROLLOUT.replace("STRATEGY", "{canary: {}}")
+        .replace("Rollout", "JobSet")
+        .replace("argoproj.io/v1alpha1", "jobset.x-k8s.io/v1alpha2")
+    )
+    text = text[: text.index("spec:")] + "spec: {replicatedJobs: [{name: a, replicas: x, template: {}}]}\n"
+    assert read(text).unread[0].why == "spec.parallelism: 'x' is not a whole number"

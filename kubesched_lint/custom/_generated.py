@@ -1010,26 +1010,26 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                     'labels': {'ray.io/is-ray-node': "'yes'",
                                'app.kubernetes.io/name': "'kuberay'",
                                'app.kubernetes.io/created-by': "'kuberay-operator'"},
-                    'workloads': [{'as': 'ReplicaSet',
+                    'workloads': [{'as': 'Job',
                                    'when': 'spec.rayClusterSpec.headGroupSpec',
                                    'part': "'head'",
                                    'name': "metadata.name + '-head'",
                                    'owner': 'RayCluster',
-                                   'fields': {'spec.replicas': '0 if spec.suspend else 1',
+                                   'fields': {'spec.parallelism': '0 if spec.suspend else 1',
                                               'spec.template': 'spec.rayClusterSpec.headGroupSpec.template'},
                                    'labels': {'ray.io/group': "'headgroup'", 'ray.io/node-type': "'head'"},
                                    'unknown': {'any': {'when': 'spec.rayClusterSpec.enableInTreeAutoscaling',
                                                        'why': 'the operator adds an autoscaler container to '
                                                               'the head'}}},
-                                  {'as': 'ReplicaSet',
+                                  {'as': 'Job',
                                    'each': 'spec.rayClusterSpec.workerGroupSpecs',
                                    'part': 'item.groupName',
                                    'name': "metadata.name + '-' + item.groupName",
                                    'owner': 'RayCluster',
-                                   'fields': {'spec.replicas': '0 if spec.suspend or item.suspend else '
-                                                               'min(max(item.replicas or 0, item.minReplicas '
-                                                               'or 0), item.maxReplicas or 999999) * '
-                                                               '(item.numOfHosts or 1)',
+                                   'fields': {'spec.parallelism': '0 if spec.suspend or item.suspend else '
+                                                                  'min(max(item.replicas or 0, '
+                                                                  'item.minReplicas or 0), item.maxReplicas '
+                                                                  'or 999999) * (item.numOfHosts or 1)',
                                               'spec.template': 'item.template'},
                                    'labels': {'ray.io/group': 'item.groupName',
                                               'ray.io/node-type': "'worker'"},

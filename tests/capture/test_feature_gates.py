@@ -85,7 +85,10 @@ def test_gates_with_which_no_component_starts_are_not_believed(api: ApiServer) -
     assert (gates(found), found.unknown_gates) == (None, "/metrics contradicts itself")
 
 
-@pytest.mark.parametrize(("version", "expected"), [("v1alpha2", {"GenericWorkload": True}), ("v1", None)])
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("v1alpha2", {"GenericWorkload": True}), ("v1alpha3", {"GenericWorkload": True}), ("v1", None)],
+)
 def test_an_api_that_is_served_only_with_a_gate_shows_it(api: ApiServer, version: str, expected: Any) -> None:
     group = {"name": "scheduling.k8s.io", "versions": [{"version": "v1"}, {"version": version}]}
     api.extra["/apis"] = (200, {"kind": "APIGroupList", "groups": [group]})

@@ -13,8 +13,8 @@ from kubesched_lint.model.feature_gates import GROUPS, READ, lacking
 PATH = "/metrics"
 _LARGEST = 64 << 20
 _ENABLED = re.compile(rb'^kubernetes_feature_enabled\{name="([A-Za-z0-9]{1,80})",stage="[A-Z]{0,20}"\} ([01])$', re.M)
-_OF_GROUPS = frozenset(["v1alpha1", "v1alpha2", "v1beta1"])
-"""The versions of scheduling.k8s.io that the API server serves only with ``GROUPS``."""
+_WITHOUT_GROUPS = {"v1"}
+"""The versions of scheduling.k8s.io that the API server serves also without ``GROUPS``."""
 
 
 def feature_gates(connection: Connection, served: Mapping[str, tuple[str, ...]] | None) -> tuple[dict[str, bool], str]:
@@ -22,7 +22,7 @@ def feature_gates(connection: Connection, served: Mapping[str, tuple[str, ...]] 
 
     Mirrors component-base/metrics/prometheus/feature/metrics.go (``kubernetes_feature_enabled``).
     """
-    shown = {GROUPS: True} if _OF_GROUPS & set((served or {}).get("scheduling.k8s.io", ())) else {}
+    shown = {GROUPS: True} if {*(served or {}).get("scheduling.k8s.io", ())} - _WITHOUT_GROUPS else {}
     try:
         answer = connection.get(PATH, largest=_LARGEST, deadline=time.monotonic() + connection.read_seconds)
     except (AnswerError, CaptureError):

@@ -148,7 +148,7 @@ RESOURCES = (
         "podgroups",
         "scheduling.k8s.io",
         o.KeptPodGroup,
-        versions=("v1", "v1beta1", "v1alpha2", "v1alpha1"),
+        versions=("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"),
         optional=True,
     ),
     Resource("ConfigMap", "configmaps", "", o.KeptStatus, query=_STATUS, only_in=NAMESPACE),

@@ -178,8 +178,33 @@ status: {{phase: Running}}
 """
 
 
-@pytest.mark.parametrize(("count", "verdict"), [(2, "fine"), (3, "unknown")])
-def test_running_pods_count_towards_the_quorum(count: int, verdict: str) -> None:
-    more = "".join(RUNNING.format(number) for number in range(2))
+@pytest.mark.parametrize(("count", "name", "verdict"), [(2, "g", "fine"), (3, "g", "unknown"), (2, "other", "unknown")])
+def test_running_pods_of_the_group_count_towards_the_quorum(count: int, name: str, verdict: str) -> None:
+    more = "".join(RUNNING.format(number) for number in range(2)).replace("podGroupName: g", f"podGroupName: {name}")
     found = cells(group(count) + workload("ReplicaSet", 3), sketch(2, 2) + more, "deploy")
     assert found["deploy"].verdict == verdict
+
+
+def test_scaling_down_a_gang_that_may_not_start_is_unknown() -> None:
+    scaler = (
+        "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: w, namespace: shop}\n"
+        "spec: {minReplicas: 1, maxReplicas: 5, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: w}}\n"
+    )
+    gang = group(4) + workload("Deployment", 4) + scaler
+    assert cells(gang, sketch(1, 4), "scale-down")["scale-down"].verdict == "fine"
+    assert (
+        cells(
+            gang + OTHER.replace("image: i", "image: i, resources: {requests: {cpu: 1}}"), sketch(1, 4), "scale-down"
+        )["scale-down"].verdict
+        == "unknown"
+    )
+
+
+def test_a_cron_job_in_a_group_is_no_reason_to_fail() -> None:
+    cron = workload("Job", 1).replace("kind: Job", "kind: CronJob").replace("name: w,", "name: cron,")
+    cron = (
+        cron.replace("{parallelism: 1, template:", "{schedule: '0 0 * * *', jobTemplate: {spec: {template:").rstrip()
+        + "}}\n"
+    )
+    found = cells(group(2) + workload("Job", 2) + "---\n" + cron, sketch(3, 4), "deploy")
+    assert found["deploy"].verdict == "unknown"

@@ -47,7 +47,8 @@ def gang_lacks(
     facts = _Facts(setting, world)
     for gang in gangs_of(world):
         if not gang.is_foreign:
-            known = _Group(gang, [numbers[it.workload.ref] for it in gang.members], cells, deployed, facts)
+            followed = [numbers[it.workload.ref] for it in gang.members if it.workload.ref in numbers]
+            known = _Group(gang, followed, cells, deployed, facts)
             found |= {number: tuple(known.lacks(number)) for number in known.numbers}
     return found
 
@@ -59,7 +60,9 @@ class _Facts:
         self.setting, self.world = setting, world
         lowest = lowest_live(world)
         priorities = {pod.priority or 0 for pod in setting.pods}
-        self.may_evict = len(priorities) > 1 or any((pod.priority or 0) < min(priorities) for pod in lowest)
+        self.may_evict = len(priorities) > 1 or any(
+            (pod.priority or 0) < least for pod in lowest for least in priorities
+        )
         self._answers = {id(answer.gang): answer for answer in answers(world)}
         self._waiting = live_groups(world)
 
@@ -85,7 +88,7 @@ class _Facts:
 class _Group:
     gang: Gang
     numbers: Sequence[int]
-    """The places of its workloads in the setting."""
+    """The places of its workloads in the setting, which leaves out CronJobs and others that are not simulated."""
     rows: Mapping[int, Mapping[str, Cell]]
     """Number of a workload → event → cell."""
     deployed: Deployed
@@ -104,16 +107,19 @@ class _Group:
     def _doubt(self, event: str) -> str:
         """Return why the cells of an event may not hold; empty if they hold."""
         always = self._doubt_of_set()
-        if always or event == "scale-down":
+        if always:
             return always
         if event != "deploy" and not self._is_deployed:
             return "it may not start whole"
-        return "" if self._floor(event) >= self.gang.needed else self._doubt_of_orders(event)
+        enough_run = event == "scale-down" or self._floor(event) >= self.gang.needed
+        return "" if enough_run else self._doubt_of_orders(event)
 
     def _doubt_of_set(self) -> str:
         key = constraint(self.gang, self.facts.world)
         if key:
             return f"nodes with one {key} hold all its pods"
+        if len(self.numbers) < len(self.gang.members):
+            return "not all its workloads are simulated"
         if self.facts.world.pools:
             return "it is not known which nodes pools add for a group"
         if not self.gang.has_one_scheduler:
@@ -147,8 +153,9 @@ class _Group:
     def _floor_of(self, event: str, number: int) -> int:
         setting = self.facts.setting
         workload = setting.workloads[number]
-        running, wanted = len(setting.running.get(number, ())), setting.wanted(number)
-        start = min(running, wanted) if event == "deploy" else wanted
+        running, wanted = setting.running.get(number, ()), setting.wanted(number)
+        are_ours = all(bound.ready and bound.pod.group == self.gang.group.name for bound in running)
+        start = min(len(running) if are_ours else 0, wanted) if event == "deploy" else wanted
         if event == "deploy" and setting.changes.get(number, True) is False:
             return start
         if workload.kind in ("Job", "ReplicaSet", "Pod", "ReplicationController"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
 from kubesched_lint.analysis.device_survey import Failure, Survey, one_line
@@ -38,13 +38,15 @@ def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom
     failing = sorted(device for device, other in survey.errors.items() if other == failure)
     at, source = _place(failure, survey, request, it)
     first = _first_attempt(room, it)
-    stopped = [position for position, given in first.items() if given.is_error]
-    fitting = [position for position, given in first.items() if given.is_given]
+    text = f"selector #{failure.number}: {_RUNTIME}: {failure.message}"
+    stopped = [position for position, given in first.items() if given.is_error and given.reason.endswith(text)]
+    fitting = [position for position in positions(room.among) if position not in first or first[position].is_given]
     nodes = it.world.index.names
+    later = pattern(f"once other devices are taken: {text}")
     return Hazard(
         at=at,
         source=source,
-        evidence=_evidence(failure, first, stopped, fitting, it),
+        evidence=_evidence(first[stopped[0]].reason, it, proven=not fitting) if stopped else later,
         values={
             **words_for(request, room, it),
             "error": failure.message,
@@ -102,14 +104,9 @@ def _first_attempt(room: DeviceRoom, it: Member) -> Mapping[int, OnNode]:
     return found
 
 
-def _evidence(
-    failure: Failure, first: Mapping[int, OnNode], stopped: Sequence[int], fitting: Sequence[int], it: Member
-) -> Evidence:
+def _evidence(text: str, it: Member, *, proven: bool) -> Evidence:
     """A proof if no node could give the pod its devices, and nobody else takes a device on which the selector fails."""
-    if not stopped:
-        return pattern(f"as soon as other devices are taken: selector #{failure.number}: {_RUNTIME}: {failure.message}")
-    text = first[stopped[0]].reason
-    if fitting or _has_rivals(it):
+    if not proven or _has_rivals(it):
         return witness(text)
     return proof(text, demand=1, supply=0, assumes=(*node_premises(it), NO_OTHERS))
 

@@ -9,7 +9,7 @@ from kubesched_lint.analysis.device_room import NO_MATCH, DeviceRoom, Request, s
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.checks._devices import attributes_read, cause_of, place_of, shortage, words_for
-from kubesched_lint.findings import Hazard
+from kubesched_lint.findings import Hazard, UncheckedError
 from kubesched_lint.model.devices import Device, DeviceID
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.pools import devices_of
@@ -57,7 +57,10 @@ def _elsewhere(request: Request, room: DeviceRoom, it: Member) -> str:
     """Which other nodes have devices for the request, and why the pods cannot use them; empty if there are none."""
     others = it.world.index.all & it.world.today & ~room.among
     for asked in (survey.asked for survey in request.options):
-        survey = surveyed(asked, others, it.world) if others else None
+        try:
+            survey = surveyed(asked, others, it.world) if others else None
+        except UncheckedError:
+            continue  # a selector cannot be judged on devices over there
         if survey is not None and survey.all_left:
             having = sum(1 << position for position, devices in survey.left.items() if devices)
             names = first_few(it.world.names(having), _FEW)

@@ -16,6 +16,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.examples import Example, examples, rules_for
 from kubesched_lint.rulebook.library import Rule, Rulebook
+from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     API,
     GPU_CLASS,
@@ -97,6 +98,18 @@ def test_requests_of_one_pod_for_the_same_devices_are_counted_together() -> None
 def both(wanted: Value) -> Value:
     (request,) = wanted["requests"]
     return {"requests": [request, {**request, "name": "more"}]}
+
+
+@pytest.mark.parametrize(("names", "kind"), [(["a"], "proof"), (["a", "b"], "witness")])
+def test_a_selector_that_fails_everywhere_is_proven_if_nobody_else_takes_the_device(
+    names: list[str], kind: str
+) -> None:
+    reading = [{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "a"'}}]
+    cluster = cluster_of(*THREE, GPU_CLASS, devices_on("n0", 1))
+    manifests = manifests_of(template(selectors=reading), *(using(1, name) for name in names))
+    report, _ = lint(manifests, cluster, Options(), [BOOK.get("device-selector-error")])
+    assert {finding.evidence.kind for finding in report.findings} == {kind}
+    assert "no such key: model" in report.findings[0].evidence.text
 
 
 @pytest.mark.parametrize("rule", [rule.slug for rule in BOOK if rule.family == "devices"])

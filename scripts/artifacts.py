@@ -29,7 +29,7 @@ KREW = ROOT / "packaging" / "krew"
 SHOP = ("fixtures/shop", "--cluster", "fixtures/clusters/three-zones.yaml", "--no-config")
 FOUND = "2 errors, 1 warning, 1 note"
 """What README.md says that ``lint`` finds in SHOP."""
-_NEEDED = ("py.typed", "schemas/report.schema.json", "rules/card.schema.json")
+_NEEDED = ("py.typed", "schemas/report.schema.json", "rules/card.schema.json", "workloads/rollouts.argoproj.io.md")
 _METADATA = ("License-Expression: Apache-2.0", "License-File: LICENSE")
 _NAMES = {"kubesched-lint": "kubesched-lint", "kubectl-schedlint": "kubectl schedlint"}
 """Each installed command, and the name that its help shows."""

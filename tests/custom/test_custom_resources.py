@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import lint, load_cluster, simulate
+from kubesched_lint.analysis.remedy import Remedy, written
 from kubesched_lint.controllers.deployment import ReplicaSetSize, sync
 from kubesched_lint.custom.kinds import SHIPPED
+from kubesched_lint.findings import Path as Path_
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.changes import ChangeError, Put
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.workload import Strategy
 
@@ -150,39 +154,124 @@ def test_the_revision_label_is_that_of_the_operator(tmp_path: Path) -> None:
     assert "rollouts-pod-template-hash" in keys("pod-template-hash")[0]
 
 
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "n1", "labels": {"kubernetes.io/hostname": "n1"}},
+    "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "20"}, "capacity": {}},
+}
+
+
+def replica_set(name: str, kind: str, owner: str) -> dict[str, object]:
+    reference = {"apiVersion": "x/v1", "kind": kind, "name": owner, "uid": owner, "controller": True}
+    meta = {"name": name, "namespace": "shop", "uid": name, "ownerReferences": [reference]}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": {"replicas": 1}}
+
+
+def pod(name: str, kind: str, owner: str, **labels: str) -> dict[str, object]:
+    reference = {"apiVersion": "x/v1", "kind": kind, "name": owner, "uid": owner, "controller": True}
+    meta = {"name": name, "namespace": "shop", "labels": labels, "ownerReferences": [reference]}
+    spec = {"nodeName": "n1", "containers": [{"name": "web", "image": "x"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
+
+
+def running_of(tmp_path: Path, text: str, *items: dict[str, object]) -> list[list[str]]:
+    """Return the names of the running pods of each workload."""
+    file = tmp_path / "snapshot.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [NODE, *items]}))
+    running = load_cluster(file).running
+    workloads = read(text).inventory.workloads
+    assert all(running.live(workload) is None for workload in workloads)
+    return [[bound.name for bound in running.pods_of(workload)] for workload in workloads]
+
+
 def test_running_pods_are_matched_by_owner_and_labels(tmp_path: Path) -> None:
     """The pods of the Rollout are replaced; those of a Deployment with the same labels stay beside them."""
-    node = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "n1", "labels": {"kubernetes.io/hostname": "n1"}},
-        "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "20"}, "capacity": {}},
-    }
-
-    def replica_set(name: str, kind: str, owner: str) -> dict[str, object]:
-        reference = {"apiVersion": "x/v1", "kind": kind, "name": owner, "uid": owner, "controller": True}
-        meta = {"name": name, "namespace": "shop", "uid": name, "ownerReferences": [reference]}
-        return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": {"replicas": 1}}
-
-    def pod(name: str, owner: str) -> dict[str, object]:
-        reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}
-        meta = {"name": name, "namespace": "shop", "labels": {"app": "web"}, "ownerReferences": [reference]}
-        spec = {"nodeName": "n1", "containers": [{"name": "web", "image": "x"}]}
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
-
-    items = [
-        node,
+    found = running_of(
+        tmp_path,
+        ROLLOUT.replace("STRATEGY", "{canary: {}}"),
         replica_set("web-1", "Rollout", "web"),
         replica_set("old-1", "Deployment", "old"),
-        pod("web-1-a", "web-1"),
-        pod("old-1-a", "old-1"),
-    ]
-    file = tmp_path / "snapshot.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    workload = read(ROLLOUT.replace("STRATEGY", "{canary: {}}")).inventory.workloads[0]
-    running = load_cluster(file).running
-    assert [bound.name for bound in running.pods_of(workload)] == ["web-1-a"]
-    assert running.live(workload) is None
+        pod("web-1-a", "ReplicaSet", "web-1", app="web"),
+        pod("old-1-a", "ReplicaSet", "old-1", app="web"),
+    )
+    assert found == [["web-1-a"]]
+
+
+def test_pods_of_a_deployment_that_the_operator_makes_are_matched(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: hello, namespace: shop}\n"
+        "spec: {template: {spec: {containers: [{name: c}]}}}\n"
+    )
+    label = {"serving.knative.dev/service": "hello"}
+    found = running_of(
+        tmp_path,
+        text,
+        replica_set("hello-1", "Deployment", "hello-00001-deployment"),
+        pod("hello-1-a", "ReplicaSet", "hello-1", **label),
+        pod("other", "StatefulSet", "hello", **label),
+    )
+    assert found == [["hello-1-a"]]
+
+
+def test_the_parts_of_a_resource_have_their_own_running_pods(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: serve, namespace: shop}\n"
+        "spec: {leaderWorkerTemplate: {size: 2, workerTemplate: {spec: {containers: [{name: c}]}}}}\n"
+    )
+    name, index = "leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/worker-index"
+    leader = pod("serve-0", "StatefulSet", "serve", **{name: "serve", index: "0"})
+    worker = pod("serve-0-1", "StatefulSet", "serve-0", **{name: "serve", index: "1"})
+    assert running_of(tmp_path, text, leader, worker) == [["serve-0"], ["serve-0-1"]]
+
+
+def edited(strategy: str, at: Path_) -> Path_:
+    """Return where a change of a field of the plain workload is written."""
+    source = read(ROLLOUT.replace("STRATEGY", strategy)).inventory.workloads[0].source
+    assert isinstance(source, Document)
+    remedy, document = written(Remedy("x", safe=True, changes=(Put(at, 0),)), source)
+    assert document.kind == "Rollout"
+    assert not document.moves
+    return remedy.changes[0].at
+
+
+def test_an_edit_is_written_where_the_resource_has_the_value() -> None:
+    surge = ("spec", "strategy", "rollingUpdate", "maxSurge")
+    container = ("spec", "template", "spec", "containers", 0, "resources")
+    assert edited("{canary: {}}", surge) == ("spec", "strategy", "canary", "maxSurge")
+    assert edited("{canary: {}}", container) == container
+    assert edited("{canary: {}}", ("metadata", "labels", "a")) == ("metadata", "labels", "a")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "at"),
+    [
+        ("{blueGreen: {}}", ("spec", "strategy", "rollingUpdate", "maxSurge")),
+        ("{canary: {}}", ("spec", "strategy", "rollingUpdate")),
+        ("{canary: {}}", ("spec", "strategy", "type")),
+    ],
+)
+def test_an_edit_of_what_the_controller_decides_is_refused(strategy: str, at: Path_) -> None:
+    with pytest.raises(ChangeError, match="card of Rollout does not say"):
+        edited(strategy, at)
+
+
+def test_what_a_card_does_not_know_makes_an_error_a_warning(tmp_path: Path) -> None:
+    """Exclusive placement adds affinity, so whether a pod fits is not what the plain Job says."""
+    text = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n"
+        "metadata: {name: train, namespace: ml, annotations: {KEY: zone}}\n"
+        "spec: {replicatedJobs: [{name: w, template: {spec: {template: {spec: {restartPolicy: Never, "
+        "containers: [{name: c, image: x, resources: {requests: {cpu: '9'}}}]}}}}}]}\n"
+    )
+
+    def found(key: str) -> list[tuple[str, bool]]:
+        report = lint(text=text.replace("KEY", key), cluster=cluster_of(tmp_path, 2), elastic=False)
+        findings = [f for f in report.findings if f.rule == "resource-exceeds-any-node"]
+        return [(f.severity.word, any("exclusive-topology" in a for a in f.evidence.assumes)) for f in findings]
+
+    assert found("other") == [("error", False)]
+    assert found("alpha.jobset.sigs.k8s.io/exclusive-topology") == [("warning", True)]
 
 
 def test_a_generated_name_is_the_name_of_every_part() -> None:

@@ -259,6 +259,7 @@ def as_json(found: Explanation) -> str:
     """``{"subject", "fits": [node…], "mayWin": [node…], "sampled", "message", "nominated", "victims", "nodes": […]}``.
 
     A node has ``obstacles``, or ``scores`` and ``total`` if several nodes fit, and ``devices`` if the pod needs any.
+    The pod of a gang has ``group``.
     """
     return json_text(
         {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import Wanted, asked_of, must_know_devices, open_claims
 from kubesched_lint.analysis.wanted import daemon_nodes
@@ -60,6 +61,7 @@ class DeviceRoom:
         return found
 
     def _pods(self, request: Request, survey: Survey, devices: frozenset[DeviceID]) -> int:
+        work.spend(1)
         if survey.takes_all:
             return 0 if not devices else UNLIMITED if _is_reusable(survey, devices) else 1
         demand = self.demand(request, survey)
@@ -71,7 +73,7 @@ class DeviceRoom:
         """Return how many of the devices for a request each pod takes: other requests may need the same devices."""
         key = id(request), id(survey)
         if key not in self._demands:
-            self._demands[key] = sum(self._taken_beside(request, survey))
+            self._demands[key] = max(1, sum(self._taken_beside(request, survey)))  # the API server refuses less
         return self._demands[key]
 
     def needed(self, request: Request, survey: Survey) -> int:

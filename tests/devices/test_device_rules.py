@@ -33,6 +33,7 @@ from tests.lifecycle.simulated import Value, other
 
 BOOK = Rulebook.shipped()
 PROVING = [rule for rule in BOOK if rule.family == "devices" and "proof" in rule.evidence]
+DEVICES = [rule for rule in BOOK if rule.family == "devices"]
 SHOWN = [e for rule in PROVING for e in examples(BOOK.card(rule.slug)) if e.has("finding")]
 
 
@@ -112,11 +113,21 @@ def test_a_selector_that_fails_everywhere_is_proven_if_nobody_else_takes_the_dev
     assert "no such key: model" in report.findings[0].evidence.text
 
 
-@pytest.mark.parametrize("rule", [rule.slug for rule in BOOK if rule.family == "devices"])
+@pytest.mark.parametrize("rule", [rule.slug for rule in DEVICES])
 def test_before_the_feature_gate_is_on_by_default_every_rule_is_skipped(rule: str) -> None:
     cluster = cluster_of(*THREE, GPU_CLASS, devices_on("n0", 1))
     found = messages(rule, cluster, template(count=9), using(9), kubernetes_version="1.33")
     assert found == ["the feature gate DynamicResourceAllocation is off by default in 1.33"]
+
+
+@pytest.mark.parametrize("count", [-1, 0, 10**12])
+def test_counts_that_the_api_server_refuses_break_no_rule(count: int) -> None:
+    twice = other("ResourceClaimTemplate", "gpu", API, spec={"spec": {"devices": both(wanting(count))}})
+    twice["spec"]["spec"]["devices"]["requests"][1]["exactly"] = {"deviceClassName": "gpu"}
+    report, _ = lint(
+        manifests_of(twice, using(2)), cluster_of(*THREE, GPU_CLASS, devices_on("n0", 1)), Options(), DEVICES
+    )
+    assert not report.errors
 
 
 @pytest.mark.parametrize(("expression", "better"), [

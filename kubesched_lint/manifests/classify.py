@@ -303,7 +303,7 @@ def _is_partial(value: object) -> bool:
     kind, spec = value.get("kind"), value.get("spec")
     if kind == "PersistentVolumeClaim":
         return isinstance(spec, dict) and "accessModes" not in spec
-    if kind == "Service":
+    if kind == "Service" and "/" not in str(value.get("apiVersion")):  # Knative has a kind of this name
         return isinstance(spec, dict) and spec.keys().isdisjoint(("ports", "clusterIP", "externalName"))
     if kind not in ("Deployment", "DaemonSet", "StatefulSet", "Pod"):
         return False

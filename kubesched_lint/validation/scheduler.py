@@ -91,7 +91,7 @@ def _invalid(configuration: Value, *, scores_capacity: bool) -> Iterator[Cause]:
         entries = profile.get("pluginConfig", ())
         yield from _plugin_config(entries, (*path, "pluginConfig"), scores_capacity=scores_capacity)
         if name in seen:
-            yield duplicate((*path, "schedulerName"), name)
+            yield duplicate((*path, "schedulerName"), {})  # a field.Path, of which JSON shows nothing
         seen.add(name)
     yield from _queue_sort(profiles)
     yield from _percentage(configuration, ())
@@ -160,7 +160,19 @@ def _queue_sort(profiles: Sequence[Value]) -> Iterator[Cause]:
         yield invalid(where, count, "only one queue sort plugin can be enabled", field=field)
     for i, chosen in enumerate(sets):
         if chosen != sets[0]:
-            yield invalid(("profiles", i, "plugins", "queueSort"), chosen, "must be the same for all profiles")
+            shown = {
+                point: [_internal(p, name="", weight=0) for p in chosen.get(point.lower(), ())] or None
+                for point in _SET
+            }
+            yield invalid(("profiles", i, "plugins", "queueSort"), shown, "must be the same for all profiles")
+
+
+_SET = ("Enabled", "Disabled")
+
+
+def _internal(value: Value, **fields: object) -> Value:
+    """Return a value as JSON shows kube-scheduler's internal type: all its fields, by their names in Go."""
+    return {name.capitalize(): value.get(name, default) for name, default in fields.items()}
 
 
 def _extenders(extenders: Sequence[Value], path: Path) -> Iterator[Cause]:
@@ -348,7 +360,7 @@ def _volume_binding(args: Value, path: Path) -> Iterator[Cause]:
 def _capacity_shape(points: Sequence[Value] | None, path: Path, *, allowed: bool) -> Iterator[Cause]:
     if points is not None and not allowed:
         text = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
-        yield invalid(path, points, text)
+        yield invalid(path, [_internal(point, utilization=0, score=0) for point in points], text)
     elif points:
         yield from _shape(points, path)
 

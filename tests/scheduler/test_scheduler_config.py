@@ -80,7 +80,7 @@ AT_ADDED = (
         ("profiles: [{}, {}]", "profiles[0].schedulerName: Required value"),
         (
             "profiles: [{schedulerName: a}, {schedulerName: a}]",
-            'profiles[1].schedulerName: Duplicate value: "a"',
+            "profiles[1].schedulerName: Duplicate value: {}",
         ),
         ("percentageOfNodesToScore: 101", "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"),
         ("parallelism: 0", "parallelism: Invalid value: 0: should be an integer value greater than zero"),
@@ -160,6 +160,11 @@ AT_ADDED = (
             "profiles: [{plugins: {multiPoint: {enabled: [{name: NodePorts}, {name: NodePorts}]}}}]",
             'plugin "NodePorts" already registered as "PreFilterPlugin"',
         ),
+        (
+            "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: Own}]}}}]",
+            'profiles[1].plugins.queueSort: Invalid value: {"Enabled":[{"Name":"Own","Weight":0}],"Disabled":null}: '
+            "must be the same for all profiles",
+        ),
         ("profiles: [{plugins: {score: {enabled: [{weight: 3}]}}}]", 'ScorePlugin "" does not exist'),
         (
             FIT.replace("ARGS", "apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeAffinityArgs"),
@@ -178,7 +183,7 @@ AT_ADDED = (
         ("clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1: must be non-negative"),
         (
             SHAPE,
-            'profiles[0].pluginConfig[0].args.shape: Invalid value: [{"utilization":0,"score":11}]: '
+            'profiles[0].pluginConfig[0].args.shape: Invalid value: [{"Utilization":0,"Score":11}]: '
             "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring",
         ),
     ],

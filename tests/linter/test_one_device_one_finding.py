@@ -1,0 +1,89 @@
+"""A mistake about devices is one finding of the rules about devices, at its line.
+
+``deploy-leaves-pending`` speaks beside them until they leave preview: a stable rule yields to stable rules only.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.findings import Finding
+from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.rulebook.examples import Example, ExampleOptions
+from kubesched_lint.rulebook.library import Rulebook
+
+CLUSTER = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- name: gpu
+  count: 2
+  allocatable: {cpu: "8", memory: 32Gi}
+  devices: [{class: gpu.example.com, count: 2, attributes: {model: A100}}]
+- {name: worker, count: 2, allocatable: {cpu: "8", memory: 32Gi}}
+"""
+MANIFEST = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: training-gpus}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.example.com
+          count: 2
+          selectors: [{cel: {expression: 'device.attributes["gpu.example.com"].model == "A100"'}}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train}
+spec:
+  replicas: 2
+  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: training-gpus}]
+      containers:
+      - name: train
+        image: "registry.example.com/ml/train:1.0"
+        resources: {requests: {cpu: "1", memory: 1Gi}, claims: [{name: gpu}]}
+"""
+
+
+def findings(manifest: str, cluster: str = CLUSTER) -> tuple[Finding, ...]:
+    book = Rulebook.shipped()
+    example = Example("none", "none.md", 1, manifest, cluster=cluster, setting=ExampleOptions(profile="ci"))
+    found = lint_example(example, book.select("ci"), book).findings
+    return tuple(finding for finding in found if finding.rule != "deploy-leaves-pending")
+
+
+def test_without_a_mistake_there_is_none() -> None:
+    assert findings(MANIFEST) == ()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "rule", "line"),
+    [
+        ("deviceClassName: gpu.example.com", "deviceClassName: gpus.example.com", "device-class-missing", 10),
+        ("TemplateName: training-gpus", "TemplateName: trainin-gpus", "device-claim-missing", 24),
+        ('model == "A100"', 'model == "H100"', "devices-do-not-match", 12),
+        ("].model", "].modle", "device-selector-error", 12),
+        ("count: 2\n          sel", "count: 3\n          sel", "devices-too-few", 11),
+        ("replicas: 2", "replicas: 3", "devices-too-few", 18),
+    ],
+)
+def test_a_mistake_is_one_finding_at_its_line(right: str, wrong: str, rule: str, line: int) -> None:
+    assert right in MANIFEST
+    (finding,) = findings(MANIFEST.replace(right, wrong))
+    assert (finding.rule, finding.location.span.line) == (rule, line)
+    assert finding.help
+
+
+def test_tainted_devices_are_one_finding() -> None:
+    cluster = CLUSTER.replace("attributes: {model: A100}", "attributes: {model: A100}, taints: [broken=yes:NoSchedule]")
+    (finding,) = findings(MANIFEST, cluster)
+    assert finding.rule == "devices-tainted"

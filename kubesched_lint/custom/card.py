@@ -181,6 +181,11 @@ def _faults_of_values(card: Card) -> Iterator[CardError]:
             if key in part:
                 yield from _fault_of(card, (*at, key), part[key], of_part if key != "each" else names)
         yield from _faults_of_maps(card, at, part, of_part)
+        labels = {**front.get("labels", {}), **part.get("labels", {})}
+        for label in part.get("selects", front.get("selects", ())):
+            if label not in labels:
+                words = f"selects: no entry of `labels` gives the pods the label {label}"
+                yield CardError(card.path, card.front.line((*at, "selects")), words)
         if len(front["workloads"]) > 1 and "part" not in part and "when" not in part:
             yield CardError(card.path, card.front.line(at), "one of several workloads needs `part`, or `when`")
 

@@ -50,6 +50,8 @@ def workloads_of(
         raise UnreadableError(str(error)) from None
     except DecodeError as error:
         raise UnreadableError(error.message) from None
+    except ValueError as error:
+        raise UnreadableError(f"its template has the wrong type: {error}") from None
 
 
 def _scope(document: Document, kind: CustomKind, namespace: str, lookup: Lookup) -> Scope:

@@ -290,3 +290,11 @@ def test_what_a_field_lacks_is_told_with_the_field() -> None:
     )
     text = text[: text.index("spec:")] + "spec: {replicatedJobs: [{name: a, replicas: x, template: {}}]}\n"
     assert read(text).unread[0].why == "spec.parallelism: 'x' is not a whole number"
+
+
+def test_a_template_of_a_wrong_type_is_told() -> None:
+    text = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
+        "spec: {replicatedJobs: [{name: a, template: {spec: text}}]}\n"
+    )
+    assert "a mapping is expected" in read(text).unread[0].why

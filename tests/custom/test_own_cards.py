@@ -145,6 +145,7 @@ def test_a_folder_adds_its_kinds_and_replaces_shipped_ones(tmp_path: Path) -> No
         ("spec.template: spec.template", "spec.template: __import__('os')", ":13: spec.template: only min"),
         ("spec.template: spec.template", "spec.template: other.template", "there is no `other`"),
         ("spec.template: spec.template", "template: spec.template", "is no field of a plain workload"),
+        ("selects: [example.com/widget]", "selects: [a, b]", "no entry of `labels` gives the pods the label a"),
         ("as: Deployment", "as: Pod", "'Pod' is not one of"),
         ("kind: Widget", "kid: Widget", "unknown key `kid`; did you mean `kind`?"),
         ("group: example.com", "group: other.com", "must be named <plural>.other.com.md"),

@@ -27,7 +27,6 @@ from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
-from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.text import joined
 from kubesched_lint.world.world import World, once_per_world
 
@@ -162,10 +161,9 @@ class _Surveyor:
             if pool.is_incomplete or pool.is_invalid:
                 self._broken[str(pool)] = "being updated" if pool.is_incomplete else "invalid"
                 found[_BROKEN] = []
-            for device_id, device, each in devices_of(pool.slices):
+            for device_id, device in self._offers.usable(pool, position):
                 work.spend(1)
-                if not each.is_per_device or self._offers.can_use(device.access, position):
-                    found.setdefault(self._verdict(device_id, device), []).append(device_id)
+                found.setdefault(self._verdict(device_id, device), []).append(device_id)
         left = found.get(_LEFT, ())
         if self._request.mode == ALL and not {_BROKEN, _FAILING, _TAINTED}.isdisjoint(found):
             left = ()  # it takes all or none

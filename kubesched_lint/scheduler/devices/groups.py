@@ -50,10 +50,9 @@ class DeviceGroups:
         for position in range(len(self._index)):
             here = set()
             for pool in offers.pools(position):
-                for device_id, device, each in () if pool.is_incomplete or pool.is_invalid else devices_of(pool.slices):
+                for device_id, device in offers.usable(pool, position):
                     work.spend(1)
-                    usable = not each.is_per_device or offers.can_use(device.access, position)
-                    if usable and self._selects(request, device_id, device):
+                    if self._selects(request, device_id, device):
                         here.add(device_id)
             found.append(frozenset(here))
         return found

@@ -14,7 +14,6 @@ from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, ta
 from kubesched_lint.scheduler.devices.attempt import attempt
 from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.failures import SelectorError
-from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.text import many
 
 _Seen = tuple[DeviceID, Device]
@@ -48,13 +47,7 @@ class Leftover:
 def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> Iterator[Leftover]:
     """Yield what is left for each request of the claims that must be allocated there. Raises UndecidedError."""
     offers = offers_of(devices, index)
-    seen = [
-        (device_id, device)
-        for pool in offers.pools(position)
-        if not (pool.is_incomplete or pool.is_invalid)
-        for device_id, device, each in devices_of(pool.slices)
-        if not each.is_per_device or offers.can_use(device.access, position)
-    ]
+    seen = [found for pool in offers.pools(position) for found in offers.usable(pool, position)]
     for claim in attempt(pod, devices, index).wanted_on(position):
         for request in claim.requests:
             for each in request.alternatives or (request,):

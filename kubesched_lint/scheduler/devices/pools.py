@@ -83,6 +83,12 @@ class Offers:
             found = self._pools[where] = self._gathered(self._at.get(where, ()))
         return found
 
+    def usable(self, pool: Pool, position: int) -> Iterator[tuple[DeviceID, Device]]:
+        """Yield the devices of a pool that a node can use; none if the pool is incomplete or invalid."""
+        for device_id, device, each in devices_of(pool.slices):
+            if not each.is_per_device or self.can_use(device.access, position):
+                yield device_id, device
+
     @cached_property
     def users(self) -> Mapping[PoolID, NodeSet]:
         """Pool → the nodes that know it."""

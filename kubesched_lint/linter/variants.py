@@ -25,6 +25,7 @@ _COMPETING = (
     "workloads",
     "services",
     "autoscalers",
+    "vertical_autoscalers",
     "budgets",
     "pod_groups",
     "group_templates",

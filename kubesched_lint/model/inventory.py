@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         StorageClass,
         VolumeAttachment,
     )
+    from kubesched_lint.model.vertical import VerticalAutoscaler
 
 
 @record
@@ -59,6 +60,7 @@ class Inventory:
     storage_capacities: tuple[StorageCapacity, ...] = ()
     volume_attachments: tuple[VolumeAttachment, ...] = ()
     autoscalers: tuple[Autoscaler, ...] = ()
+    vertical_autoscalers: tuple[VerticalAutoscaler, ...] = ()
     budgets: tuple[DisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()

@@ -21,6 +21,12 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "Service": ("", "services", _POLICY, "decode_service"),
     "HorizontalPodAutoscaler": ("autoscaling", "autoscalers", _POLICY, "decode_autoscaler"),
     "ScaledObject": ("keda.sh", "autoscalers", _POLICY, "decode_scaled_object"),
+    "VerticalPodAutoscaler": (
+        "autoscaling.k8s.io",
+        "vertical_autoscalers",
+        "kubesched_lint.model.decode.vertical",
+        "decode_vertical_autoscaler",
+    ),
     "PodDisruptionBudget": ("policy", "budgets", _POLICY, "decode_budget"),
     "PriorityClass": ("scheduling.k8s.io", "priority_classes", _POLICY, "decode_priority_class"),
     "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
@@ -64,7 +70,17 @@ _ALSO_OF = {"PodGroup": frozenset(["scheduling.volcano.sh", "scheduling.x-k8s.io
 # Groups that servers stopped serving years ago: such objects are read, so that a finding can report the group.
 _FORMER_GROUPS = {"Deployment": "extensions", "DaemonSet": "extensions", "ReplicaSet": "extensions"}
 _NAMESPACED = frozenset(
-    {"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas", "pod_groups", "group_templates"}
+    {
+        "claims",
+        "services",
+        "autoscalers",
+        "vertical_autoscalers",
+        "budgets",
+        "limit_ranges",
+        "quotas",
+        "pod_groups",
+        "group_templates",
+    }
 )
 
 READ_KINDS = frozenset(KINDS) | frozenset(_OTHERS)

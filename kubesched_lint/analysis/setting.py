@@ -13,6 +13,7 @@ from kubesched_lint.cluster.running import HASH
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.storage import Claim
@@ -28,6 +29,9 @@ from kubesched_lint.world.claims import (
 from kubesched_lint.world.devices import allocator_of, which_matters
 from kubesched_lint.world.running import lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world
+
+_AMPLE = 1 << 60
+"""More bytes than the pods of any set request of one node."""
 
 
 @once_per_world
@@ -51,7 +55,7 @@ def setting_of(world: World) -> Setting:
     }
     objects = _with_settled_storage(world.objects, world)
     return Setting(
-        tuple(cluster.inventory.nodes),
+        tuple(_nodes(world, cluster)),
         replace(
             objects,
             pods=lasting_pods(world).pods,
@@ -68,6 +72,17 @@ def setting_of(world: World) -> Setting:
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := world.admission.decision(w)) is not CREATED},
     )
+
+
+def _nodes(world: World, cluster: Cluster) -> Iterator[Node]:
+    """Yield the nodes, with more than enough of the resources that the sketch need not write.
+
+    The pods keep their requests for these resources, because quotas count them.
+    """
+    ample = dict.fromkeys(world.resources_barring_no_node - world.device_resources, _AMPLE)
+    for node in cluster.inventory.nodes:
+        known = node.allocatable
+        yield node if known is None or not ample else replace(node, allocatable={**known, **ample})
 
 
 def _its_own(it: Member, bare: Collection[tuple[str, str]]) -> tuple[BoundPod, ...]:

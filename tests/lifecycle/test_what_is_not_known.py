@@ -199,3 +199,11 @@ def test_nobody_knows_how_a_kubelet_mounts_the_claims_of_pods_that_pass_the_sche
     found = cell(report_of(told_all, workload("Deployment", "a", 2, pods)), "a", "deploy")
     assert (found.verdict, found.proven) == (UNKNOWN, False)
     assert "nodeName bypasses the scheduler" in found.missing[0]
+
+
+def test_nodes_of_a_sketch_have_ephemeral_storage_that_it_does_not_write():
+    pod = asking("100m")
+    pod["containers"][0]["resources"]["requests"]["ephemeral-storage"] = "1Gi"
+    web = workload("Deployment", "web", 2, pod)
+    assert set(said(report_of(sketch(), web), "web")) == {(FINE, True)}
+    assert (BAD, True) in said(report_of(snapshot(*NODES, kinds=EVERYTHING), web), "web")

@@ -178,7 +178,21 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                  'revision_label': 'controller-revision-hash',
                                                                  'varying_labels': ['controller-revision-hash',
                                                                                     'statefulset.kubernetes.io/pod-name',
-                                                                                    'apps.kubernetes.io/pod-index'],
+                                                                                    'apps.kubernetes.io/pod-index',
+                                                                                    'elasticsearch.k8s.elastic.co/version',
+                                                                                    'elasticsearch.k8s.elastic.co/http-scheme',
+                                                                                    'elasticsearch.k8s.elastic.co/node-master',
+                                                                                    'elasticsearch.k8s.elastic.co/node-data',
+                                                                                    'elasticsearch.k8s.elastic.co/node-ingest',
+                                                                                    'elasticsearch.k8s.elastic.co/node-ml',
+                                                                                    'elasticsearch.k8s.elastic.co/node-transform',
+                                                                                    'elasticsearch.k8s.elastic.co/node-remote_cluster_client',
+                                                                                    'elasticsearch.k8s.elastic.co/node-voting_only',
+                                                                                    'elasticsearch.k8s.elastic.co/node-data_content',
+                                                                                    'elasticsearch.k8s.elastic.co/node-data_cold',
+                                                                                    'elasticsearch.k8s.elastic.co/node-data_hot',
+                                                                                    'elasticsearch.k8s.elastic.co/node-data_warm',
+                                                                                    'elasticsearch.k8s.elastic.co/node-data_frozen'],
                                                                  'fields': {'spec.replicas': 'item.count or '
                                                                                              '0',
                                                                             'spec.podManagementPolicy': "'Parallel'",
@@ -310,7 +324,9 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                        'statefulset.kubernetes.io/pod-name'],
                                                     'fields': {'spec.replicas': 'spec.replicas or 0',
                                                                'spec.podManagementPolicy': "'Parallel'",
-                                                               'spec.template.metadata.labels': '(spec.template.pod '
+                                                               'spec.template.metadata.labels': 'metadata.labels '
+                                                                                                '+ '
+                                                                                                '(spec.template.pod '
                                                                                                 'or '
                                                                                                 'kafka.spec.kafka.template.pod).metadata.labels',
                                                                'spec.template.spec.affinity': '(spec.template.pod '
@@ -504,8 +520,22 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'strimzi.io/kind': "'Kafka'",
                                                                'strimzi.io/name': "metadata.labels['strimzi.io/cluster'] "
                                                                                   "+ '-kafka'",
+                                                               'strimzi.io/component-type': "'kafka'",
+                                                               'strimzi.io/broker-role': 'spec.roles[0] == '
+                                                                                         "'broker' or "
+                                                                                         'spec.roles[1] == '
+                                                                                         "'broker'",
+                                                               'strimzi.io/controller-role': 'spec.roles[0] '
+                                                                                             '== '
+                                                                                             "'controller' "
+                                                                                             'or '
+                                                                                             'spec.roles[1] '
+                                                                                             '== '
+                                                                                             "'controller'",
                                                                'app.kubernetes.io/name': "'kafka'",
                                                                'app.kubernetes.io/instance': "metadata.labels['strimzi.io/cluster']",
+                                                               'app.kubernetes.io/part-of': "'strimzi-' + "
+                                                                                            "metadata.labels['strimzi.io/cluster']",
                                                                'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'",
                                                                'strimzi.io/pool-name': 'metadata.name'},
                                                     'selects': ['strimzi.io/cluster', 'strimzi.io/pool-name'],
@@ -530,7 +560,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'revision_label': 'pod-template-hash',
                                             'fields': {'spec.replicas': 1,
                                                        'spec.strategy.type': "'Recreate'",
-                                                       'spec.template.metadata.labels': 'spec.entityOperator.template.pod.metadata.labels',
+                                                       'spec.template.metadata.labels': 'metadata.labels + '
+                                                                                        'spec.entityOperator.template.pod.metadata.labels',
                                                        'spec.template.spec.affinity': 'spec.entityOperator.template.pod.affinity',
                                                        'spec.template.spec.tolerations': 'spec.entityOperator.template.pod.tolerations',
                                                        'spec.template.spec.topologySpreadConstraints': 'spec.entityOperator.template.pod.topologySpreadConstraints',
@@ -561,8 +592,11 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                        'strimzi.io/kind': "'Kafka'",
                                                        'strimzi.io/name': 'metadata.name + '
                                                                           "'-entity-operator'",
+                                                       'strimzi.io/component-type': "'entity-operator'",
                                                        'app.kubernetes.io/name': "'entity-operator'",
-                                                       'app.kubernetes.io/instance': 'metadata.name'},
+                                                       'app.kubernetes.io/instance': 'metadata.name',
+                                                       'app.kubernetes.io/part-of': "'strimzi-' + "
+                                                                                    'metadata.name'},
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name']},
                                            {'as': 'Deployment',
                                             'when': 'spec.cruiseControl',
@@ -573,7 +607,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'fields': {'spec.replicas': 1,
                                                        'spec.strategy.rollingUpdate.maxSurge': 1,
                                                        'spec.strategy.rollingUpdate.maxUnavailable': 0,
-                                                       'spec.template.metadata.labels': 'spec.cruiseControl.template.pod.metadata.labels',
+                                                       'spec.template.metadata.labels': 'metadata.labels + '
+                                                                                        'spec.cruiseControl.template.pod.metadata.labels',
                                                        'spec.template.spec.affinity': 'spec.cruiseControl.template.pod.affinity',
                                                        'spec.template.spec.tolerations': 'spec.cruiseControl.template.pod.tolerations',
                                                        'spec.template.spec.topologySpreadConstraints': 'spec.cruiseControl.template.pod.topologySpreadConstraints',
@@ -584,8 +619,11 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'labels': {'strimzi.io/cluster': 'metadata.name',
                                                        'strimzi.io/kind': "'Kafka'",
                                                        'strimzi.io/name': "metadata.name + '-cruise-control'",
+                                                       'strimzi.io/component-type': "'cruise-control'",
                                                        'app.kubernetes.io/name': "'cruise-control'",
-                                                       'app.kubernetes.io/instance': 'metadata.name'},
+                                                       'app.kubernetes.io/instance': 'metadata.name',
+                                                       'app.kubernetes.io/part-of': "'strimzi-' + "
+                                                                                    'metadata.name'},
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
                                             'unknown': {'rollout': {'when': 'spec.cruiseControl.template.deployment.deploymentStrategy',
                                                                     'why': 'the resource sets the strategy '
@@ -599,7 +637,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'fields': {'spec.replicas': 1,
                                                        'spec.strategy.rollingUpdate.maxSurge': 1,
                                                        'spec.strategy.rollingUpdate.maxUnavailable': 0,
-                                                       'spec.template.metadata.labels': 'spec.kafkaExporter.template.pod.metadata.labels',
+                                                       'spec.template.metadata.labels': 'metadata.labels + '
+                                                                                        'spec.kafkaExporter.template.pod.metadata.labels',
                                                        'spec.template.spec.affinity': 'spec.kafkaExporter.template.pod.affinity',
                                                        'spec.template.spec.tolerations': 'spec.kafkaExporter.template.pod.tolerations',
                                                        'spec.template.spec.topologySpreadConstraints': 'spec.kafkaExporter.template.pod.topologySpreadConstraints',
@@ -610,8 +649,11 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'labels': {'strimzi.io/cluster': 'metadata.name',
                                                        'strimzi.io/kind': "'Kafka'",
                                                        'strimzi.io/name': "metadata.name + '-kafka-exporter'",
+                                                       'strimzi.io/component-type': "'kafka-exporter'",
                                                        'app.kubernetes.io/name': "'kafka-exporter'",
-                                                       'app.kubernetes.io/instance': 'metadata.name'},
+                                                       'app.kubernetes.io/instance': 'metadata.name',
+                                                       'app.kubernetes.io/part-of': "'strimzi-' + "
+                                                                                    'metadata.name'},
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
                                             'unknown': {'rollout': {'when': 'spec.kafkaExporter.template.deployment.deploymentStrategy',
                                                                     'why': 'the resource sets the strategy '
@@ -627,7 +669,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'statefulset.kubernetes.io/pod-name'],
                                             'fields': {'spec.replicas': 'spec.kafka.replicas',
                                                        'spec.podManagementPolicy': "'Parallel'",
-                                                       'spec.template.metadata.labels': 'spec.kafka.template.pod.metadata.labels',
+                                                       'spec.template.metadata.labels': 'metadata.labels + '
+                                                                                        'spec.kafka.template.pod.metadata.labels',
                                                        'spec.template.spec.affinity': 'spec.kafka.template.pod.affinity',
                                                        'spec.template.spec.tolerations': 'spec.kafka.template.pod.tolerations',
                                                        'spec.template.spec.topologySpreadConstraints': 'spec.kafka.template.pod.topologySpreadConstraints',
@@ -806,8 +849,11 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'labels': {'strimzi.io/cluster': 'metadata.name',
                                                        'strimzi.io/kind': "'Kafka'",
                                                        'strimzi.io/name': "metadata.name + '-kafka'",
+                                                       'strimzi.io/component-type': "'kafka'",
                                                        'app.kubernetes.io/name': "'kafka'",
                                                        'app.kubernetes.io/instance': 'metadata.name',
+                                                       'app.kubernetes.io/part-of': "'strimzi-' + "
+                                                                                    'metadata.name',
                                                        'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'"},
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
                                             'unknown': {'rollout': 'the operator restarts brokers one by '

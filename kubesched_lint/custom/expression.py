@@ -37,6 +37,7 @@ _COUNTED: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mult: operator.mul,
 }
 _LISTS = ({list}, {list, type(None)}, {type(None)})
+_MAPPINGS = ({dict}, {dict, type(None)})
 _CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max, "int": int}
 
 
@@ -214,7 +215,7 @@ def _compared(op: ast.cmpop, left: Found, right: Found) -> Found:
 
 
 def _combined(op: ast.operator, left: Found, right: Found) -> Found:
-    """Return a number, two texts joined, or two lists joined; items of the first list keep their places."""
+    """Return a number, or two texts, lists or mappings joined; items of the first list keep their places."""
     place = _first((left, right))
     if isinstance(op, ast.Add) and isinstance(left.value, str | int) and isinstance(right.value, str):
         return Found(_text(f"{left.value}{right.value}"), place)
@@ -225,6 +226,12 @@ def _combined(op: ast.operator, left: Found, right: Found) -> Found:
         if len(both) > _LONGEST_LIST:
             raise ExpressionError("a list is too long")
         return Found(both or None, place, left.is_exact)
+    if isinstance(op, ast.Add) and {type(left.value), type(right.value)} in _MAPPINGS:
+        both_set = left.value and right.value
+        return Found({**left.value, **right.value}, place) if both_set else left if left.value else right
+    if isinstance(op, ast.Add) and str in (type(left.value), type(right.value)):
+        other = right if isinstance(left.value, str) else left
+        raise ExpressionError(f"{_brief(other.value)} is not a text")
     number = _COUNTED[type(op)](_number(left.value), _number(right.value))
     return Found(_number(number), place)
 

@@ -298,3 +298,55 @@ def test_a_template_of_a_wrong_type_is_told() -> None:
         "spec: {replicatedJobs: [{name: a, template: {spec: text}}]}\n"
     )
     assert "a mapping is expected" in read(text).unread[0].why
+
+
+SPREAD_KAFKA = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaNodePool
+metadata: {name: brokers, namespace: shop, labels: {strimzi.io/cluster: events, team: web}}
+spec:
+  replicas: 3
+  roles: [controller, broker]
+  storage: {type: ephemeral}
+  template:
+    pod:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: kubernetes.io/hostname
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {LABEL}}
+"""
+SPREAD_ELASTICSEARCH = """\
+apiVersion: elasticsearch.k8s.elastic.co/v1
+kind: Elasticsearch
+metadata: {name: logs, namespace: shop}
+spec:
+  version: 9.2.0
+  nodeSets:
+  - name: data
+    count: 3
+    podTemplate:
+      spec:
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {LABEL}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "is_own"),
+    [
+        (SPREAD_KAFKA, "strimzi.io/component-type: kafka", True),
+        (SPREAD_KAFKA, "strimzi.io/broker-role: 'true'", True),
+        (SPREAD_KAFKA, "app.kubernetes.io/part-of: strimzi-events", True),
+        (SPREAD_KAFKA, "team: web", True),
+        (SPREAD_KAFKA, "strimzi.io/component-type: kafka-connect", False),
+        (SPREAD_ELASTICSEARCH, "elasticsearch.k8s.elastic.co/node-data_hot: 'true'", True),
+        (SPREAD_ELASTICSEARCH, "elasticsearch.k8s.elastic.co/cluster-name: lgs", False),
+    ],
+)
+def test_spread_constraints_may_select_the_labels_of_the_operator(text: str, label: str, is_own: bool) -> None:
+    rules = [f.rule for f in lint(text=text.replace("LABEL", label)).findings]
+    assert ("spread-selector-misses-self" in rules) is not is_own

@@ -47,6 +47,8 @@ SCOPE = {
         ("'y' if spec.off else 'n'", "n"),
         ("spec.list + spec.list", [{"x": 1}, {"x": 2}, {"x": 1}, {"x": 2}]),
         ("spec.list + null", [{"x": 1}, {"x": 2}]),
+        ("spec.labels + {'b': 'c'}", {"ray.io/group": "a", "b": "c"}),
+        ("{'b': 'c'} + spec.missing", {"b": "c"}),
         ("-spec.size", -4),
         ("true", True),
         ("[{'x': spec.size, 'y': spec.missing}] + spec.missing", [{"x": 4}]),
@@ -67,6 +69,7 @@ def test_a_value(text: str, value: object) -> None:
         ("spec.size * 2", ("spec", "size"), False),
         ("'100%' if spec.empty else null", ("spec", "empty"), False),
         ("spec.list[1].x", ("spec", "list", 1, "x"), True),
+        ("spec.missing + spec.labels", ("spec", "labels"), True),
     ],
 )
 def test_a_value_keeps_its_place(text: str, at: tuple[object, ...], is_exact: bool) -> None:
@@ -112,7 +115,15 @@ def test_what_is_no_expression_of_cards(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["spec.name * 2", "999999999 * 999999999", "min(spec.name, 1)", "int('x')", "int('-1')", "int(spec.missing)"],
+    [
+        "spec.name * 2",
+        "'a' + spec.missing",
+        "999999999 * 999999999",
+        "min(spec.name, 1)",
+        "int('x')",
+        "int('-1')",
+        "int(spec.missing)",
+    ],
 )
 def test_what_has_no_value(text: str) -> None:
     with pytest.raises(ExpressionError):

@@ -61,7 +61,9 @@ def _ordered(gang: Gang, first: int, gates: tuple[str, ...]) -> Hazard:
     ordered = next(it.workload for it in gang.members if at_once(it.workload, it.replicas) < it.replicas)
     return replace(
         few,
-        evidence=replace(few.evidence, text=f"minCount {gang.needed} > {first} pods that exist before one is ready"),
+        evidence=replace(
+            few.evidence, text=f"minCount {gang.needed} > {many(first, 'pod')} created before one is ready"
+        ),
         values={**few.values, "ordered": str(ordered)},
         variant="ordered",
     )
@@ -77,7 +79,7 @@ def _few(gang: Gang, most: int, gates: tuple[str, ...]) -> Hazard:
         at=(*first.pod.path, "schedulingGroup", "podGroupName"),
         together=tuple(it.workload.ref for it in gang.members),
         evidence=proof(
-            f"minCount {gang.needed} > {most} pods of {joined([str(it.workload) for it in gang.members])}",
+            f"minCount {gang.needed} > {many(most, 'pod')} of {joined([str(it.workload) for it in gang.members])}",
             demand=gang.needed,
             supply=most,
             assumes=("no other workload has pods in the group", *gates),

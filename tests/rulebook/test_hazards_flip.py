@@ -73,6 +73,7 @@ PARTLY_FLIPPED = {
 
 AROUSED = {
     ("admission-refuses-pods", "api-would-reject"): "a pod with no containers breaks no policy, and is no pod",
+    ("autoscalers-exceed-cluster", "api-would-reject"): "an autoscaler without a maximum is refused",
     ("extended-resource-missing", "dedicated-half"): "a pod that asks for no GPU has no reason to tolerate its taint",
     ("runs-only-by-eviction", "resource-insufficient-free"): "without its priority it evicts nobody, and waits",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",

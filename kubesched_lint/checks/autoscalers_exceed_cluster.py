@@ -1,0 +1,61 @@
+"""The workloads fit together now, but not when their autoscalers reach their maxima at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.joint import Impossible, contradictions
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.record import replace
+from kubesched_lint.text import many
+from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import World
+
+
+def check(world: World) -> Iterator[Hazard]:
+    """Judge fixed nodes only; set-does-not-fit reports a set that does not even fit as it is deployed."""
+    if world.is_elastic or world.pools or contradictions(world):
+        return
+    full = tuple(replace(s, min_replicas=s.max_replicas) for s in world.manifests.autoscalers)
+    for found in contradictions(world.with_manifests(replace(world.manifests, autoscalers=full))):
+        scalers = tuple(_growing(world, found))
+        if scalers:
+            yield _hazard(world, found, scalers)
+
+
+def _growing(world: World, found: Impossible) -> Iterator[tuple[Autoscaler, int]]:
+    """Yield the autoscalers of the manifests that add pods to the contradiction, with how many pods they ask for."""
+    for demand in found.demands:
+        it = world.member(demand.workload)
+        if it.autoscaler is not None and it.autoscaler.source is not None and it.replicas < demand.count:
+            yield it.autoscaler, demand.count
+
+
+def _hazard(world: World, found: Impossible, scalers: tuple[tuple[Autoscaler, int], ...]) -> Hazard:
+    *others, (last, _) = scalers
+    stay = ("the running pods of others stay where they are",) if staying_beside_set(world).pods else ()
+    pods = " + ".join(f"{d.count} of {d.workload.kind} {d.workload.name}" for d in found.demands)
+    return Hazard(
+        at=last.path,
+        source=last.source,
+        victim=found.demands[-1].workload.ref,
+        together=tuple(d.workload.ref for d in found.demands),
+        evidence=proof(
+            f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {pods}",
+            demand=found.wanted,
+            supply=found.placed,
+            assumes=(node_premise(world), "these autoscalers reach their maxima at one time", *stay),
+        ),
+        values={
+            "pending": found.wanted - found.placed,
+            "wanted": found.wanted,
+            "placed": found.placed,
+            "workloads": tuple(str(d.workload) for d in found.demands),
+            "because": found.because,
+            "scalers": tuple(f"{s.bounds[0]} of {s.kind} {s.name}" for s, _ in scalers),
+            "count": len(scalers),
+        },
+        related=tuple(Place(s.path, f"the maximum: {many(n, 'pod')}", s.source) for s, n in others),
+    )

@@ -47,7 +47,7 @@ UNITS = {
 OPTIONAL = {"minDomains", "hostPort", "namespaces", "namespaceSelector"}
 """Fields that can be taken away alone, so that the rest of their unit stays."""
 
-WHOLE = {("metadata", "name"), ("apiVersion",)}
+WHOLE = {("metadata", "name"), ("apiVersion",), ("spec", "template", "spec")}
 """Places that stand for the object as a whole: nothing in it can be cut to see whether that was the cause."""
 
 NOT_FLIPPED = {
@@ -63,6 +63,7 @@ NOT_FLIPPED = {
 PARTLY_FLIPPED = {
     "anti-affinity-symmetry": "one example marks a workload for the anti-affinity of pods that run",
     "api-would-reject": "two examples mark the apiVersion, which cannot be cut",
+    "nodeselector-matches-nothing": "one example marks the pod, for affinity that a profile of the scheduler adds",
     "podgroup-ignored": "one example marks the name, for a feature gate, which is of the cluster",
     "pool-limit-reached": "one example marks the name, for replicas that are an autoscaler's",
     "pod-count-limit": "one example is a DaemonSet on nodes that are full: it has no replicas to lower",

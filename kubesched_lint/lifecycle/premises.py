@@ -42,6 +42,8 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
         yield "volumes of an unknown class are provisioned in their pod's zone, and stay there"
     if _has_jobs(setting):
         yield "no pod of a Job has ended yet"
+    if any(scaler.mode != "Off" for scaler in setting.objects.vertical_autoscalers):
+        yield "VerticalPodAutoscalers leave requests as they are written"
     if scope.strong and not scope.open_:
         yield "pods preempt as the default scheduler does it, and victims are gone at once"
     if setting.leaving:

@@ -30,7 +30,16 @@ TRIAL = Trial.of(cards_folder())
 TRIED = [e for e in TRIAL.examples if e.cluster is not None]
 ABOUT_NODES = {"nodes", "pods", "storage", "pools"}
 """A rule that needs one of these speaks of placement when it proves something."""
-PLACING = [rule for rule in TRIAL.book.select(profile="strict") if ABOUT_NODES & {*rule.needs, *rule.uses}]
+ELSEWHERE = {
+    "autoscalers-exceed-cluster": "the matrix raises one autoscaler at a time",
+    "vpa-exceeds-any-node": "the matrix says that it assumes the written requests",
+}
+"""Rules that prove something about what no event of the matrix does."""
+PLACING = [
+    rule
+    for rule in TRIAL.book.select(profile="strict")
+    if ABOUT_NODES & {*rule.needs, *rule.uses} and rule.slug not in ELSEWHERE
+]
 
 
 def report_of(example: Example, *events: str) -> SimulationReport:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint import lint, load_cluster
+from kubesched_lint import lint, load_cluster, simulate
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Severity
 
@@ -105,3 +105,10 @@ def test_it_is_silent_where_nodes_may_come_or_two_compete() -> None:
     high = least("*", memory="9Gi")
     assert not findings(WEB, scaler(high), cluster=load_cluster(objects=[SKETCH], elastic=True))
     assert not findings(WEB, scaler(high), scaler(high, name="other"))
+
+
+@pytest.mark.parametrize(("mode", "is_said"), [("", True), ("Initial", True), ("Off", False)])
+def test_simulate_says_that_it_takes_requests_as_written(mode: str, is_said: bool) -> None:
+    report = simulate(objects=[workload("Deployment", "web", "web"), scaler(mode=mode)], cluster=CLUSTER)
+    said = {text for outcome in report.outcomes for text in outcome.assumes}
+    assert any("VerticalPodAutoscalers" in text for text in said) is is_said

@@ -11,7 +11,7 @@ from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Container, Resources
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import effective_requests
-from kubesched_lint.model.vertical import ContainerPolicy, VerticalAutoscaler
+from kubesched_lint.model.vertical import ContainerPolicy, VerticalAutoscaler, vertical_autoscaler_of
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import Shortage
 from kubesched_lint.text import plural
@@ -29,7 +29,7 @@ _ASSUMES = {
 
 def check(it: Member) -> Iterator[Hazard]:
     """Judge fixed nodes only: an autoscaler of nodes may add a larger one."""
-    scaler = _scaler_of(it)
+    scaler = vertical_autoscaler_of(it.workload, it.world.manifests.vertical_autoscalers)
     if scaler is None or it.world.is_elastic or it.world.pools or not it.usable:
         return
     told = set()
@@ -50,14 +50,6 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         places = dict.fromkeys([hazard.at, highest] if written_at(hazard.source, highest) else [hazard.at])
         title = f"lower {bound} of {hazard.values['scaler']} to {resource} {most}"
         yield Remedy(title, safe=False, changes=tuple(Put(at, most) for at in places), source=hazard.source)
-
-
-def _scaler_of(it: Member) -> VerticalAutoscaler | None:
-    """The VerticalPodAutoscaler of the manifests that sets its requests; None if none does, or several might."""
-    custom = it.workload.custom
-    target = it.workload.ref if custom is None else custom.resource
-    found = [s for s in it.world.manifests.vertical_autoscalers if s.target == target and s.mode != "Off"]
-    return found[0] if len(found) == 1 else None
 
 
 def _resized(it: Member, scaler: VerticalAutoscaler, variant: str) -> Member:

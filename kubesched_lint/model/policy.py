@@ -38,6 +38,18 @@ class CronWindow:
 
 
 @record
+class ResourceMetric:
+    """The use of a pod's cpu or memory, to which an autoscaler fits the replicas."""
+
+    resource: str
+    container: str = ""
+    """The one container that counts; empty for all of the pod."""
+    is_relative: bool = True
+    """The target is a share of the requests (Utilization)."""
+    path: Path = field(default=(), compare=False)
+
+
+@record
 class Autoscaler:
     """A HorizontalPodAutoscaler, or a ScaledObject of KEDA, which makes one."""
 
@@ -50,6 +62,8 @@ class Autoscaler:
     source: Source | None = field(default=None, compare=False)
     kind: str = "HorizontalPodAutoscaler"
     windows: tuple[CronWindow, ...] = ()
+    metrics: tuple[ResourceMetric, ...] = ()
+    """Those of cpu and memory; a snapshot keeps none."""
 
     @property
     def ref(self) -> ObjectRef:

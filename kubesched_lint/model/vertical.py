@@ -7,11 +7,12 @@ and a bound of zero is none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.pod import Container, Resources
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
 ALL_OTHERS = "*"
@@ -80,3 +81,10 @@ class VerticalAutoscaler:
         InPlaceOrRecreate evicts where the kubelet cannot resize the pod, so where the node is too small.
         """
         return self.mode not in ("Off", "Initial") and replicas >= self.min_replicas
+
+
+def vertical_autoscaler_of(workload: Workload, scalers: Iterable[VerticalAutoscaler]) -> VerticalAutoscaler | None:
+    """Return the VerticalPodAutoscaler that sets its requests; None if none does, or several might."""
+    target = workload.ref if workload.custom is None else workload.custom.resource
+    found = [scaler for scaler in scalers if scaler.target == target and scaler.mode != "Off"]
+    return found[0] if len(found) == 1 else None

@@ -37,6 +37,7 @@ from kubesched_lint.model.policy import (
     PriorityClass,
     QuotaScope,
     ReplicaSet,
+    ResourceMetric,
     ResourceQuota,
     RuntimeClass,
     Service,
@@ -79,7 +80,26 @@ def decode_autoscaler(value: Value, namespace: str, source: Source | None) -> Au
         integer(spec, "maxReplicas", _SPEC) or 0,
         (*_SPEC, "maxReplicas"),
         source,
+        metrics=tuple(_metrics(value, spec)),
     )
+
+
+_METRICS_OF_V1 = "autoscaling.alpha.kubernetes.io/metrics"
+
+
+def _metrics(value: Value, spec: Value) -> Iterator[ResourceMetric]:
+    """Yield the metrics of cpu and memory; without any metric, the API server sets 80% of the requested cpu."""
+    if not spec.get("metrics"):
+        annotations = labels(mapping(value, "metadata", ()), "annotations", _META)
+        if _METRICS_OF_V1 not in annotations:
+            written = "targetCPUUtilizationPercentage" in spec
+            yield ResourceMetric("cpu", path=(*_SPEC, "targetCPUUtilizationPercentage") if written else _SPEC)
+    for metric, here in items(spec, "metrics", _SPEC):
+        field = {"Resource": "resource", "ContainerResource": "containerResource"}.get(text(metric, "type", here))
+        if field is not None:
+            said, at = mapping(metric, field, here), (*here, field)
+            is_relative = text(mapping(said, "target", at), "type", (*at, "target")) == "Utilization"
+            yield ResourceMetric(text(said, "name", at), text(said, "container", at), is_relative, (*at, "name"))
 
 
 _KEDA_MOST = 100
@@ -108,6 +128,7 @@ def decode_scaled_object(value: Value, namespace: str, source: Source | None) ->
         source,
         "ScaledObject",
         tuple(_cron_windows(spec)),
+        tuple(_triggers_of_resources(spec)),
     )
 
 
@@ -117,6 +138,16 @@ def _cron_windows(spec: Value) -> Iterator[CronWindow]:
         if said.get("desiredReplicas", "").isdecimal():
             at = (*here, "metadata", "desiredReplicas")
             yield CronWindow(int(said["desiredReplicas"]), said.get("start", ""), said.get("end", ""), at)
+
+
+def _triggers_of_resources(spec: Value) -> Iterator[ResourceMetric]:
+    """Yield the triggers of cpu and memory, which become metrics of the type Resource or ContainerResource."""
+    for trigger, here in items(spec, "triggers", _SPEC):
+        if (resource := text(trigger, "type", here)) in ("cpu", "memory"):
+            said = labels(trigger, "metadata", here)
+            kind = text(trigger, "metricType", here) or said.get("type", "")
+            container = said.get("containerName", "")
+            yield ResourceMetric(resource, container, kind == "Utilization", (*here, "type"))
 
 
 def decode_budget(value: Value, namespace: str, source: Source | None) -> DisruptionBudget:

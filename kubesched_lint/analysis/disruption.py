@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 
 from kubesched_lint import work
-from kubesched_lint.controllers.bounds import covers
+from kubesched_lint.controllers.bounds import allowed_disruptions, covers
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
@@ -99,6 +99,18 @@ def budgets_of(it: Member) -> Iterator[DisruptionBudget]:
         if budget.name not in seen:
             seen.add(budget.name)
             yield budget
+
+
+def stuck_budgets(it: Member) -> Iterator[DisruptionBudget]:
+    """Yield budgets of its pods alone that allow no eviction even if all replicas are healthy.
+
+    None for a DaemonSet's pods, which a drain leaves, or a bare pod, which no controller recreates.
+    """
+    replicas = it.replicas
+    if it.workload.stays and it.workload.kind != "Pod" and replicas:
+        for budget in budgets_of(it):
+            if not guards_others(budget, it) and not allowed_disruptions(budget, replicas, replicas):
+                yield budget
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:

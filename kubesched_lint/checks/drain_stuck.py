@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
+from kubesched_lint.analysis.disruption import is_linted, stuck_budgets
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
-from kubesched_lint.controllers.bounds import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Change, Put, Remove
 from kubesched_lint.text import plural
@@ -16,27 +15,19 @@ from kubesched_lint.world.world import Member
 
 def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
-    if not it.workload.stays or it.workload.kind == "Pod" or not replicas:
-        return  # a drain does not evict a DaemonSet's pods, and no controller recreates a bare pod
-    for budget in budgets_of(it):
-        if guards_others(budget, it) or allowed_disruptions(budget, replicas, replicas):
-            continue
-        if budget.max_unavailable is not None:
-            bound = f"maxUnavailable {budget.max_unavailable}"
-        else:
-            bound = f"minAvailable {budget.min_available}"
+    for budget in stuck_budgets(it):
         of_them = f"{replicas} {plural(replicas, 'replica')}"
         yield Hazard(
             at=budget.path if is_linted(budget, it.world) else it.workload.replicas_path,
             source=budget.source if is_linted(budget, it.world) else None,
             victim=it.workload.ref,
             evidence=proof(
-                f"{replicas} {plural(replicas, 'healthy pod')}, {bound}: 0 disruptions allowed",
+                f"{replicas} {plural(replicas, 'healthy pod')}, {budget.bound}: 0 disruptions allowed",
                 demand=1,
                 supply=0,
                 assumes=(f"{it.workload.ref.kind} {it.workload.ref.name} runs {of_them}",),
             ),
-            values={"budget": budget.name, "bound": bound, "replicas": replicas},
+            values={"budget": budget.name, "bound": budget.bound, "replicas": replicas},
             related=(Place(it.workload.replicas_path, of_them, it.workload.source, it.workload.ref),),
         )
 

@@ -108,6 +108,13 @@ class DisruptionBudget:
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
 
+    @property
+    def bound(self) -> str:
+        """The bound that counts, in words: ``minAvailable 50%``."""
+        if self.max_unavailable is not None:
+            return f"maxUnavailable {self.max_unavailable}"
+        return f"minAvailable {self.min_available}"
+
 
 @record
 class PriorityClass:

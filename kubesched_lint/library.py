@@ -23,6 +23,7 @@ from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.simulate.run import SimulationReport
+    from kubesched_lint.custom.kinds import Kinds
     from kubesched_lint.lifecycle.verdicts import Cell
     from kubesched_lint.manifests.loader import Entry
     from kubesched_lint.manifests.meant import Scope
@@ -118,6 +119,7 @@ def lint(
     cluster: Path | Cluster | None = None,
     elastic: bool | None = None,
     rules: Sequence[Path] | Rulebook = (),
+    workloads: Sequence[Path] = (),
     profile: str = "ci",
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -135,8 +137,8 @@ def lint(
     Manifests are files and folders (``paths``), YAML or JSON ``text`` (or a mapping from path to text), and parsed
     ``objects``; all together are one set. ``cluster`` is a path, or a result of ``load_cluster``; without one, rules
     that need nodes are in ``Report.skipped``. ``rules`` are folders with your own rules, or a result of ``load_rules``;
-    ``params`` and ``severities`` are by rule. With ``include_tests``, folders of tests below the paths are read, too.
-    The other options are those of the command line.
+    ``workloads`` are folders with your own cards of custom resources; ``params`` and ``severities`` are by rule. With
+    ``include_tests``, folders of tests below the paths are read, too. The other options are those of the command line.
 
     Manifests that cannot be read, and own rules that cannot be used, are in ``Report.errors``; the rest is checked. An
     empty set is an error too, unless it is ``partial``.
@@ -157,6 +159,7 @@ def lint(
         feature_gates=_gates(feature_gates),
         partial=partial,
         include_tests=include_tests,
+        kinds=_kinds(workloads),
         params=_params(params or {}, book),
         severities=_severities(severities or {}, book),
     )
@@ -170,6 +173,7 @@ def simulate(
     objects: Objects = (),
     cluster: Path | Cluster,
     elastic: bool | None = None,
+    workloads: Sequence[Path] = (),
     events: Sequence[str] = EVENTS,
     scale: Mapping[str, int] | None = None,
     states: int = 4_000,
@@ -182,9 +186,10 @@ def simulate(
 ) -> Simulation:
     """Return the possible results of each lifecycle event for each workload.
 
-    Manifests and ``cluster`` as for ``lint``. ``scale`` maps workloads, as NAME or NAMESPACE/NAME, to numbers of
-    replicas: each adds an event (``scale-to-15``). ``states`` limits one search; ``seed`` seeds the random runs that
-    replace a search that is too large. Raises ClusterError, and ValueError for an unknown event, name or option.
+    Manifests, ``cluster`` and ``workloads`` as for ``lint``. ``scale`` maps workloads, as NAME or NAMESPACE/NAME, to
+    numbers of replicas: each adds an event (``scale-to-15``). ``states`` limits one search; ``seed`` seeds the random
+    runs that replace a search that is too large. Raises ClusterError, and ValueError for an unknown event, name or
+    option.
     """
     from kubesched_lint.commands.simulate.run import simulate as matrix_of
     from kubesched_lint.lifecycle.courses import Effort
@@ -195,6 +200,7 @@ def simulate(
         kubernetes_version=_version(kubernetes_version),
         feature_gates=_gates(feature_gates),
         include_tests=include_tests,
+        kinds=_kinds(workloads),
     )
     known = _cluster(cluster, elastic)
     assert known is not None
@@ -240,7 +246,8 @@ def _manifests(
     from kubesched_lint.commands.lint.run import scope_of
 
     own = () if cluster is None or isinstance(cluster, Cluster) else (os.fspath(cluster),)
-    return manifest_set(_entries(paths, _texts(text, objects), scope_of(options, own)), options.namespace)
+    entries = _entries(paths, _texts(text, objects), scope_of(options, own), options.kinds)
+    return manifest_set(entries, options.namespace, kinds=options.kinds)
 
 
 def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
@@ -249,15 +256,14 @@ def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
     return (*(os.fspath(path) for path in paths), *texts)
 
 
-def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]], scope: Scope) -> Iterator[Entry]:
+def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]], scope: Scope, kinds: Kinds) -> Iterator[Entry]:
     from kubesched_lint.commands.lint.run import entries_of
-    from kubesched_lint.custom.kinds import SHIPPED
     from kubesched_lint.manifests.loader import documents, find_files
 
     if paths:
-        yield from entries_of(find_files([os.fspath(path) for path in paths], scope=scope))
+        yield from entries_of(find_files([os.fspath(path) for path in paths], scope=scope), kinds)
     for path, data in texts:
-        yield from documents(path, data, SHIPPED.is_read)
+        yield from documents(path, data, kinds.is_read)
 
 
 def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:
@@ -270,6 +276,12 @@ def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"object {number} cannot be written as YAML or JSON: {error}") from None
         yield _OBJECTS.format(number), written.encode("utf-8", "surrogatepass")
+
+
+def _kinds(folders: Sequence[Path]) -> Kinds:
+    from kubesched_lint.custom.own import kinds_with
+
+    return kinds_with([os.fspath(folder) for folder in folders])
 
 
 def _gates(text: str) -> str:

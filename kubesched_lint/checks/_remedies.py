@@ -121,17 +121,18 @@ def make_preferred(workload: Workload, *terms: Path) -> Iterator[Remedy]:
 def _constraint(workload: Workload, key: str, when: str, selector: Any) -> dict[str, Any]:
     """Return a constraint over ``key``; for a Deployment it counts each revision separately."""
     found = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector}
-    if workload.kind == "Deployment":
-        found["matchLabelKeys"] = [revision_label(workload)]
+    if workload.kind == "Deployment" and (label := revision_label(workload)):
+        found["matchLabelKeys"] = [label]
     return found
 
 
 def count_revisions_apart(workload: Workload, at: Path) -> tuple[Change, ...]:
     """Return changes that keep a rollout even after the constraint at ``at`` counts the pods of a Deployment."""
     has_keys = any(c.path == at and c.match_label_keys for c in workload.pod.spread)
-    if workload.kind != "Deployment" or has_keys:
+    label = revision_label(workload)
+    if workload.kind != "Deployment" or has_keys or not label:
         return ()
-    return (Append((*at, "matchLabelKeys"), revision_label(workload), after=("labelSelector",)),)
+    return (Append((*at, "matchLabelKeys"), label, after=("labelSelector",)),)
 
 
 def own_selector(workload: Workload) -> dict[str, Any] | None:
@@ -191,13 +192,14 @@ def spread_over(it: Member, *keys: str) -> Iterator[Remedy]:
         )
 
 
-def count_by_revision(workload: Workload, term: Path) -> Remedy:
-    """Let the spread constraint or (anti-)affinity term at ``term`` count each revision separately."""
-    label = revision_label(workload)
-    change = Append((*term, "matchLabelKeys"), label, after=("labelSelector",))
-    return Remedy(
-        f"add matchLabelKeys: [{label}], so that each revision counts by itself", safe=True, changes=(change,)
-    )
+def count_by_revision(workload: Workload, term: Path) -> Iterator[Remedy]:
+    """Let the spread constraint or (anti-)affinity term at ``term`` count each revision separately.
+
+    Nothing for a custom resource whose card names no label of a revision.
+    """
+    if label := revision_label(workload):
+        title = f"add matchLabelKeys: [{label}], so that each revision counts by itself"
+        yield Remedy(title, safe=True, changes=(Append((*term, "matchLabelKeys"), label, after=("labelSelector",)),))
 
 
 def roll_without_surge(it: Member) -> Remedy:

@@ -57,7 +57,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Count old and new pods separately, or delete an old one first."""
-    yield count_by_revision(it.workload, hazard.at[:-1])
+    yield from count_by_revision(it.workload, hazard.at[:-1])
     yield roll_without_surge(it)
 
 

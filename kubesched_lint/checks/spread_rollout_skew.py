@@ -54,7 +54,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Balance each revision separately."""
-    yield count_by_revision(it.workload, hazard.at)
+    yield from count_by_revision(it.workload, hazard.at)
 
 
 def _rollouts(it: Member) -> Sequence[Skew]:

@@ -37,4 +37,4 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Count by the label that the controller bumps by itself."""
     for constraint in it.workload.pod.spread:
         if constraint.topology_key == hazard.values["key"] and constraint.selector is not None:
-            yield count_by_revision(it.workload, constraint.path)
+            yield from count_by_revision(it.workload, constraint.path)

@@ -20,6 +20,13 @@ from kubesched_lint.text import did_you_mean
 HEADINGS = ("What it makes", "How it rolls out", "Example", "What it does not know")
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
 _SCOPE = ("metadata", "spec")
+# Kind of the plain workload and of the pods' owner → the label that the controller of this kind sets.
+_REVISION = {
+    ("Deployment", "Deployment"): "pod-template-hash",
+    ("Deployment", "ReplicaSet"): "pod-template-hash",
+    ("StatefulSet", "StatefulSet"): "controller-revision-hash",
+    ("DaemonSet", "DaemonSet"): "controller-revision-hash",
+}
 _FACTS = ("when", "each", "part", "name", "replica_pods")
 
 
@@ -115,6 +122,7 @@ def _part(front: Mapping[str, Any], its: Mapping[str, Any]) -> Part:
     fields = {**front.get("fields", {}), **its.get("fields", {})}
     unknown = {**front.get("unknown", {}), **its.get("unknown", {})}
     written = {key: str(its[key]) for key in _FACTS if key in its}
+    owner = its.get("owner", front.get("owner", ""))
     return Part(
         its["as"],
         fields=tuple((path_of(name) or (), _expression(value)) for name, value in fields.items()),
@@ -123,8 +131,8 @@ def _part(front: Mapping[str, Any], its: Mapping[str, Any]) -> Part:
         },
         selects=tuple(its.get("selects", front.get("selects", ()))),
         excludes={name: _expression(value) for name, value in its.get("excludes", {}).items()},
-        owner=its.get("owner", front.get("owner", "")),
-        revision_label=its.get("revision_label", front.get("revision_label", "")),
+        owner=owner,
+        revision_label=its.get("revision_label", front.get("revision_label", _REVISION.get((its["as"], owner), ""))),
         varying_labels=tuple(its.get("varying_labels", front.get("varying_labels", ()))),
         rollout=its.get("rollout", "rolling"),
         unknown=tuple(one for event, why in unknown.items() for one in _unknown(event, why)),

@@ -102,7 +102,7 @@ def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[st
         "namespace": workload.namespace,
         "name": workload.ref.name,
         "replicas": workload.replicas,
-        "revision": revision_label(workload),
+        "revision": revision_label(workload) or "a label that differs between revisions",
     }
 
 

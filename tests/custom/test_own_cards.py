@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from kubesched_lint.commands.lint.remarks import set_notes
+from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, write
 from kubesched_lint.commands.workloads.trial import examples, failures
 from kubesched_lint.custom.card import usable
@@ -19,6 +20,7 @@ from kubesched_lint.manifests.loader import documents
 from tests.program import called
 
 TEMPLATE: dict[str, Any] = {"properties": {"spec": {"properties": {"containers": {"type": "array"}}}}}
+ADDED = ["matchLabelKeys:", "- pod-template-hash"]
 WIDGET = """\
 apiVersion: example.com/v1
 kind: Widget
@@ -115,7 +117,7 @@ def test_what_is_no_name_of_a_kind(name: str) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (crd({"size": {}}), "has no pod template"),
+        (crd({"size": {}}), "no pod template at a fixed place; kubesched-lint workloads new Widget.example.com begins"),
         (b"kind: CustomResourceDefinition\napiVersion: v1\n", "no group, names or served version"),
         (b"kind: Pod\napiVersion: v1\n", "holds no CustomResourceDefinition"),
         (b"{", "crd.yaml:1"),
@@ -203,3 +205,37 @@ def test_the_commands_begin_test_and_use_a_card(tmp_path: Path) -> None:
     (tmp_path / "cards" / "broken.md").write_text("")
     code, said = run("lint", "m.yaml", cwd=tmp_path)
     assert (code, "cards/broken.md:1:" in said) == (2, True)
+
+
+@pytest.mark.parametrize(("owner", "keys"), [("ReplicaSet", ADDED), ("Widget", [])])
+def test_a_fix_adds_the_label_of_a_revision_only_if_there_is_one(tmp_path: Path, owner: str, keys: list[str]) -> None:
+    name, text = card_of_name("Widget.example.com")
+    write(tmp_path / "cards", name, text.replace("owner: ReplicaSet", f"owner: {owner}"))
+    pods = {
+        "containers": [{"name": "c", "image": "registry.example.com/c:1"}],
+        "topologySpreadConstraints": [
+            {
+                "topologyKey": "kubernetes.io/hostname",
+                "maxSkew": 1,
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "w"}},
+            }
+        ],
+    }
+    spec = {"replicas": 3, "template": {"metadata": {"labels": {"app": "w"}}, "spec": pods}}
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": spec}
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(widget))
+    told = ("lint", "m.yaml", "--workloads", "cards", "--select", "spread-rollout-skew")
+    said = run(*told, cwd=tmp_path)[1]
+    assert ("spread-rollout-skew" in said, "[]" in said) == (True, False)
+    added = [line[1:].strip() for line in run(*told, "--diff", cwd=tmp_path)[1].splitlines() if line.startswith("+ ")]
+    assert added == keys
+
+
+def test_a_resource_is_named_without_its_part(tmp_path: Path) -> None:
+    name, text = card_of_name("Widget.example.com")
+    write(tmp_path, name, text.replace("  - as: Deployment\n", "  - as: Deployment\n    part: \"'main'\"\n"))
+    inventory = read(WIDGET, kinds_with([str(tmp_path)])).inventory
+    assert {find(given, inventory, None).name for given in ("w", "w:main", "widget/w")} == {"w:main"}
+    with pytest.raises(NamingError):
+        find("w:other", inventory, None)

@@ -30,6 +30,7 @@ from kubesched_lint import (
     load_rules,
     simulate,
 )
+from kubesched_lint.commands.workloads.new import card_of_name, write
 
 ROOT = Path(__file__).parents[2]
 SKETCH = """\
@@ -136,6 +137,21 @@ def test_rules_of_ones_own_join_in() -> None:
     assert lint(objects=[pod], rules=["/nowhere"]).errors == (
         InputError("/nowhere", "there is no such folder: no rule was read"),
     )
+
+
+def test_cards_of_ones_own_are_read(cluster: Cluster, tmp_path: Path) -> None:
+    write(tmp_path, *card_of_name("Widget.example.com"))
+    widget = MANIFEST.replace("apps/v1", "example.com/v1").replace("Deployment", "Widget")
+    name = "Widget shop/web"
+    assert not lint(text=widget, cluster=cluster).findings
+    report = lint(text=widget, cluster=cluster, workloads=[tmp_path])
+    assert [(f.rule, str(f.object)) for f in report.findings] == [(RULE, name)]
+    simulation = simulate(text=widget, cluster=cluster, events=["deploy"], workloads=[tmp_path])
+    assert [outcome.wanted for outcome in simulation.of(name)] == [4]
+    assert not simulate(text=widget, cluster=cluster, events=["deploy"]).outcomes
+    assert [(e.path, e.message) for e in lint(text=MANIFEST, workloads=["/nowhere"]).errors] == [
+        ("/nowhere", "there is no such folder: no workload card was read")
+    ]
 
 
 def test_what_cannot_be_read_is_told_and_the_rest_is_checked(cluster: Cluster) -> None:

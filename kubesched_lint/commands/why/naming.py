@@ -71,7 +71,7 @@ def _pods(inventory: Inventory) -> Iterator[NamedObject]:
 
 def _means(name: str, subject: NamedObject) -> bool:
     parts = name.split("/")
-    if parts[-1] != subject.name:
+    if parts[-1] not in (subject.name, subject.name.partition(":")[0]):  # a custom resource with a part, `web:workers`
         return False
     match parts[:-1]:
         case []:

@@ -74,7 +74,8 @@ def _shape(path: str, crd: Mapping[str, Any]) -> _Shape:
     replicas = tuple(scale.strip(".").split(".")) if isinstance(scale, str) else ()
     found = tuple(_templates(schema, (), ()))[:_MOST_TEMPLATES]
     if not found:
-        raise NewCardError(f"{path}: the schema of {kind} has no pod template; write a card by hand: docs/workloads.md")
+        begin = f"kubesched-lint workloads new {kind}.{group} begins a card to complete by hand (docs/workloads.md)"
+        raise NewCardError(f"{path}: the schema of {kind} has no pod template at a fixed place; {begin}")
     default = _map(_at(schema, replicas)).get("default", 1) if replicas else 1
     whole = [_Template(t.at, t.replicas, t.default, t.list_at) for t in found]
     if replicas and len(whole) == 1 and not whole[0].list_at:

@@ -105,6 +105,22 @@ spec:
 """
 
 
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        properties:
+          spec: {properties: {template: {properties: {spec: {properties: {containers: {type: array}}}}}}}
+"""
 SCHEDULER = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -132,6 +148,7 @@ def prepare(folder: Path, program: Path) -> None:
         (folder / name).write_text(sketch)
     (folder / "nodes.json").write_text(json.dumps(nodes()))
     (folder / "scheduler.yaml").write_text(SCHEDULER)
+    (folder / "widgets-crd.yaml").write_text(CRD)
     for name in ("cluster.json", "cluster.json.gz"):
         (folder / name).write_text(json.dumps(nodes()))
     recorded = gzip.decompress((ROOT / "fixtures" / "conformance" / "decisions.jsonl.gz").read_bytes())

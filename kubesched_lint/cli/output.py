@@ -42,7 +42,7 @@ def show(
         verbose=verbose,
         quiet=quiet,
         statistics=statistics,
-        sources=partial(_lines, run),
+        sources=lru_cache(maxsize=64)(partial(_lines, run)),
         cards=_cards(rulebook),
         fail_on=fail_on,
         root=_folder(),
@@ -75,11 +75,8 @@ def _folder() -> str:
 
 
 def _lines(run: LintRun | TargetsRun, path: str) -> Sequence[str]:
-    return run.rendered_lines(path) if path.endswith(RENDERED) else _file_lines(path)
-
-
-@lru_cache(maxsize=64)
-def _file_lines(path: str) -> Sequence[str]:
+    if path.endswith(RENDERED):
+        return run.rendered_lines(path)
     from kubesched_lint.manifests.loader import source_lines
 
     return source_lines(path)

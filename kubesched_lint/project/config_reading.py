@@ -44,6 +44,8 @@ from kubesched_lint.text import did_you_mean, seconds_of
 if TYPE_CHECKING:
     from kubesched_lint.model.node import NodePool
 
+_NUL = "a name cannot have the character U+0000"
+
 
 @record
 class Where:
@@ -138,7 +140,7 @@ class _Reading:
         if key.name == "cluster" and (value == "live" or value.startswith("live:")):
             self._wrong(path, "a configuration cannot connect to a live cluster; use --cluster live")
             return None
-        problem = self._leaves_the_repository(value)
+        problem = _NUL if "\0" in value else self._leaves_the_repository(value)
         if problem:
             self._wrong(path, problem)
         return None if problem else self._beside(value)
@@ -165,7 +167,7 @@ class _Reading:
         if not item:
             problem = "the string is empty"
         elif "\0" in item:
-            problem = "a name cannot have the character U+0000"
+            problem = _NUL
         elif key.kind == "rules":
             try:
                 self.rulebook.resolve(item)

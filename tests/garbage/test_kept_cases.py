@@ -46,6 +46,7 @@ CONFIGS = {
     "config-key-of-many-parts.toml": (1, 1, "a key has more than 1,000 parts"),
     "config-name-too-long.toml": None,
     "config-nul-in-a-name.toml": (1, 12, "a name cannot have the character U+0000"),
+    "config-nul-in-a-path.toml": (1, 11, "a name cannot have the character U+0000"),
     "config-number-no-float-holds.toml": (2, 11, "at most 64 bits, found about 2^1328"),
     "config-number-of-5000-digits.toml": (0, 0, MANY),
 }

@@ -43,7 +43,15 @@ _BESIDE: dict[Place, Value] = {
 """What a field needs beside it to mean anything; the same holds in initContainers, which must be sidecars."""
 
 _OF_RUNNING = (
-    *("affinity.podAffinity", "affinity.podAntiAffinity", "volumes", "overhead", "resources", "priority"),
+    *(
+        "affinity.podAffinity",
+        "affinity.podAntiAffinity",
+        "volumes",
+        "overhead",
+        "resources",
+        "priority",
+        "resourceClaims",
+    ),
     *("containers.ports", "containers.resources", "initContainers.ports", "initContainers.resources"),
 )
 """Where those fields are that rules about running pods read: pods alike in them are one class (``cluster.classes``)."""

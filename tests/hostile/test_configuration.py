@@ -78,6 +78,7 @@ DECIDING = {
     "cluster": ('cluster = "cluster.yaml"', 'cluster = "cluster.yaml"'),
     "scheduler-config": ('scheduler-config = "s.yaml"', 'scheduler-config = "s.yaml"'),
     "baseline": ('baseline = "known.json"', 'baseline = "known.json"'),
+    "workload-folders": ('workload-folders = ["ops"]', 'workload-folders = ["ops"]'),
     "rule-folders": ('rule-folders = ["rules"]', 'rule-folders = ["rules"]'),
     "parameters": ("[rules.deploy-leaves-pending]\nmost_pods = 3", "parameters of deploy-leaves-pending"),
     "overrides": ('[[overrides]]\npaths = ["a/**"]\nignore = ["spread"]', "overrides for a/**"),

@@ -213,10 +213,10 @@ def test_what_is_returned_is_frozen(cluster: Cluster) -> None:
 
 def test_it_prints_nothing_and_leaves_the_collector_alone(cluster: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
     assert gc.isenabled()
-    frozen = gc.get_freeze_count()
+    gc.unfreeze()  # what a command of another test froze may die meanwhile
     lint("/no/such/file.yaml", text=MANIFEST, cluster=cluster)
     simulate(text=MANIFEST, cluster=cluster, events=["deploy"])
-    assert (gc.isenabled(), gc.get_freeze_count()) == (True, frozen)
+    assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
     assert capfd.readouterr() == ("", "")
 
 

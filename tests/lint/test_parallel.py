@@ -108,10 +108,10 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def stumbling(monkeypatch: pytest.MonkeyPatch, stumble: Callable[[], object]) -> None:
     """What happens to another process when it comes to one of the files."""
 
-    def read(file: InputFile, version: str, real: Callable[..., Any] = read_parallel._read) -> Any:
+    def read(file: InputFile, *others: object, real: Callable[..., Any] = read_parallel._read) -> Any:
         if file.path.endswith("list.yaml"):
             stumble()
-        return real(file, version)
+        return real(file, *others)
 
     monkeypatch.setattr(read_parallel, "_read", read)
 

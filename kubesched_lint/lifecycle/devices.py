@@ -25,9 +25,21 @@ def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], 
         False,
     )
     groups = _groups(setting)
-    most = groups.room(setting.pods[number], setting.reach[number]) if groups is not None else bounds.most.pods
+    most = _room(groups, setting, number) if groups is not None else bounds.most.pods
     if most < bounds.most.pods:
         bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
+
+
+def _room(groups: DeviceGroups, setting: Setting, number: int) -> float:
+    """Return how many pods of a workload the nodes have devices for; running pods may have other claims than new ones.
+
+    Pods that take the same devices share them; of others so many may run beside these.
+    """
+    rooms = {
+        frozenset(groups.taken_by(pod).items()): groups.room(pod, setting.reach[number])
+        for pod in setting.kinds[number]
+    }
+    return sum(rooms.values())
 
 
 @once_per_setting

@@ -7,7 +7,8 @@ from typing import Any
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
 from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, node, template, using
-from tests.lifecycle.simulated import cell, report_of
+from tests.lifecycle.simulated import cell, report_of, workload
+from tests.lifecycle.test_what_runs_already import running
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)
 DEVICES = (devices_on("n0", 2), devices_on("n1", 2))
@@ -72,3 +73,12 @@ def test_where_it_matters_which_device_a_pod_gets_the_cell_says_so() -> None:
     match = template(count=2)
     match["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "gpu.example.com/model"}]
     assert deployed(match, using(1)).verdict == UNKNOWN
+
+
+def test_old_pods_without_claims_run_beside_new_ones_for_which_the_devices_suffice() -> None:
+    live = workload("Deployment", "train", 3)
+    one_each = (devices_on("n0", 1), devices_on("n1", 1), *running(live, "n0", "n0", "n1"))
+    result = simulated(template(), using(3), cluster=one_each, events=("deploy",), states=1)
+    assert (
+        cell(result, "train", "deploy").bound.most == 3
+    )  # two have devices, and the old pod stays because its successor waits

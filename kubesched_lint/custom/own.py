@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path as File
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
-from kubesched_lint.rulebook.entry_points import entry_names
+from kubesched_lint.rulebook.entry_points import is_any_installed
 
 
 def kinds_with(folders: Sequence[str] = ()) -> Kinds:
@@ -15,7 +15,7 @@ def kinds_with(folders: Sequence[str] = ()) -> Kinds:
 
     A package that ships rules may have workload cards in ``<package>/workloads/``. No code of a card is run.
     """
-    if not folders and not any(entry_names()):
+    if not folders and not is_any_installed():
         return SHIPPED
     return _joined(folders)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 GROUP = "kubesched_lint.rulebooks"
 """The group of entry points that name packages with rules."""
@@ -35,6 +36,18 @@ def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
                 continue
             if group in data:
                 yield from _named(data.decode("utf-8", "replace"))
+
+
+def is_any_installed() -> bool:
+    """Return whether a distribution on ``sys.path`` names a rulebook."""
+    return _is_any((*sys.path,), _current())
+
+
+@lru_cache(maxsize=1)
+def _is_any(path: tuple[str, ...], here: str) -> bool:
+    """Cached: rules and workload cards both ask at every start. ``here`` does not count, so it is part of the key."""
+    del here
+    return any(entry_names(path))
 
 
 def _current() -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path as File
 
-from kubesched_lint.rulebook.entry_points import entry_names
+from kubesched_lint.rulebook.entry_points import is_any_installed
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
 
@@ -16,7 +16,7 @@ def rulebook_with(folders: Sequence[str] = ()) -> Rulebook:
 
     A folder holds cards with expressions; a Python rule comes from an installed package (docs/own-rules.md).
     """
-    if not folders and not any(entry_names()):
+    if not folders and not is_any_installed():
         return Rulebook.shipped()
     return _joined(folders)
 

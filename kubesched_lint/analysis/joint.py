@@ -17,11 +17,14 @@ from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import as_checked
+from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.room import domain_room, most_copies
+from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
 
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
@@ -44,6 +47,29 @@ class Impossible:
     """The groups of conditions that cannot hold together."""
     is_pair_by_port: bool = False
     """Whether two workloads conflict only by a host port: hostport-cross-workload reports that."""
+
+
+def proof_of(found: Impossible, world: World, *assumes: str) -> Evidence:
+    """Return the proof of a contradiction; ``assumes`` are further premises."""
+    pods = " + ".join(f"{d.count} of {d.workload.kind} {d.workload.name}" for d in found.demands)
+    stay = ("the running pods of others stay where they are",) if staying_beside_set(world).pods else ()
+    return proof(
+        f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {pods}",
+        demand=found.wanted,
+        supply=found.placed,
+        assumes=(node_premise(world), *assumes, *stay),
+    )
+
+
+def values_of(found: Impossible) -> dict[str, object]:
+    """Return what a message says of a contradiction."""
+    return {
+        "pending": found.wanted - found.placed,
+        "wanted": found.wanted,
+        "placed": found.placed,
+        "workloads": tuple(str(d.workload) for d in found.demands),
+        "because": found.because,
+    }
 
 
 @once_per_world

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.joint import Impossible, contradictions
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.analysis.joint import Impossible, contradictions, proof_of, values_of
+from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.record import replace
 from kubesched_lint.text import many
-from kubesched_lint.world.premises import node_premise
-from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
 
@@ -35,25 +33,14 @@ def _growing(world: World, found: Impossible) -> Iterator[tuple[Autoscaler, int]
 
 def _hazard(world: World, found: Impossible, scalers: tuple[tuple[Autoscaler, int], ...]) -> Hazard:
     *others, (last, _) = scalers
-    stay = ("the running pods of others stay where they are",) if staying_beside_set(world).pods else ()
-    pods = " + ".join(f"{d.count} of {d.workload.kind} {d.workload.name}" for d in found.demands)
     return Hazard(
         at=last.path,
         source=last.source,
         victim=found.demands[-1].workload.ref,
         together=tuple(d.workload.ref for d in found.demands),
-        evidence=proof(
-            f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {pods}",
-            demand=found.wanted,
-            supply=found.placed,
-            assumes=(node_premise(world), "these autoscalers reach their maxima at one time", *stay),
-        ),
+        evidence=proof_of(found, world, "these autoscalers reach their maxima at one time"),
         values={
-            "pending": found.wanted - found.placed,
-            "wanted": found.wanted,
-            "placed": found.placed,
-            "workloads": tuple(str(d.workload) for d in found.demands),
-            "because": found.because,
+            **values_of(found),
             "scalers": tuple(f"{s.bounds[0]} of {s.kind} {s.name}" for s, _ in scalers),
             "count": len(scalers),
         },

@@ -135,6 +135,19 @@ def say_exactly(pieces: Iterable[str]) -> None:
     write_stream(sys.stdout, pieces)
 
 
+def say_markdown(text: str) -> None:
+    """Print Markdown on standard output, laid out on a terminal. Raises OutputError."""
+    text = visible_lines(text).removesuffix("\n")
+    if not sys.stdout.isatty():
+        say(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    console.print(Markdown(text, code_theme="ansi_dark"), width=min(console.width, 110))
+
+
 def tell(message: str) -> None:
     """Print one line on standard error; failures are ignored, because only the exit code is left then."""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
-from kubesched_lint.cli.parser import Command, CommandGroup
+from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.record import record
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from kubesched_lint.project.config import Target
     from kubesched_lint.rulebook.library import Rulebook
 
-app = typer.Typer(
-    cls=CommandGroup,
-    help="Record known findings, so that lint does not fail on them.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = command_group("Record known findings, so that lint does not fail on them.")
 
 Output = Annotated[
     str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kubesched_lint.cli.options import GATING, Format, OptionalPaths, takes
-from kubesched_lint.cli.parser import Command, CommandGroup
+from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.printing import json_text, say, say_exactly, visible
 
 if TYPE_CHECKING:
@@ -17,14 +17,7 @@ if TYPE_CHECKING:
     from kubesched_lint.project.config import Target
     from kubesched_lint.rulebook.library import Rulebook
 
-app = typer.Typer(
-    cls=CommandGroup,
-    help="Show the settings of a run, or the schema of the file.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = command_group("Show the settings of a run, or the schema of the file.")
 
 
 @app.command(cls=Command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 INPUT, RULES, OUTPUT, CONFIG = "Input", "Rules", "Output", "Configuration"
@@ -116,3 +117,15 @@ def _wrapped(example: str, width: int) -> Iterator[str]:
     lines = wrap(glued, width - 4, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     for number, line in enumerate(lines, 1):
         yield f"  {line}".replace("\0", " ") + (" \\" if number < len(lines) else "")
+
+
+def command_group(words: str) -> typer.Typer:
+    """Return a command with subcommands; ``words`` is its help."""
+    return typer.Typer(
+        cls=CommandGroup,
+        help=words,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )

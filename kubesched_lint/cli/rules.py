@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from kubesched_lint.cli.options import Format, rule_slugs
-from kubesched_lint.cli.parser import Command, CommandGroup
-from kubesched_lint.printing import json_text, say, say_exactly, tell, visible, visible_lines
+from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.examples import Trial
@@ -18,14 +17,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
     from kubesched_lint.rulebook.rule import Rule
 
-app = typer.Typer(
-    cls=CommandGroup,
-    help="List, explain, test and create rules.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = command_group("List, explain, test and create rules.")
 
 UNUSABLE = 2
 OwnRules = Annotated[
@@ -97,15 +89,7 @@ def explain(
         _give_up(f"{error}{'' if own else ' (rules of your own: --rules DIR)'}")
     except (CardError, OSError) as error:
         _give_up(str(error))
-    text = visible_lines(as_markdown(rule, card)).removesuffix("\n")
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.markdown import Markdown
-
-        console = Console()
-        console.print(Markdown(text, code_theme="ansi_dark"), width=min(console.width, 110))
-    else:
-        say(text)
+    say_markdown(as_markdown(rule, card))
 
 
 @app.command("test", cls=Command)

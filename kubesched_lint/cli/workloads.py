@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from kubesched_lint.cli.options import Format
-from kubesched_lint.cli.parser import Command, CommandGroup
-from kubesched_lint.printing import json_text, say, say_exactly, tell, visible, visible_lines
+from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible
 
 if TYPE_CHECKING:
     from kubesched_lint.custom.kinds import Kinds
     from kubesched_lint.rulebook.card import Card
 
-app = typer.Typer(
-    cls=CommandGroup,
-    help="List, explain, test and create cards of custom resources.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = command_group("List, explain, test and create cards of custom resources.")
 
 UNUSABLE = 2
 OwnCards = Annotated[
@@ -80,16 +72,7 @@ def explain(
 
         _give_up(f"no card has the kind `{name}`{did_you_mean(name, [kind.kind for kind in kinds])}")
     for kind in found:
-        card = _card(kind.slug, kind.path)
-        text = visible_lines(_as_markdown(card)).removesuffix("\n")
-        if sys.stdout.isatty():
-            from rich.console import Console
-            from rich.markdown import Markdown
-
-            console = Console()
-            console.print(Markdown(text, code_theme="ansi_dark"), width=min(console.width, 110))
-        else:
-            say(text)
+        say_markdown(_as_markdown(_card(kind.slug, kind.path)))
 
 
 @app.command("test", cls=Command)
@@ -159,15 +142,18 @@ def new_card(
     if (name is None) == (crd is None):
         _give_up("name either a kind (Widget.example.com) or --crd FILE")
     try:
-        if crd is not None:
-            found = card_of_crd(crd, content(crd, LARGEST))
-        else:
-            found = card_of_name(name or "")
-        say(f"wrote {visible(str(write(Path(folder), *found)))}")
+        found = card_of_name(name or "") if crd is None else card_of_crd(crd, content(crd, LARGEST))
     except NewCardError as error:
         _give_up(str(error))
     except OSError as error:
         _give_up(f"{crd}: cannot be read: {error.strerror}")
+    try:
+        written = write(Path(folder), *found)
+    except NewCardError as error:
+        _give_up(str(error))
+    except OSError as error:
+        _give_up(f"{folder}: cannot be written: {error.strerror}")
+    say(f"wrote {visible(str(written))}")
     say(f"next: kubesched-lint workloads test {folder} && kubesched-lint lint manifests/ --workloads {folder}")
 
 

@@ -33,7 +33,7 @@ from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import placed
 from kubesched_lint.scheduler.framework import as_checked, diagnose
-from kubesched_lint.world.devices import needs_devices, which_matters
+from kubesched_lint.world.devices import needs_devices, shares_claims, which_matters
 from kubesched_lint.world.gangs import KUEUE, Gang, constraint, domains, enabled_gates, gangs_of, live_groups, may_evict
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -91,7 +91,7 @@ def _beyond_of(it: Member, world: World) -> str:
         return f"a {it.workload.kind} has pods in it"
     if it.workload.claim_templates:
         return f"claims of {it.workload} may pin its pods to nodes"
-    if needs_devices(it.workload.pod, it.world) and which_matters(it.world):
+    if needs_devices(it.workload.pod, it.world) and (which_matters(it.world) or shares_claims(it.world)):
         return f"it is not known which devices pods of {it.workload} get"
     if it.running_pods:
         return f"pods of {it.workload} run already"

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.devices import (
+    Allocation,
     Device,
     DeviceClaim,
     DeviceClaimTemplate,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import Node
 
 NO_EXECUTE = "NoExecute"
+NOWHERE = Allocation(terms=())
+"""The allocation of a claim whose node is gone, while pods that use it are still there."""
 
 
 @record
@@ -96,6 +99,12 @@ class Devices:
             if pod not in staying:
                 found = found.without_pod(*pod)
         return found
+
+    def with_nowhere(self, names: Iterable[tuple[str, str]], *, freed: Iterable[tuple[str, str]] = ()) -> Devices:
+        """Return the devices with these claims allocated where no node is, and those of ``freed`` not allocated."""
+        gone = [replace(self.claims[name], allocation=NOWHERE) for name in names if name in self.claims]
+        free = [replace(self.claims[name], allocation=None) for name in freed if name in self.claims]
+        return self.with_claims((*free, *gone)) if gone or free else self
 
     @property
     def holders(self) -> AbstractSet[tuple[str, str]]:

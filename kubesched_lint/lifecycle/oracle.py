@@ -38,6 +38,7 @@ from kubesched_lint.scheduler.scoring import Scoring
 
 _STEPS = 5
 """Cost of one pod of a node that changes, in steps of ``work``."""
+_NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
 
 class Oracle:
@@ -89,6 +90,7 @@ class Oracle:
         self._base = self.cluster.storage
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
+        self._shown_away = _NO_CLAIMS
         self._claimed: dict[tuple[str, str], Claim] = {}
         """Claims of the first ``_slots_claimed`` slots, without claims that the snapshot has."""
         self._slots_claimed = 0
@@ -209,7 +211,7 @@ class Oracle:
             self.show(state)  # this drops outdated entries of _hopeless
             if self._hopeless.has(kind, position):
                 return ()
-        key = (kind, position, state.bound, state.volumes)
+        key = (kind, position, state.bound, state.volumes, self._claims_away(state))
         found = self._candidate_nodes.get(key)
         if found is None:
             found = self._candidate_nodes[key] = self._decide(state, slot, position)
@@ -236,7 +238,7 @@ class Oracle:
 
     def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
         """Return the preemptions that a waiting pod without candidate nodes may cause."""
-        key = (self._same_decision(slot), position, state.bound, state.volumes)
+        key = (self._same_decision(slot), position, state.bound, state.volumes, self._claims_away(state))
         found = self._evictions.get(key)
         if found is None:
             found = self._evictions[key] = self._evict(state, slot, position)
@@ -281,9 +283,11 @@ class Oracle:
             work.spend(_STEPS * sum(len(state.bound[p]) for p in changed))  # may raise, so it comes before any change
             for position in changed:
                 self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
+            self._show_away(_NO_CLAIMS)
             for position in changed:
                 self._bring(position, state.bound[position])
             self._shown = state.bound
+        self._show_away(self._claims_away(state))
         wanted = (state.volumes, len(self.pod_types.slots))
         if wanted != self._shown_volumes:
             self.cluster.storage = self._storage(state)
@@ -303,6 +307,22 @@ class Oracle:
             while len(here) < count:
                 here.append(placed(self.pod(slot), position, self.cluster))
                 self._hopeless.comes(here[-1].pod, position)
+
+    def _claims_away(self, state: State) -> frozenset[tuple[str, str]]:
+        """Return the shared claims for devices, (namespace, name), whose devices are on a lost node.
+
+        They stay allocated until the last of its pods is deleted.
+        """
+        if not state.leaving:
+            return _NO_CLAIMS
+        pods = (self.pod(slot) for slot, _ in state.leaving)
+        return frozenset((p.namespace, c.claim) for p in pods for c in p.resource_claims if not c.template)
+
+    def _show_away(self, claims: frozenset[tuple[str, str]]) -> None:
+        devices = self.cluster.devices
+        if claims != self._shown_away and devices is not None:
+            self.cluster.devices = devices.with_nowhere(claims, freed=self._shown_away - claims)
+            self._shown_away = claims
 
     def _storage(self, state: State) -> Storage:
         claims, slots = self._claimed, len(self.pod_types.slots)

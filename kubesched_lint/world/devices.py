@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
-    from kubesched_lint.model.devices import DeviceClass, DeviceRequest
-    from kubesched_lint.model.pod import Pod
+    from kubesched_lint.model.devices import DeviceClaim, DeviceClass, DeviceRequest
+    from kubesched_lint.model.pod import BoundPod, Pod
 
 
 @once_per_world
@@ -93,10 +94,12 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
 def which_matters(world: World) -> bool:
     """Return whether it may matter which device a pod gets, so that counts of pods do not tell who fits where.
 
+    A claim that pods share is allocated while any of them is bound, on their node: counts of pods tell that too.
     True also if some fact about devices is unknown; False if no pod of the manifests needs any.
     """
     if not allocator_of(world):
         return bool(_asking(world))
+    from kubesched_lint.model.devices import MOST_USERS
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
     found = _known(world)
@@ -107,7 +110,33 @@ def which_matters(world: World) -> bool:
     pods = {id(pod): pod for pod in (*_asking(world), *held.values())}
     if any(not world.device_resources.isdisjoint(pod.requests) for pod in pods.values()):
         return True
-    return not DeviceGroups(pods.values(), found, world.index).is_counted
+    shared = (claim for claim in found.claims.values() if not claim.owner)
+    holding = [pod for pod in running if pod.node and pod.pod.resource_claims]
+    if not all(_is_where_its_pods_are(claim, holding) for claim in shared):
+        return True
+    if any(room > MOST_USERS for room in world.index.allocatable(PODS)) and any(map(_shares, pods.values())):
+        return True
+    return not DeviceGroups(pods.values(), found, world.index, with_shared_claims=True).is_counted
+
+
+def shares_claims(world: World) -> bool:
+    """Return whether pods of the manifests name claims that other pods may use too."""
+    return any(map(_shares, _asking(world)))
+
+
+def _shares(pod: Pod) -> bool:
+    return any(reference.claim and not reference.template for reference in pod.resource_claims)
+
+
+def _is_where_its_pods_are(claim: DeviceClaim, running: Sequence[BoundPod]) -> bool:
+    """Whether a claim is reserved for just the running pods that name it, all of them on one node."""
+    users = {
+        pod.name: pod.node
+        for pod in running
+        if pod.namespace == claim.namespace
+        and any(each.claim == claim.name and not each.template for each in pod.pod.resource_claims)
+    }
+    return users.keys() == set(claim.reserved_for) and len(set(users.values())) <= 1
 
 
 def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:

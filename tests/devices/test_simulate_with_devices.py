@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.commands.simulate.run import SimulationReport
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
-from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, node, template, using
-from tests.lifecycle.simulated import cell, report_of, workload
+from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from tests.devices.inventories import DRIVER
+from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, node, template, using, world_of
+from tests.lifecycle.simulated import asking, cell, other, report_of, workload
 from tests.lifecycle.test_what_runs_already import running
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)
 DEVICES = (devices_on("n0", 2), devices_on("n1", 2))
+ON_N1 = {"request": "gpu", "driver": DRIVER, "pool": "n1", "device": "gpu-0"}
+AT_N1 = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
 
 
 def simulated(*objects: Value, cluster: tuple[Value, ...] = DEVICES, **more: Any) -> SimulationReport:
@@ -20,6 +26,13 @@ def simulated(*objects: Value, cluster: tuple[Value, ...] = DEVICES, **more: Any
 
 def deployed(*objects: Value, cluster: tuple[Value, ...] = DEVICES) -> Cell:
     return cell(simulated(*objects, cluster=cluster, events=("deploy",)), "train", "deploy")
+
+
+def running_on(name: str) -> Value:
+    """A pod of nobody that shares the claim."""
+    reference = {"name": "gpu", "resourceClaimName": "gpu"}
+    pod = other("Pod", "old", spec={**asking("2", resourceClaims=[reference]), "nodeName": name})
+    return {**pod, "status": {"phase": "Running"}}
 
 
 def short(found: Cell) -> tuple[str, bool, int, int]:
@@ -66,13 +79,89 @@ def test_a_daemon_set_takes_one_device_on_each_node() -> None:
     assert short(cell(result, "train", "deploy"))[2:] == (2, 3)
 
 
+# --- claims that pods share -------------------------------------------------------------------------------------------
+
+
+def sharing(replicas: int, name: str = "train", cpu: str = "2", **more: Any) -> Value:
+    return using(replicas, name, cpu, resourceClaimName="gpu", **more)
+
+
+def test_pods_that_share_a_claim_run_on_one_node() -> None:
+    assert short(deployed(claim(), sharing(2))) == (FINE, True, 2, 2)
+    found = deployed(claim(), sharing(3))
+    assert short(found) == (BAD, True, 2, 2)
+    assert "1 resourceclaim not available on the node" in found.message
+
+
+def test_a_shared_claim_takes_its_devices_once() -> None:
+    one = (devices_on("n0", 2),)
+    result = simulated(claim(), template(), sharing(3, cpu="1"), using(1, "serve"), cluster=one, events=("deploy",))
+    assert short(cell(result, "train", "deploy")) == (FINE, True, 3, 3)
+    assert short(cell(result, "serve", "deploy")) == (FINE, True, 1, 1)
+    result = simulated(claim(), template(), sharing(3, cpu="1"), using(2, "serve"), cluster=one, events=("deploy",))
+    assert short(cell(result, "train", "deploy"))[2:] == (0, 3)
+    assert short(cell(result, "serve", "deploy"))[2:] == (1, 2)
+
+
+def test_a_rollout_stays_on_the_node_of_the_shared_claim() -> None:
+    """Old pods keep the claim on their node while they run, whatever is free on the other node."""
+    surging = sharing(2)
+    surging["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    stuck = cell(simulated(claim(), surging, events=("rollout",)), "train", "rollout")
+    assert (stuck.verdict, stuck.stuck) == (BAD, True)
+    surging["spec"]["strategy"] = {"type": "Recreate"}
+    assert cell(simulated(claim(), surging, events=("rollout",)), "train", "rollout").verdict == FINE
+
+
+def test_a_shared_claim_is_free_again_when_its_last_pod_is_gone() -> None:
+    result = simulated(claim(), sharing(2), events=("node-loss", "drain"))
+    assert short(cell(result, "train", "node-loss")) == (FINE, True, 2, 2)
+    assert short(cell(result, "train", "drain")) == (FINE, True, 2, 2)
+    budget = {"minAvailable": 1, "selector": {"matchLabels": {"app": "train"}}}
+    guard = other("PodDisruptionBudget", "guard", "policy/v1", spec=budget)
+    drained = cell(simulated(claim(), sharing(2), guard, events=("drain",)), "train", "drain")
+    assert (drained.verdict, drained.stuck) == (DEPENDS, True)  # the claim keeps a replacement on the cordoned node
+
+
+def test_pods_of_a_lost_node_keep_their_claim_away_until_they_are_deleted() -> None:
+    pod_types = PodTypes()
+    world = world_of(cluster_of(*NODES, *DEVICES), claim(), sharing(2))
+    setting = setting_of(world)
+    number = pod_types.join(setting.workloads[0], setting.pods[0], None)
+    slot = pod_types.slot(number, 0)
+    oracle = Oracle(pod_types, setting.index, setting.objects)
+    waiting = with_waiting(empty(2), slot, FRESH, 1)
+    assert oracle.candidate_nodes(waiting, slot) == (0, 1)
+    assert oracle.candidate_nodes(with_bound(waiting, 1, slot, 1), slot) == (1,)
+    assert oracle.candidate_nodes(with_leaving(waiting, slot, 1), slot) == ()
+    assert oracle.candidate_nodes(with_bound(waiting, 0, slot, 1), slot) == (0,)
+
+
+def test_claims_of_a_snapshot_that_do_not_fit_their_pods_stay_unknown() -> None:
+    def told(*pods: Value, **status: Any) -> str:
+        allocated = claim()
+        allocated["status"] = {"allocation": {"devices": {"results": [ON_N1]}, "nodeSelector": AT_N1}, **status}
+        return deployed(claim(), sharing(2), cluster=(*DEVICES, allocated, *pods)).verdict
+
+    held = {"reservedFor": [{"resource": "pods", "name": "old", "uid": ""}]}
+    assert told(running_on("n1"), **held) == BAD  # the other pod leaves room for one beside it
+    assert told() == UNKNOWN  # allocated, and no pod uses it
+    assert told(**held) == UNKNOWN
+    assert told(running_on("n1")) == UNKNOWN
+
+
 def test_where_it_matters_which_device_a_pod_gets_the_cell_says_so() -> None:
-    shared = deployed(claim(), using(2, resourceClaimName="gpu"))
-    assert shared.verdict == UNKNOWN
-    assert "which devices its pods hold over time" in shared.missing
-    match = template(count=2)
-    match["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "gpu.example.com/model"}]
-    assert deployed(match, using(1)).verdict == UNKNOWN
+    either = template()
+    either["spec"]["spec"]["devices"]["requests"] = [
+        {"name": "gpu", "firstAvailable": [alternative("a", 2), alternative("b", 1)]}
+    ]
+    found = deployed(either, using(2))
+    assert found.verdict == UNKNOWN
+    assert "which devices its pods hold over time" in found.missing
+
+
+def alternative(name: str, count: int) -> Value:
+    return {"name": name, "deviceClassName": "gpu", "count": count}
 
 
 def test_old_pods_without_claims_run_beside_new_ones_for_which_the_devices_suffice() -> None:

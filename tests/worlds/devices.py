@@ -1,6 +1,7 @@
 """Devices, for worlds and for their exhaustive reference.
 
-``with_devices(seed)`` is a world of the generator whose nodes announce devices and whose pods have claims.
+``with_devices(seed)`` is a world of the generator whose nodes announce devices and whose pods have claims;
+in those of ``with_shared_claims(seed)`` most pods share claims, also with pods that run.
 ``Inventory`` allocates for the reference, by trying every choice in the scheduler's order; it shares nothing with the
 product but field names.
 """
@@ -27,7 +28,12 @@ TEMPLATES: Mapping[str, Value] = {
     "a-b": {"exactly": {"count": 1, "model": "b"}},
     "either": {"firstAvailable": [{"count": 2, "model": "a"}, {"count": 1}]},
 }
-SHARED = "shared-gpu"
+SHARED, PAIR = "shared-gpu", "shared-pair"
+SHARED_CLAIMS = {SHARED: "one", PAIR: "two"}
+"""Claim → the template that asks for the same."""
+STYLES = (["one"], ["two", "two"], ["an-a", "a-b"], ["one", "an-a", "either"], ["one", SHARED])
+"""What the pods of one world ask for."""
+SHARING = ([SHARED], ["one", SHARED], [SHARED, PAIR], ["one", SHARED, PAIR])
 Held = tuple[tuple[str, tuple[str, ...]], ...]
 """(shared claim, or empty for a claim of its own; its devices), for each claim of a pod."""
 
@@ -35,15 +41,15 @@ Held = tuple[tuple[str, tuple[str, ...]], ...]
 # --- worlds ---------------------------------------------------------------------------------------------------------
 
 
-def with_devices(seed: int) -> World:
+def with_devices(seed: int, sharing: bool = False) -> World:
     """The world of a seed with devices; of those of the generator one that leaves room for them."""
     bases = (seeded(number) for number in count(100_000 + 50 * seed))
     world, dice = next(w for w in bases if LEFT_OUT.isdisjoint(w.features)), Dice(Seeded(20_000_000 + seed))
     manifests = json.loads(json.dumps(world.manifests))
     names = [v["metadata"]["name"] for v in world.cluster if v["kind"] == "Node"]
-    found: list[Value] = [_class(), *_slices(dice, names)]
+    found: list[Value] = [_class(), *_slices(dice, names, plain=sharing)]
     used: set[tuple[str, str]] = set()
-    styles = dice.pick([["one"], ["two", "two"], ["an-a", "a-b"], ["one", "an-a", "either"], ["one", SHARED]])
+    styles = dice.pick(list(SHARING if sharing else STYLES))
     for value in manifests:
         if value["kind"] in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod") and dice.chance(0.8):
             spec = value["spec"] if value["kind"] == "Pod" else value["spec"]["template"]["spec"]
@@ -55,11 +61,16 @@ def with_devices(seed: int) -> World:
     return replace(world, manifests=[*made, *manifests], cluster=cluster, snapshot=True)
 
 
+def with_shared_claims(seed: int) -> World:
+    return with_devices(seed, sharing=True)
+
+
 def _with_claims_of_running_pods(
     dice: Dice, cluster: list[Value], manifests: list[Value], made: list[Value]
 ) -> list[Value]:
     """The cluster where what runs of most apps has the claims of its manifest, if the devices suffice."""
     inventory, holders = Inventory([*cluster, *made]), list[Held]()
+    users: dict[str, list[str]] = {}
     for value in manifests:
         references = _pod_spec(value).get("resourceClaims") if "spec" in value else None
         if not references or not dice.chance(0.7):
@@ -72,7 +83,18 @@ def _with_claims_of_running_pods(
             cluster = [next((c for v, c in zip(live, changed, strict=True) if v is each), each) for each in cluster]
             holders += [one for _, one in held if one]
             cluster += [c for pod, one in held if one for c in _claims(pod, one)]
-    return cluster
+            for pod, one in held:
+                for shared in (claim for claim, _ in one or () if claim):
+                    users.setdefault(shared, []).append(pod["metadata"]["name"])
+    known = {shared: devices for one in holders for shared, devices in one if shared}
+    return [*cluster, *(_shared(shared, pods, known[shared], inventory) for shared, pods in users.items())]
+
+
+def _shared(full_name: str, pods: Sequence[str], devices: Sequence[str], inventory: Inventory) -> Value:
+    """An allocated claim that running pods share."""
+    namespace, _, name = full_name.partition("/")
+    made = item("ResourceClaim", name, namespace, API, spec={"devices": _devices(TEMPLATES[SHARED_CLAIMS[name]])})
+    return {**made, "status": _status(devices, inventory.node_of(devices[0]), pods)}
 
 
 def _held(live: Sequence[Value], inventory: Inventory, holders: Sequence[Held]) -> Iterator[tuple[Value, Held | None]]:
@@ -81,26 +103,28 @@ def _held(live: Sequence[Value], inventory: Inventory, holders: Sequence[Held]) 
         wants = inventory.wants(pod["spec"], pod["metadata"]["namespace"])
         one = inventory.allocated(wants, pod["spec"]["nodeName"], taken)
         taken += [one] if one else []
-        # A shared claim would be reserved for all its pods: the generator keeps to claims of their own.
-        yield pod, None if one is not None and any(claim for claim, _ in one) else one
+        yield pod, one
 
 
 def _claims(pod: Value, held: Held) -> Iterator[Value]:
     """The allocated claims of a running pod."""
     meta, node = pod["metadata"], pod["spec"]["nodeName"]
-    for reference, (_, devices) in zip(pod["spec"]["resourceClaims"], held, strict=True):
+    for reference, (shared, devices) in zip(pod["spec"]["resourceClaims"], held, strict=True):
+        if shared:
+            continue
         made = item("ResourceClaim", f"{meta['name']}-{reference['name']}-x", meta["namespace"], API)
         made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": meta["name"], "controller": True}]
         made["spec"] = {"devices": _devices(TEMPLATES[reference["resourceClaimTemplateName"]])}
-        pairs = (device.split("/") for device in devices)
-        results = [{"request": "gpu", "driver": DRIVER, "pool": pool, "device": name} for pool, name in pairs]
-        fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
-        allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
-        made["status"] = {
-            "allocation": allocation,
-            "reservedFor": [{"resource": "pods", "name": meta["name"], "uid": ""}],
-        }
+        made["status"] = _status(devices, node, [meta["name"]])
         yield made
+
+
+def _status(devices: Sequence[str], node: str, pods: Sequence[str]) -> Value:
+    pairs = (device.split("/") for device in devices)
+    results = [{"request": "gpu", "driver": DRIVER, "pool": pool, "device": name} for pool, name in pairs]
+    fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+    return {"allocation": allocation, "reservedFor": [{"resource": "pods", "name": pod, "uid": ""} for pod in pods]}
 
 
 def _app(value: Value) -> tuple[str, str]:
@@ -132,12 +156,12 @@ def _cel(expression: str) -> Value:
     return {"cel": {"expression": expression}}
 
 
-def _slices(dice: Dice, names: Sequence[str]) -> Iterator[Value]:
+def _slices(dice: Dice, names: Sequence[str], *, plain: bool) -> Iterator[Value]:
     mixed = dice.chance(0.5)
     for name in (name for name in names if dice.chance(0.8)):
         devices = [_device(dice, f"gpu-{i}", mixed) for i in range(dice.pick([1, 2, 1, 3]))]
         yield _slice(name, devices, {"nodeName": name})
-    if dice.chance(0.15):
+    if not plain and dice.chance(0.15):
         yield _slice("network", [_device(dice, "far-0", mixed)], {"allNodes": True})
 
 
@@ -155,13 +179,14 @@ def _device(dice: Dice, name: str, mixed: bool) -> Value:
 
 
 def _reference(number: int, name: str) -> Value:
-    key = "resourceClaimName" if name == SHARED else "resourceClaimTemplateName"
+    key = "resourceClaimName" if name in SHARED_CLAIMS else "resourceClaimTemplateName"
     return {"name": f"gpu{number}", key: name}
 
 
 def _object(namespace: str, name: str) -> Value:
-    if name == SHARED:
-        return item("ResourceClaim", name, namespace, API, spec={"devices": _devices(TEMPLATES["one"])})
+    if name in SHARED_CLAIMS:
+        wanted = TEMPLATES[SHARED_CLAIMS[name]]
+        return item("ResourceClaim", name, namespace, API, spec={"devices": _devices(wanted)})
     return item("ResourceClaimTemplate", name, namespace, API, spec={"spec": {"devices": _devices(TEMPLATES[name])}})
 
 
@@ -206,7 +231,9 @@ class Inventory:
             if "taints" not in d
         ]
         self._node_of = {name: node for name, node, _ in self._devices}
-        self._held = {_owner(v): _names(v) for v in objects if v["kind"] == "ResourceClaim" and "status" in v}
+        allocated = [v for v in objects if v["kind"] == "ResourceClaim" and "status" in v]
+        self._held = {_owner(v): _names(v) for v in allocated if "ownerReferences" in v["metadata"]}
+        self._shared = {_full_name(v): _names(v) for v in allocated if "ownerReferences" not in v["metadata"]}
         self._claims = {(v["kind"], v["metadata"].get("namespace"), v["metadata"]["name"]) for v in objects}
 
     def wants(self, spec: Value, namespace: str) -> tuple[Want, ...]:
@@ -216,7 +243,7 @@ class Inventory:
         shared = reference.get("resourceClaimName", "")
         name = shared or reference["resourceClaimTemplateName"]
         kind = "ResourceClaim" if shared else "ResourceClaimTemplate"
-        wanted = TEMPLATES["one" if shared else name]
+        wanted = TEMPLATES[SHARED_CLAIMS.get(name, name)]
         options = [wanted["exactly"]] if "exactly" in wanted else wanted["firstAvailable"]
         exists = (kind, namespace, name) in self._claims
         key = f"{namespace}/{shared}" if shared else ""
@@ -224,9 +251,17 @@ class Inventory:
 
     def held_by(self, pod: Value) -> Held:
         """What a running pod holds."""
-        meta, names = pod["metadata"], [reference["name"] for reference in pod["spec"].get("resourceClaims", ())]
-        keys = [(meta["namespace"], meta["name"], name) for name in names]
-        return tuple(("", self._held[key]) for key in keys if key in self._held)
+        meta, found = pod["metadata"], list[tuple[str, tuple[str, ...]]]()
+        for reference in pod["spec"].get("resourceClaims", ()):
+            shared = reference.get("resourceClaimName", "")
+            key = f"{meta['namespace']}/{shared}" if shared else ""
+            own = meta["namespace"], meta["name"], reference["name"]
+            if key in self._shared or own in self._held:
+                found.append((key, self._shared[key] if shared else self._held[own]))
+        return tuple(found)
+
+    def node_of(self, device: str) -> str:
+        return self._node_of[device]
 
     def allocated(self, wants: Sequence[Want], node: str, holders: Sequence[Held]) -> Held | None:
         """What the wants get on a node beside what others hold; None if they cannot have it."""
@@ -245,6 +280,10 @@ def _owner(claim: Value) -> tuple[str, str, str]:
     meta = claim["metadata"]
     pod = meta["ownerReferences"][0]["name"]
     return meta["namespace"], pod, meta["name"].removeprefix(f"{pod}-").removesuffix("-x")
+
+
+def _full_name(value: Value) -> str:
+    return f"{value['metadata']['namespace']}/{value['metadata']['name']}"
 
 
 def _names(claim: Value) -> tuple[str, ...]:

@@ -66,7 +66,10 @@ class Wanted:
         )
         self._fixed = tuple(self._storage.claims)
         budgets = any(v["kind"] == "PodDisruptionBudget" for v in everything)
-        self.filters = Filters(nodes, namespaces, self._storage, Inventory(everything), has_budgets=budgets)
+        claimed = [v for v in world.cluster if v["kind"] == "ResourceClaim"]  # kubectl apply keeps their allocation
+        self.filters = Filters(
+            nodes, namespaces, self._storage, Inventory([*everything, *claimed]), has_budgets=budgets
+        )
         self._reasons: list[frozenset[str]] = []
         """The plugins that turned away the pods at WAITS - 1, WAITS - 2 and so on."""
         self._kinds: dict[tuple[int, int, int | str], Kind | None] = {}

@@ -14,7 +14,15 @@ from kubesched_lint import work
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS, Device, DeviceClaimTemplate, DeviceID, DeviceRequest
+from kubesched_lint.model.devices import (
+    EXACT_COUNT,
+    MOST_RESULTS,
+    Device,
+    DeviceClaim,
+    DeviceClaimTemplate,
+    DeviceID,
+    DeviceRequest,
+)
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
@@ -30,10 +38,14 @@ _NO_DEVICES: frozenset[DeviceID] = frozenset()
 class DeviceGroups:
     """The groups of what ``pods`` request by templates, on the nodes of ``index``."""
 
-    def __init__(self, pods: Iterable[Pod], devices: Devices, index: NodeIndex) -> None:
+    def __init__(
+        self, pods: Iterable[Pod], devices: Devices, index: NodeIndex, *, with_shared_claims: bool = False
+    ) -> None:
+        """``with_shared_claims``: the groups of what pods request by named claims too."""
         self._devices, self._index = devices, index
         self._pods = tuple(pods)
-        self._asks = {_ask(r): r for pod in self._pods for t in self._templates(pod) for r in _plain_requests(t)}
+        self._with_shared_claims = with_shared_claims
+        self._asks = {_ask(r): r for pod in self._pods for c in self._claims(pod) for r in _plain_requests(c)}
         self._failing: set[Ask] = set()
         self._eligible = {ask: self._eligible_for(request) for ask, request in self._asks.items()}
 
@@ -42,6 +54,13 @@ class DeviceGroups:
             template = self._devices.templates.get((pod.namespace, reference.template))
             if template is not None:
                 yield template
+
+    def _claims(self, pod: Pod) -> Iterator[DeviceClaimTemplate | DeviceClaim]:
+        yield from self._templates(pod)
+        for reference in pod.resource_claims if self._with_shared_claims else ():
+            claim = self._devices.claims.get((pod.namespace, reference.claim))
+            if claim is not None and not reference.template:
+                yield claim
 
     def _eligible_for(self, request: DeviceRequest) -> Sequence[frozenset[DeviceID]]:
         """Return per position the devices that a request may get, whether they are free or not."""
@@ -137,7 +156,10 @@ class DeviceGroups:
 
     @property
     def is_counted(self) -> bool:
-        """Whether a node takes a pod exactly if enough devices of each group are free."""
+        """Whether a node takes a pod exactly if enough devices of each group are free.
+
+        A pod with a shared claim that is allocated needs the node of its devices besides: all its pods run there.
+        """
         return not self._failing and self._are_plain() and all(map(self._is_plain, self._pods)) and self._are_alike()
 
     def _are_plain(self) -> bool:
@@ -151,12 +173,13 @@ class DeviceGroups:
         ) and not any(pool.is_incomplete or pool.is_invalid for pool in pools)
 
     def _is_plain(self, pod: Pod) -> bool:
-        found = tuple(self._templates(pod))
+        found = tuple(self._claims(pod))
         return len(found) == len(pod.resource_claims) and all(
-            not template.constraints
-            and sum(request.count for request in template.requests) <= MOST_RESULTS
-            and all(_is_plain(request) for request in template.requests)
-            for template in found
+            not claim.constraints
+            and sum(request.count for request in claim.requests) <= MOST_RESULTS
+            and all(_is_plain(request) for request in claim.requests)
+            and (isinstance(claim, DeviceClaimTemplate) or _follows_its_pods(claim))
+            for claim in found
         )
 
     def _are_alike(self) -> bool:
@@ -168,8 +191,14 @@ class DeviceGroups:
         )
 
 
-def _plain_requests(template: DeviceClaimTemplate) -> Iterator[DeviceRequest]:
-    for request in template.requests:
+def _follows_its_pods(claim: DeviceClaim) -> bool:
+    """Whether a claim is allocated exactly as long as pods use it, whichever pods they are."""
+    idle = claim.allocation is not None and not claim.reserved_for
+    return bool(claim.requests) and not (claim.owner or claim.deleting or idle)
+
+
+def _plain_requests(claim: DeviceClaimTemplate | DeviceClaim) -> Iterator[DeviceRequest]:
+    for request in claim.requests:
         yield from request.alternatives or (request,)
 
 

@@ -150,24 +150,71 @@ def test_claims_of_a_snapshot_that_do_not_fit_their_pods_stay_unknown() -> None:
     assert told(running_on("n1")) == UNKNOWN
 
 
+# --- requests that each node can meet in one way -------------------------------------------------------------------
+
+
+def asking_for(*requests: Value, **more: Any) -> Value:
+    made = template()
+    made["spec"]["spec"]["devices"] = {"requests": list(requests), **more}
+    return made
+
+
+def alternative(model: str, count: int = 1) -> Value:
+    expression = f'device.attributes["{DRIVER}"].model == "{model}"'
+    return {
+        "name": model,
+        "deviceClassName": "gpu",
+        "count": count,
+        **({"selectors": [{"cel": {"expression": expression}}]} if model != "any" else {}),
+    }
+
+
+def with_models(*models: str) -> tuple[Value, ...]:
+    """The devices of each node, one letter each: the model."""
+    found = [devices_on(f"n{i}", len(each)) for i, each in enumerate(models)]
+    for each, letters in zip(found, models, strict=True):
+        for device, letter in zip(each["spec"]["devices"], letters, strict=True):
+            device["attributes"] = {"model": {"string": letter}}
+    return tuple(found)
+
+
+def exactly(**more: Any) -> Value:
+    return {"name": "gpu", "exactly": {"deviceClassName": "gpu", **more}}
+
+
+def test_a_constraint_that_all_devices_of_a_node_meet_changes_nothing() -> None:
+    alike = asking_for(exactly(count=2), constraints=[{"matchAttribute": f"{DRIVER}/model"}])
+    assert short(deployed(alike, using(3), cluster=with_models("aa", "bb"))) == (BAD, True, 2, 2)
+    assert deployed(alike, using(3), cluster=with_models("aa", "aab")).verdict == UNKNOWN
+    apart = asking_for(exactly(count=2), constraints=[{"distinctAttribute": f"{DRIVER}/model"}])
+    assert short(deployed(apart, using(2), cluster=with_models("ab", "aa"))) == (BAD, True, 1, 1)
+    assert deployed(apart, using(2), cluster=with_models("ab", "aab")).verdict == UNKNOWN
+
+
+def test_an_alternative_that_a_node_lacks_is_no_choice() -> None:
+    either = asking_for({"name": "gpu", "firstAvailable": [alternative("a"), alternative("b", 2)]})
+    assert short(deployed(either, using(4), cluster=with_models("aa", "bbb"))) == (BAD, True, 3, 3)
+    assert deployed(either, using(4), cluster=with_models("aa", "abb")).verdict == UNKNOWN
+
+
+def test_all_devices_are_free_or_the_pod_waits() -> None:
+    whole = asking_for(exactly(allocationMode="All"))
+    assert short(deployed(whole, using(3), cluster=with_models("aaa", "a"))) == (BAD, True, 2, 2)
+    one = {**template(), "metadata": {"name": "one"}}
+    serve = using(1, "serve", resourceClaimTemplateName="one")
+    result = simulated(whole, one, using(2), serve, cluster=with_models("aaa", "a"), events=("deploy",))
+    assert short(cell(result, "train", "deploy")) == (DEPENDS, False, 1, 2)
+
+
 def test_where_it_matters_which_device_a_pod_gets_the_cell_says_so() -> None:
-    either = template()
-    either["spec"]["spec"]["devices"]["requests"] = [
-        {"name": "gpu", "firstAvailable": [alternative("a", 2), alternative("b", 1)]}
-    ]
-    found = deployed(either, using(2))
+    either = asking_for({"name": "gpu", "firstAvailable": [alternative("a", 2), alternative("any")]})
+    found = deployed(either, using(2), cluster=with_models("aa", "b"))
     assert found.verdict == UNKNOWN
     assert "which devices its pods hold over time" in found.missing
-
-
-def alternative(name: str, count: int) -> Value:
-    return {"name": name, "deviceClassName": "gpu", "count": count}
 
 
 def test_old_pods_without_claims_run_beside_new_ones_for_which_the_devices_suffice() -> None:
     live = workload("Deployment", "train", 3)
     one_each = (devices_on("n0", 1), devices_on("n1", 1), *running(live, "n0", "n0", "n1"))
     result = simulated(template(), using(3), cluster=one_each, events=("deploy",), states=1)
-    assert (
-        cell(result, "train", "deploy").bound.most == 3
-    )  # two have devices, and the old pod stays because its successor waits
+    assert cell(result, "train", "deploy").bound.most == 3  # the old pod stays because its successor waits

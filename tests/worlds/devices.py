@@ -21,11 +21,14 @@ from tests.worlds.generator import World, seeded
 API, DRIVER = "resource.k8s.io/v1", "gpu.example.com"
 LEFT_OUT = frozenset(["pools", "node-name", "twice", "ephemeral"])
 """Features of the generator that say nothing about devices."""
-TEMPLATES: Mapping[str, Value] = {
+TEMPLATES: Mapping[str, Value] = {  # a count of 0: all devices
     "one": {"exactly": {"count": 1}},
     "two": {"exactly": {"count": 2}},
     "an-a": {"exactly": {"count": 1, "model": "a"}},
     "a-b": {"exactly": {"count": 1, "model": "b"}},
+    "alike": {"exactly": {"count": 2}, "matched": True},
+    "all": {"exactly": {"count": 0}},
+    "a-or-b": {"firstAvailable": [{"count": 1, "model": "a"}, {"count": 1, "model": "b"}]},
     "either": {"firstAvailable": [{"count": 2, "model": "a"}, {"count": 1}]},
 }
 SHARED, PAIR = "shared-gpu", "shared-pair"
@@ -34,6 +37,7 @@ SHARED_CLAIMS = {SHARED: "one", PAIR: "two"}
 STYLES = (["one"], ["two", "two"], ["an-a", "a-b"], ["one", "an-a", "either"], ["one", SHARED])
 """What the pods of one world ask for."""
 SHARING = ([SHARED], ["one", SHARED], [SHARED, PAIR], ["one", SHARED, PAIR])
+VARIED = (["alike", "one"], ["all", "one"], ["a-or-b"], ["a-or-b", "alike"], ["all", SHARED], ["alike", SHARED])
 Held = tuple[tuple[str, tuple[str, ...]], ...]
 """(shared claim, or empty for a claim of its own; its devices), for each claim of a pod."""
 
@@ -41,19 +45,19 @@ Held = tuple[tuple[str, tuple[str, ...]], ...]
 # --- worlds ---------------------------------------------------------------------------------------------------------
 
 
-def with_devices(seed: int, sharing: bool = False) -> World:
+def with_devices(seed: int, styles: Sequence[list[str]] = STYLES, plain: bool = False) -> World:
     """The world of a seed with devices; of those of the generator one that leaves room for them."""
     bases = (seeded(number) for number in count(100_000 + 50 * seed))
     world, dice = next(w for w in bases if LEFT_OUT.isdisjoint(w.features)), Dice(Seeded(20_000_000 + seed))
     manifests = json.loads(json.dumps(world.manifests))
     names = [v["metadata"]["name"] for v in world.cluster if v["kind"] == "Node"]
-    found: list[Value] = [_class(), *_slices(dice, names, plain=sharing)]
+    found: list[Value] = [_class(), *_slices(dice, names, plain=plain)]
     used: set[tuple[str, str]] = set()
-    styles = dice.pick(list(SHARING if sharing else STYLES))
+    style = dice.pick(list(styles))
     for value in manifests:
         if value["kind"] in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod") and dice.chance(0.8):
             spec = value["spec"] if value["kind"] == "Pod" else value["spec"]["template"]["spec"]
-            chosen = [dice.pick(styles) for _ in range(dice.pick([1, 1, 1, 2]))]
+            chosen = [dice.pick(style) for _ in range(dice.pick([1, 1, 1, 2]))]
             spec["resourceClaims"] = [_reference(i, name) for i, name in enumerate(dict.fromkeys(chosen))]
             used |= {(value["metadata"]["namespace"], name) for name in chosen}
     made = [_object(namespace, name) for namespace, name in sorted(used) if dice.chance(0.97)]
@@ -62,7 +66,11 @@ def with_devices(seed: int, sharing: bool = False) -> World:
 
 
 def with_shared_claims(seed: int) -> World:
-    return with_devices(seed, sharing=True)
+    return with_devices(seed, SHARING, plain=True)
+
+
+def with_varied_claims(seed: int) -> World:
+    return with_devices(seed, VARIED, plain=True)
 
 
 def _with_claims_of_running_pods(
@@ -160,6 +168,8 @@ def _slices(dice: Dice, names: Sequence[str], *, plain: bool) -> Iterator[Value]
     mixed = dice.chance(0.5)
     for name in (name for name in names if dice.chance(0.8)):
         devices = [_device(dice, f"gpu-{i}", mixed) for i in range(dice.pick([1, 2, 1, 3]))]
+        if plain and dice.chance(0.8):  # one model on each node
+            devices = [{**each, "attributes": devices[0]["attributes"]} for each in devices]
         yield _slice(name, devices, {"nodeName": name})
     if not plain and dice.chance(0.15):
         yield _slice("network", [_device(dice, "far-0", mixed)], {"allNodes": True})
@@ -197,11 +207,13 @@ def _devices(wanted: Value) -> Value:
     else:
         asked = enumerate(wanted["firstAvailable"])
         request["firstAvailable"] = [{"name": f"choice{i}", **_asked(each)} for i, each in asked]
-    return {"requests": [request]}
+    matched = {"constraints": [{"matchAttribute": f"{DRIVER}/model"}]} if "matched" in wanted else {}
+    return {"requests": [request], **matched}
 
 
 def _asked(wanted: Value) -> Value:
-    found: Value = {"deviceClassName": "gpu", "count": wanted["count"]}
+    amount = {"count": wanted["count"]} if wanted["count"] else {"allocationMode": "All"}
+    found: Value = {"deviceClassName": "gpu", **amount}
     if "model" in wanted:
         found["selectors"] = [_cel(f'device.attributes["{DRIVER}"].model == "{wanted["model"]}"')]
     return found
@@ -217,6 +229,8 @@ class Want:
     options: tuple[tuple[int, str], ...]
     shared: str = ""
     exists: bool = True
+    matched: bool = False
+    """All its devices are of one model."""
 
 
 class Inventory:
@@ -230,6 +244,7 @@ class Inventory:
             for d in each["spec"]["devices"]
             if "taints" not in d
         ]
+        self._worn = {each["spec"].get("nodeName") for each in slices for d in each["spec"]["devices"] if "taints" in d}
         self._node_of = {name: node for name, node, _ in self._devices}
         allocated = [v for v in objects if v["kind"] == "ResourceClaim" and "status" in v]
         self._held = {_owner(v): _names(v) for v in allocated if "ownerReferences" in v["metadata"]}
@@ -247,7 +262,8 @@ class Inventory:
         options = [wanted["exactly"]] if "exactly" in wanted else wanted["firstAvailable"]
         exists = (kind, namespace, name) in self._claims
         key = f"{namespace}/{shared}" if shared else ""
-        return Want(tuple((each["count"], each.get("model", "")) for each in options), key, exists)
+        counts = tuple((each["count"], each.get("model", "")) for each in options)
+        return Want(counts, key, exists, "matched" in wanted)
 
     def held_by(self, pod: Value) -> Held:
         """What a running pod holds."""
@@ -272,7 +288,8 @@ class Inventory:
         if any(self._node_of[d] not in ("", node) for w in wants if w.shared in known for d in known[w.shared]):
             return None
         usable = [(name, model) for name, where, model in self._devices if where in ("", node) and name not in taken]
-        return _chosen(tuple(wants), usable, known)
+        here = sum(where in ("", node) for _, where, _ in self._devices)
+        return _chosen(tuple(wants), usable, known, 0 if node in self._worn else here)
 
 
 def _owner(claim: Value) -> tuple[str, str, str]:
@@ -296,18 +313,24 @@ def _model(device: Value) -> str:
 
 
 def _chosen(
-    wants: tuple[Want, ...], usable: list[tuple[str, str]], known: Mapping[str, tuple[str, ...]]
+    wants: tuple[Want, ...], usable: list[tuple[str, str]], known: Mapping[str, tuple[str, ...]], whole: int
 ) -> Held | None:
+    """What the wants get of the usable devices; ``whole`` devices are all of the node, 0 if nobody gets all."""
     if not wants:
         return ()
     first, *rest = wants
     if first.shared in known:
-        after = _chosen(tuple(rest), usable, known)
+        after = _chosen(tuple(rest), usable, known, whole)
         return None if after is None else ((first.shared, known[first.shared]), *after)
+    model_of = dict(usable)
     for number, model in first.options:
-        for devices in combinations([name for name, own in usable if model in ("", own)], number):
+        if not number and (not whole or len(usable) < whole):
+            continue
+        for devices in combinations([name for name, own in usable if model in ("", own)], number or whole):
+            if first.matched and len({model_of[each] for each in devices}) > 1:
+                continue
             left = [each for each in usable if each[0] not in devices]
-            after = _chosen(tuple(rest), left, known)
+            after = _chosen(tuple(rest), left, known, whole)
             if after is not None:
                 return ((first.shared, devices), *after)
     return None

@@ -11,12 +11,18 @@ from pathlib import Path
 from time import process_time
 
 from tests.worlds.agreement import Contradiction, contradictions
-from tests.worlds.devices import with_devices, with_shared_claims
+from tests.worlds.devices import with_devices, with_shared_claims, with_varied_claims
 from tests.worlds.generator import seeded
 from tests.worlds.reference import outcomes
 from tests.worlds.schedulers import configured
 
-MAKERS = {"": seeded, "configured": configured, "devices": with_devices, "shared": with_shared_claims}
+MAKERS = {
+    "": seeded,
+    "configured": configured,
+    "devices": with_devices,
+    "shared": with_shared_claims,
+    "varied": with_varied_claims,
+}
 Task = tuple[int, bool, str]
 """Seed, whether all events are asked too, and what makes the world."""
 
@@ -47,6 +53,7 @@ def main() -> None:
     )
     parser.add_argument("--devices", dest="maker", action="store_const", const="devices", help="with devices")
     parser.add_argument("--shared", dest="maker", action="store_const", const="shared", help="with shared claims")
+    parser.add_argument("--varied", dest="maker", action="store_const", const="varied", help="with varied claims")
     parser.add_argument("--out", type=Path, help="JSON lines: seed, kind, said, true")
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.count)

@@ -10,12 +10,16 @@ from dataclasses import replace
 
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from tests.worlds.agreement import Reading, contradictions
-from tests.worlds.devices import with_devices
+from tests.worlds.devices import with_devices, with_shared_claims, with_varied_claims
 from tests.worlds.generator import World
 from tests.worlds.reference import outcomes
 
 HELD = (35, 37, 41, 77, 78, 79)
 """Worlds in which running pods hold devices."""
+SHARED_BY = (0, 41)
+"""Worlds in which running pods share a claim."""
+OLD_PODS = (52, 64)
+"""Worlds in which running pods have other claims than those of the manifest: they showed a wrong bound."""
 FOUND = (259,)
 """Worlds that showed a wrong answer."""
 
@@ -24,6 +28,19 @@ def test_what_is_said_of_a_world_with_devices_is_not_contradicted() -> None:
     found = {seed: contradictions(with_devices(seed), thorough=seed % 12 == 0) for seed in (*range(16), *HELD, *FOUND)}
     assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
     assert all(with_devices(seed).objects("ResourceClaim") for seed in HELD)
+
+
+def test_what_is_said_of_claims_that_pods_share_is_not_contradicted() -> None:
+    found = {seed: contradictions(with_shared_claims(seed), thorough=seed % 4 == 0) for seed in (*range(9), *SHARED_BY)}
+    assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
+    shared = [with_shared_claims(seed).objects("ResourceClaim") for seed in SHARED_BY]
+    assert all(any("status" in one and "ownerReferences" not in one["metadata"] for one in each) for each in shared)
+
+
+def test_what_is_said_of_constraints_alternatives_and_all_devices_is_not_contradicted() -> None:
+    seeds = (*range(8), *OLD_PODS)
+    found = {seed: contradictions(with_varied_claims(seed), thorough=seed in OLD_PODS) for seed in seeds}
+    assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
 
 
 def test_devices_decide_in_many_worlds_and_most_cells_are_answered() -> None:

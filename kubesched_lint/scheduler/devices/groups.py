@@ -15,17 +15,22 @@ from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.devices import (
+    ALL,
     EXACT_COUNT,
     MOST_RESULTS,
+    READABLE,
+    Attribute,
     Device,
     DeviceClaim,
     DeviceClaimTemplate,
+    DeviceConstraint,
     DeviceID,
     DeviceRequest,
 )
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
+from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.failures import SelectorError
 from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.scheduler.devices.taken import Taken
@@ -47,6 +52,7 @@ class DeviceGroups:
         self._with_shared_claims = with_shared_claims
         self._asks = {_ask(r): r for pod in self._pods for c in self._claims(pod) for r in _plain_requests(c)}
         self._failing: set[Ask] = set()
+        self._known: dict[DeviceID, Device] = {}
         self._eligible = {ask: self._eligible_for(request) for ask, request in self._asks.items()}
 
     def _templates(self, pod: Pod) -> Iterator[DeviceClaimTemplate]:
@@ -71,6 +77,7 @@ class DeviceGroups:
             for pool in offers.pools(position):
                 for device_id, device in offers.usable(pool, position):
                     work.spend(1)
+                    self._known[device_id] = device
                     if self._selects(request, device_id, device):
                         here.add(device_id)
             found.append(frozenset(here))
@@ -175,12 +182,48 @@ class DeviceGroups:
     def _is_plain(self, pod: Pod) -> bool:
         found = tuple(self._claims(pod))
         return len(found) == len(pod.resource_claims) and all(
-            not claim.constraints
-            and sum(request.count for request in claim.requests) <= MOST_RESULTS
-            and all(_is_plain(request) for request in claim.requests)
+            sum(map(self._most, claim.requests)) <= MOST_RESULTS
+            and all(map(self._is_decided, claim.requests))
+            and all(self._changes_nothing(constraint, claim) for constraint in claim.constraints)
             and (isinstance(claim, DeviceClaimTemplate) or _follows_its_pods(claim))
             for claim in found
         )
+
+    def _most(self, request: DeviceRequest) -> int:
+        """Return the most devices that a request may get, taken ones and tainted ones among them."""
+        options = request.alternatives or (request,)
+        return max(each.count if each.mode == EXACT_COUNT else self._most_on_a_node for each in options)
+
+    @cached_property
+    def _most_on_a_node(self) -> int:
+        offers = offers_of(self._devices, self._index)
+        nodes = (offers.pools(position) for position in range(len(self._index)))
+        return max((sum(len(each.devices) for pool in pools for each in pool.slices) for pools in nodes), default=0)
+
+    def _is_decided(self, request: DeviceRequest) -> bool:
+        """Whether a node has the devices for one alternative of a request at most, whichever devices are free."""
+        options = request.alternatives or (request,)
+        if not all(map(_is_plain, options)):
+            return False
+        return all(
+            sum(len(self._eligible[_ask(each)][position]) >= _fewest(each) for each in options) <= 1
+            for position in range(len(self._index))
+        )
+
+    def _changes_nothing(self, constraint: DeviceConstraint, claim: DeviceClaimTemplate | DeviceClaim) -> bool:
+        """Whether a constraint treats all devices of a node alike: they have one value of the attribute.
+
+        For ``distinctAttribute`` also if all have different values.
+        """
+        asks = [_ask(each) for names, each in _named(claim) if names.intersection(constraint.requests or names)]
+        name = constraint.match_attribute or constraint.distinct_attribute
+        for position in range(len(self._index)):
+            here = _NO_DEVICES.union(*(self._eligible[ask][position] for ask in asks))
+            values = [attribute_of(self._known[device], device[0], name) for device in here]
+            kinds = set(values)
+            if len(kinds) > 1 and (constraint.match_attribute or len(kinds) < len(values) or not _are_readable(values)):
+                return False
+        return True
 
     def _are_alike(self) -> bool:
         """Whether on each node all asks of a group may use the same devices."""
@@ -210,5 +253,21 @@ def _least(request: DeviceRequest) -> int:
     return request.count if request.mode == EXACT_COUNT else 1
 
 
+def _fewest(request: DeviceRequest) -> int:
+    """Return how many devices a node must have for a request; 0 if that is not sure."""
+    return request.count if request.mode == EXACT_COUNT else 0
+
+
 def _is_plain(request: DeviceRequest) -> bool:
-    return request.mode == EXACT_COUNT and not (request.alternatives or request.admin_access or request.capacity)
+    return request.mode in (EXACT_COUNT, ALL) and not (request.admin_access or request.capacity)
+
+
+def _named(claim: DeviceClaimTemplate | DeviceClaim) -> Iterator[tuple[frozenset[str], DeviceRequest]]:
+    """Yield each alternative of each request, with the names by which a constraint may mean it."""
+    for request in claim.requests:
+        for each in request.alternatives or (request,):
+            yield frozenset([request.name, f"{request.name}/{each.name}"]), each
+
+
+def _are_readable(values: Iterable[Attribute | None]) -> bool:
+    return all(value is not None and value[0] in READABLE for value in values)

@@ -107,7 +107,8 @@ def which_matters(world: World) -> bool:
     held = {(pod.namespace, pod.name): pod.pod for pod in running if pod.pod.resource_claims}
     if not found.holders <= held.keys():
         return True
-    pods = {id(pod): pod for pod in (*_asking(world), *held.values())}
+    tried = (pod for pod in _asking(world) if not _waits(pod, found))
+    pods = {id(pod): pod for pod in (*tried, *held.values())}
     if any(not world.device_resources.isdisjoint(pod.requests) for pod in pods.values()):
         return True
     shared = (claim for claim in found.claims.values() if not claim.owner)
@@ -122,6 +123,16 @@ def which_matters(world: World) -> bool:
 def shares_claims(world: World) -> bool:
     """Return whether pods of the manifests name claims that other pods may use too."""
     return any(map(_shares, _asking(world)))
+
+
+def _waits(pod: Pod, devices: Devices) -> bool:
+    """Whether a new pod is never tried, because a claim or a template does not exist."""
+    return not all(
+        (pod.namespace, each.template) in devices.templates
+        if each.template
+        else (pod.namespace, each.claim) in devices.claims
+        for each in pod.resource_claims
+    )
 
 
 def _shares(pod: Pod) -> bool:

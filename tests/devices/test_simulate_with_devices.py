@@ -150,6 +150,16 @@ def test_claims_of_a_snapshot_that_do_not_fit_their_pods_stay_unknown() -> None:
     assert told(running_on("n1")) == UNKNOWN
 
 
+def test_a_pod_without_its_template_is_never_tried_and_leaves_the_others_alone() -> None:
+    one = {**template(), "metadata": {"name": "one"}}
+    serve = using(2, "serve", resourceClaimTemplateName="one")
+    result = simulated(one, using(2), serve, events=("deploy",))
+    lost = cell(result, "train", "deploy")
+    assert short(lost) == (BAD, True, 0, 0)
+    assert lost.message.startswith("not tried: ResourceClaimTemplate gpu does not exist")
+    assert short(cell(result, "serve", "deploy")) == (FINE, True, 2, 2)
+
+
 # --- requests that each node can meet in one way -------------------------------------------------------------------
 
 

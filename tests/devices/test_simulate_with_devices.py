@@ -216,6 +216,15 @@ def test_all_devices_are_free_or_the_pod_waits() -> None:
     assert short(cell(result, "train", "deploy")) == (DEPENDS, False, 1, 2)
 
 
+def test_a_watcher_takes_no_device_from_others() -> None:
+    watching = asking_for(exactly(allocationMode="All", adminAccess=True))
+    one = {**template(), "metadata": {"name": "one"}}
+    serve = using(2, "serve", resourceClaimTemplateName="one")
+    result = simulated(watching, one, using(3), serve, cluster=with_models("a", "a"), events=("deploy",))
+    assert short(cell(result, "train", "deploy")) == (FINE, True, 3, 3)
+    assert short(cell(result, "serve", "deploy")) == (FINE, True, 2, 2)
+
+
 def test_where_it_matters_which_device_a_pod_gets_the_cell_says_so() -> None:
     either = asking_for({"name": "gpu", "firstAvailable": [alternative("a", 2), alternative("any")]})
     found = deployed(either, using(2), cluster=with_models("aa", "b"))

@@ -259,7 +259,7 @@ def _fewest(request: DeviceRequest) -> int:
 
 
 def _is_plain(request: DeviceRequest) -> bool:
-    return request.mode in (EXACT_COUNT, ALL) and not (request.admin_access or request.capacity)
+    return request.mode in (EXACT_COUNT, ALL) and not request.capacity
 
 
 def _named(claim: DeviceClaimTemplate | DeviceClaim) -> Iterator[tuple[frozenset[str], DeviceRequest]]:

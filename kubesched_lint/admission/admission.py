@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
+from kubesched_lint.admission.reach import is_in_reach, written_namespace
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
 from kubesched_lint.manifests.document import Document
@@ -110,7 +111,10 @@ class Admission:
         classes = tuple(self._unknown_classes(workload.pod))
         unknown = [f"whether {named} exists" for named, _ in classes if self.is_snapshot]
         unknown += self._unknown(workload, ranges)
-        assumed = tuple(f"{named} exists, {so}" for named, so in classes if not self.is_snapshot)
+        assumed = (
+            *(f"{named} exists, {so}" for named, so in classes if not self.is_snapshot),
+            *self._assumed_of_security(workload),
+        )
         return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
 
     def _gone(self, source: Source | None) -> AdmissionRefusal | None:
@@ -213,7 +217,7 @@ class Admission:
         found = self._limit_ranges.get(namespace, ())
         if not found or not isinstance(source, Document):
             return found
-        key = namespace, source.path, _written_namespace(source)
+        key = namespace, source.path, written_namespace(source)
         if key not in self._in_reach:
             self._in_reach[key] = tuple(r for r in found if is_in_reach(r.source, source))
         return self._in_reach[key]
@@ -286,7 +290,7 @@ class Admission:
     def _by_pod_security(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         namespace, policy = self._enforcing.get(workload.namespace, (None, None))
         template = written_template(workload)
-        if namespace is None or policy is None or not isinstance(template, dict):
+        if namespace is None or policy is None or not isinstance(template, dict) or self._is_cut(workload):
             return
         if is_in_reach(namespace.source, workload.source, namespace.name):
             from kubesched_lint.admission.podsecurity import violation
@@ -296,6 +300,15 @@ class Admission:
                 assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")
                 at = ("metadata", "labels", ENFORCE)
                 yield AdmissionRefusal("PodSecurity", message, workload.pod.path, namespace, at, assumes)
+
+    def _is_cut(self, workload: Workload) -> bool:
+        """Return whether a workload is the snapshot's own, of which only what scheduling reads was captured."""
+        return self.is_snapshot and workload.source is not None and not isinstance(workload.source, Document)
+
+    def _assumed_of_security(self, workload: Workload) -> Iterator[str]:
+        namespace = self._enforcing.get(workload.namespace)
+        if namespace is not None and self._is_cut(workload):
+            yield f"its pods keep to PodSecurity {namespace[1]} of their namespace, as when they were made"
 
     # --- ResourceQuota ----------------------------------------------------------------------------------------------
 
@@ -367,32 +380,3 @@ def _stands(by: LimitRange | Namespace | ResourceQuota) -> tuple[str, ...]:
     if not isinstance(by.source, Document):
         return ()
     return (f"{type(by).__name__} {by.name} exists before the pods, as it does whenever they are created again",)
-
-
-# --- Which objects of a manifest set apply to which workloads: two sample folders are two worlds ----------------------
-
-
-def is_in_reach(policy: Source | None, workload: Source | None, namespace: str = "", *, around: bool = True) -> bool:
-    """Return whether a user who applies the workload also applies the policy; both are of one namespace.
-
-    Objects of the cluster always apply. Manifests belong together if one is in a folder around the other, or if both
-    set the name of their namespace: folders side by side without it are samples, each to try separately. Without
-    ``around``, so are folders inside each other. ``namespace``: the policy is the Namespace of this name.
-    """
-    if not (isinstance(policy, Document) and isinstance(workload, Document)) or policy.path == workload.path:
-        return True
-    ours, theirs = _folder(workload.path), _folder(policy.path)
-    if ours == theirs or (around and (ours.startswith(theirs) or theirs.startswith(ours))):
-        return True
-    namespace = namespace or _written_namespace(policy)
-    return bool(namespace) and namespace == _written_namespace(workload)
-
-
-def _folder(path: str) -> str:
-    """Return the folder with a slash at the end; empty for a file without a folder."""
-    head, slash, _ = path.rpartition("/")
-    return head + slash
-
-
-def _written_namespace(source: Document) -> str:
-    return str(source.meta.get("namespace") or "")

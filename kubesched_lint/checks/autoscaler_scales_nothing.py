@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
-from kubesched_lint.admission.admission import is_in_reach
+from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint import work
-from kubesched_lint.admission.admission import is_in_reach
+from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.disruption import is_without_pods
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.policy import DisruptionBudget

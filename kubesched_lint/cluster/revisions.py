@@ -95,6 +95,8 @@ def template_changed(workload: Workload, cluster: Cluster) -> bool | None:
         newest = next(iter(cluster.running.replica_sets_of(workload)), None)
         template = None if newest is None else newest.template
     written = written_template(workload)
+    if written is template and template is not None:
+        return False  # the workload of the snapshot itself
     if not isinstance(template, dict) or not isinstance(written, dict):
         return None
     return difference(written, template, trimmed=cluster.origin == "snapshot")

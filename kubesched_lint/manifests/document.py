@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
 from kubesched_lint.record import record, replace
@@ -22,6 +22,13 @@ class Written:
 
     path: str
     text: str = field(repr=False)
+
+
+@runtime_checkable
+class Locating(Source, Protocol):
+    """A source that was rendered, or whose object is in no file."""
+
+    def location(self, path: Path, *, key: bool = False) -> Location: ...
 
 
 class Rendering(Protocol):
@@ -193,8 +200,8 @@ class Skipped:
 
 
 def location_of(source: Source, at: Path, *, key: bool = False) -> Location:
-    """Return the location of the value at ``at`` of a source."""
-    if isinstance(source, Document):
+    """Return the location of the value at ``at`` of a source; a source may know better than its lines."""
+    if isinstance(source, Locating):
         return source.location(at, key=key)
     return Location(source.path, source.span(at, key=key))
 

@@ -174,9 +174,14 @@ class KeptStrategy(Part):
     rolling_update: Rolling | None = None
 
 
+class Ordinals(Part):
+    start: int | None = None
+
+
 class JobSpec(Part):
     parallelism: int | None = None
     completions: int | None = None
+    suspend: bool | None = None
     template: Template | None = None
 
 
@@ -198,6 +203,9 @@ class WorkloadSpec(Part):
     parallelism: int | None = None
     completions: int | None = None
     job_template: JobTemplate | None = None
+    paused: bool | None = None
+    suspend: bool | None = None
+    ordinals: Ordinals | None = None
 
 
 class ReplicationControllerSpec(Part):

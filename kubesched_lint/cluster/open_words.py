@@ -206,12 +206,13 @@ _ENUMERATED = words(
     "operator effect whenUnsatisfiable nodeAffinityPolicy nodeTaintsPolicy restartPolicy action phase type status "
     "protocol preemptionPolicy accessModes volumeMode volumeBindingMode podManagementPolicy kind group amiFamily "
     "unhealthyPodEvictionPolicy scopes scopeName declaredFeatures imageFamily instanceStorePolicy "
-    "allocationMode"
+    "allocationMode updateMode mode controlledValues controlledResources"
 )
 _VOCABULARY = words(
     # operators, effects, policies
     "In NotIn Exists DoesNotExist Gt Lt Gte Lte Equal NoSchedule PreferNoSchedule NoExecute DoNotSchedule "
     "ScheduleAnyway Honor Ignore Always OnFailure Never RestartAllContainers Restart PreemptLowerPriority "
+    "Auto Initial InPlaceOrRecreate Off RequestsOnly RequestsAndLimits cpu memory "
     "IfHealthyBudget AlwaysAllow OrderedReady Parallel RollingUpdate Recreate OnDelete TCP UDP SCTP "
     # phases and conditions
     "Pending Running Succeeded Failed Unknown Bound Available Released Lost Active Terminating True False "

@@ -37,7 +37,7 @@ _ALL_ADDRESSES = ("0.0.0.0", "::")
 _AMOUNTS = frozenset(
     [
         *("requests", "limits", "allocatable", "capacity", "overhead", "podFixed", "hard", "used", "max", "min"),
-        *("default", "defaultRequest", "resources", "maxLimitRequestRatio"),
+        *("default", "defaultRequest", "resources", "maxLimitRequestRatio", "minAllowed", "maxAllowed", "target"),
         *("systemReserved", "kubeReserved", "evictionHard"),
     ]
 )

@@ -67,6 +67,15 @@ def test_what_belongs_to_somebody_does_not() -> None:
             assert leak not in re.split("[^a-z0-9]+", text), text
 
 
+def test_words_of_a_vertical_autoscaler_stay_and_its_names_do_not() -> None:
+    policy = {"containerName": "payments", "mode": "Off", "controlledResources": ["cpu"], "minAllowed": {"cpu": "1"}}
+    redacted = Redactor(b"key").item({"spec": {"updateMode": "Initial", "containerPolicies": [policy]}})["spec"]
+    (kept,) = redacted["containerPolicies"]
+    assert redacted["updateMode"] == "Initial"
+    assert kept.pop("containerName") not in ("payments", "*")
+    assert kept == {"mode": "Off", "controlledResources": ["cpu"], "minAllowed": {"cpu": "1"}}
+
+
 def test_zones_of_a_region_stay_zones_of_a_region() -> None:
     ours = redactor()
     region = ours.name("eu-west-1")

@@ -248,6 +248,31 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "HorizontalPodAutoscaler": {
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "x"}, "minReplicas": 2, "maxReplicas": 9}
     },
+    "VerticalPodAutoscaler": {
+        "spec": {
+            "targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"},
+            "updatePolicy": {"updateMode": "Initial", "minReplicas": 1},
+            "resourcePolicy": {
+                "containerPolicies": [
+                    {"containerName": "*", "mode": "Off"},
+                    {
+                        "containerName": "a",
+                        "minAllowed": {"cpu": "1"},
+                        "maxAllowed": {"memory": "1Gi"},
+                        "controlledResources": ["memory"],
+                        "controlledValues": "RequestsOnly",
+                    },
+                ]
+            },
+        },
+        "status": {
+            "recommendation": {
+                "containerRecommendations": [
+                    {"containerName": "a", "target": {"cpu": "2"}, "uncappedTarget": {"cpu": "3"}}
+                ]
+            }
+        },
+    },
     "PodDisruptionBudget": {
         "spec": {"selector": SELECTOR, "minAvailable": "50%", "unhealthyPodEvictionPolicy": "AlwaysAllow"},
         "status": {"disruptionsAllowed": 0},
@@ -340,6 +365,5 @@ def test_every_kind_that_is_read_is_captured() -> None:
     # Karpenter served Provisioner last in 0.32: newer clusters would all be told that it is missing
     # A Workload is only compared with its own controller, so one in the cluster decides nothing.
     # KEDA has made a HorizontalPodAutoscaler of each ScaledObject in the cluster, and that is captured.
-    # The rule about VerticalPodAutoscalers reports those of the manifests only, and takes no status from the cluster.
-    not_captured = {"Pod", "Provisioner", "NodeOverlay", "Workload", "ScaledObject", "VerticalPodAutoscaler"}
+    not_captured = {"Pod", "Provisioner", "NodeOverlay", "Workload", "ScaledObject"}
     assert READ_KINDS - not_captured <= set(BY_KIND), "a kind that rules read belongs into a snapshot"

@@ -115,6 +115,13 @@ RESOURCES = (
     Resource("Job", "jobs", "batch", p.KeptWorkload, cut=_job),
     Resource("CronJob", "cronjobs", "batch", p.KeptWorkload, cut=_workload),
     Resource("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", o.KeptAutoscaler, ("v2", "v1")),
+    Resource(
+        "VerticalPodAutoscaler",
+        "verticalpodautoscalers",
+        "autoscaling.k8s.io",
+        o.KeptVerticalAutoscaler,
+        optional=True,
+    ),
     Resource("PodDisruptionBudget", "poddisruptionbudgets", "policy", o.Budget),
     Resource("Namespace", "namespaces", "", o.KeptNamespace, namespaced=False),
     Resource("Service", "services", "", o.KeptService),

@@ -8,9 +8,11 @@ from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers
+from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _STEPS = 3
@@ -111,6 +113,16 @@ def stuck_budgets(it: Member) -> Iterator[DisruptionBudget]:
         for budget in budgets_of(it):
             if not guards_others(budget, it) and not allowed_disruptions(budget, replicas, replicas):
                 yield budget
+
+
+def nothing_may_go(it: Member, budget: DisruptionBudget) -> Evidence:
+    """Return the proof that a budget of ``stuck_budgets`` allows no eviction."""
+    return proof(
+        f"{many(it.replicas, 'healthy pod')}, {budget.bound}: 0 disruptions allowed",
+        demand=1,
+        supply=0,
+        assumes=(f"{it.workload.ref.kind} {it.workload.ref.name} runs {many(it.replicas, 'replica')}",),
+    )
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:

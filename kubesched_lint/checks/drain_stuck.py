@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import is_linted, stuck_budgets
+from kubesched_lint.analysis.disruption import is_linted, nothing_may_go, stuck_budgets
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.manifests.changes import Change, Put, Remove
-from kubesched_lint.text import plural
+from kubesched_lint.text import many
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     for budget in stuck_budgets(it):
-        of_them = f"{replicas} {plural(replicas, 'replica')}"
         yield Hazard(
             at=budget.path if is_linted(budget, it.world) else it.workload.replicas_path,
             source=budget.source if is_linted(budget, it.world) else None,
             victim=it.workload.ref,
-            evidence=proof(
-                f"{replicas} {plural(replicas, 'healthy pod')}, {budget.bound}: 0 disruptions allowed",
-                demand=1,
-                supply=0,
-                assumes=(f"{it.workload.ref.kind} {it.workload.ref.name} runs {of_them}",),
-            ),
+            evidence=nothing_may_go(it, budget),
             values={"budget": budget.name, "bound": budget.bound, "replicas": replicas},
-            related=(Place(it.workload.replicas_path, of_them, it.workload.source, it.workload.ref),),
+            related=(Place(it.workload.replicas_path, many(replicas, "replica"), it.workload.source, it.workload.ref),),
         )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.vertical import vertical_autoscaler_of
 from kubesched_lint.findings import Hazard, Place, Severity, pattern
 from kubesched_lint.model.policy import ResourceMetric
-from kubesched_lint.model.vertical import VerticalAutoscaler, vertical_autoscaler_of
+from kubesched_lint.model.vertical import VerticalAutoscaler
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Judge autoscalers of the manifests only: a snapshot keeps no metrics."""
-    vertical = vertical_autoscaler_of(it.workload, it.world.manifests.vertical_autoscalers)
-    scaler = it.autoscaler
+    """Judge horizontal autoscalers of the manifests only: a snapshot keeps no metrics."""
+    vertical, scaler = vertical_autoscaler_of(it), it.autoscaler
     if vertical is None or scaler is None or scaler.source is None:
         return
     shared = [metric for metric in scaler.metrics if _sets(vertical, metric, it)]
@@ -22,8 +22,8 @@ def check(it: Member) -> Iterator[Hazard]:
     resources = tuple(dict.fromkeys(metric.resource for metric in shared))
     is_relative = any(metric.is_relative for metric in shared)
     yield Hazard(
-        at=("spec", "targetRef"),
-        source=vertical.source,
+        at=("spec", "targetRef") if vertical.source else shared[0].path,
+        source=vertical.source or scaler.source,
         victim=it.workload.ref,
         severity=None if is_relative else Severity.NOTE,
         evidence=pattern(f"both autoscalers follow the use of {' and '.join(resources)}"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.vertical import vertical_autoscaler_of
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Path, Severity, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Container, Resources
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import effective_requests
-from kubesched_lint.model.vertical import ContainerPolicy, VerticalAutoscaler, vertical_autoscaler_of
+from kubesched_lint.model.vertical import ContainerPolicy, VerticalAutoscaler
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import Shortage
 from kubesched_lint.text import plural
@@ -29,7 +30,7 @@ _ASSUMES = {
 
 def check(it: Member) -> Iterator[Hazard]:
     """Judge fixed nodes only: an autoscaler of nodes may add a larger one."""
-    scaler = vertical_autoscaler_of(it.workload, it.world.manifests.vertical_autoscalers)
+    scaler = vertical_autoscaler_of(it)
     if scaler is None or it.world.is_elastic or it.world.pools or not it.usable:
         return
     told = set()
@@ -45,7 +46,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Lower the bound to what the nodes leave; with a minimum, also the maximum, which is at least as high."""
     *policy, bound, resource = hazard.at
     most = hazard.values["most"]
-    if most:
+    if most and hazard.source is not None:
         highest = (*policy, "maxAllowed", resource)
         places = dict.fromkeys([hazard.at, highest] if written_at(hazard.source, highest) else [hazard.at])
         title = f"lower {bound} of {hazard.values['scaler']} to {resource} {most}"
@@ -80,7 +81,7 @@ def _hazard(it: Member, room: int, scaler: VerticalAutoscaler, short: Shortage, 
     lower = _lower(it, room, scaler, policy, short, bound) if policy else 0
     most = _written(resource, lower)
     return Hazard(
-        at=(*policy.path, bound, resource) if policy else _target_path(it, scaler, resource),
+        at=_place(it, scaler, resource, (*policy.path, bound, resource) if policy else ()),
         source=scaler.source,
         evidence=proof(
             f"{resource} {show(resource, short.wanted)} > {show(resource, short.largest)}, the largest allocatable of "
@@ -117,10 +118,15 @@ def _blamed(it: Member, scaler: VerticalAutoscaler, resource: str, bound: str) -
     return max(bounded, key=lambda policy: _bounds(policy, bound)[resource], default=None)
 
 
-def _target_path(it: Member, scaler: VerticalAutoscaler, resource: str) -> Path:
-    """The largest target of a container for the resource."""
+def _place(it: Member, scaler: VerticalAutoscaler, resource: str, bound: Path) -> Path:
+    """The bound, else the largest target; the first container if only the cluster has the autoscaler."""
+    if scaler.source is None:
+        return it.pod.containers[0].path
+    if bound:
+        return bound
     targets = (scaler.recommended[c.name] for c in it.pod.containers if c.name in scaler.recommended)
-    return (*max(targets, key=lambda found: found.target.get(resource, 0)).path, resource)
+    largest = max(targets, key=lambda found: found.target.get(resource, 0))
+    return (*largest.path, resource) if largest.path else ("spec", "targetRef")
 
 
 def _room(it: Member, resized: Member, resource: str) -> int:

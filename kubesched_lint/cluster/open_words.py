@@ -212,7 +212,7 @@ _VOCABULARY = words(
     # operators, effects, policies
     "In NotIn Exists DoesNotExist Gt Lt Gte Lte Equal NoSchedule PreferNoSchedule NoExecute DoNotSchedule "
     "ScheduleAnyway Honor Ignore Always OnFailure Never RestartAllContainers Restart PreemptLowerPriority "
-    "Auto Initial InPlaceOrRecreate Off RequestsOnly RequestsAndLimits cpu memory "
+    "Auto Initial InPlace InPlaceOrRecreate Off RequestsOnly RequestsAndLimits cpu memory "
     "IfHealthyBudget AlwaysAllow OrderedReady Parallel RollingUpdate Recreate OnDelete TCP UDP SCTP "
     # phases and conditions
     "Pending Running Succeeded Failed Unknown Bound Available Released Lost Active Terminating True False "

@@ -7,16 +7,20 @@ and a bound of zero is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.pod import Container, Resources
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
 ALL_OTHERS = "*"
 """The container name of the policy for containers without one of their own."""
+EVICTING = ("Recreate", "Auto", "InPlaceOrRecreate")
+"""The modes in which the updater evicts (``pkg/updater/logic/updater.go``).
+
+InPlaceOrRecreate evicts where the kubelet cannot resize the pod, so where the node is too small.
+"""
 
 
 @record
@@ -48,7 +52,7 @@ _NO_POLICY = ContainerPolicy()
 
 @record
 class Recommendation:
-    """The target of a container in the status."""
+    """The target of a container in the status. ``path`` is empty if only the cluster's object has the status."""
 
     target: Resources = field(default_factory=dict)
     path: Path = field(default=(), compare=False)
@@ -66,6 +70,7 @@ class VerticalAutoscaler:
     recommended: Mapping[str, Recommendation] = field(default_factory=dict)
     """By container; empty if the object has no status."""
     source: Source | None = field(default=None, compare=False)
+    """None: of the cluster only."""
 
     @property
     def ref(self) -> ObjectRef:
@@ -76,15 +81,5 @@ class VerticalAutoscaler:
         return named.get(container) or named.get(ALL_OTHERS) or _NO_POLICY
 
     def evicts_from(self, replicas: int) -> bool:
-        """Return whether its updater may evict a running pod of a workload with this many.
-
-        InPlaceOrRecreate evicts where the kubelet cannot resize the pod, so where the node is too small.
-        """
-        return self.mode not in ("Off", "Initial") and replicas >= self.min_replicas
-
-
-def vertical_autoscaler_of(workload: Workload, scalers: Iterable[VerticalAutoscaler]) -> VerticalAutoscaler | None:
-    """Return the VerticalPodAutoscaler that sets its requests; None if none does, or several might."""
-    target = workload.ref if workload.custom is None else workload.custom.resource
-    found = [scaler for scaler in scalers if scaler.target == target and scaler.mode != "Off"]
-    return found[0] if len(found) == 1 else None
+        """Return whether its updater may evict a running pod of a workload with this many."""
+        return self.mode in EVICTING and replicas >= self.min_replicas

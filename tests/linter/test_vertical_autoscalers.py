@@ -44,7 +44,14 @@ def test_one_of_v1beta1_targets_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "replicas", "evicts"),
-    [("", 2, True), ("", 1, False), ("Auto", 2, True), ("InPlaceOrRecreate", 2, True), ("Initial", 9, False)],
+    [
+        ("", 2, True),
+        ("", 1, False),
+        ("Auto", 2, True),
+        ("InPlaceOrRecreate", 2, True),
+        ("Initial", 9, False),
+        ("InPlace", 9, False),
+    ],
 )
 def test_which_modes_evict(mode: str, replicas: int, evicts: bool) -> None:
     assert decoded(updatePolicy={"updateMode": mode}).evicts_from(replicas) is evicts

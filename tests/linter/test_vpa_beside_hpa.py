@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint import lint
+from kubesched_lint import lint, load_cluster
 
 RULE = "vpa-beside-hpa"
 CONTAINERS = [{"name": name, "image": "x:1"} for name in ("web", "proxy")]
@@ -83,3 +83,11 @@ def test_only_what_the_vertical_one_sets_counts() -> None:
     assert findings(by_cpu, {"containerName": "web", "mode": "Off"})
     by_web = horizontal(metrics=[of_resource("cpu", container="web")])
     assert not findings(by_web, {"containerName": "web", "mode": "Off"})
+
+
+def test_a_vertical_one_of_the_cluster_is_told_at_the_metric() -> None:
+    vpa = {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web"}}
+    sketch = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": []}
+    running = load_cluster(objects=[sketch, {**vpa, "spec": {"targetRef": TARGET}}])
+    (found,) = lint(objects=[WEB, horizontal(metrics=[of_resource("cpu")])], cluster=running, select=[RULE]).findings
+    assert found.at == ("spec", "metrics", 0, "resource", "name")

@@ -6,24 +6,34 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint import lint
+from kubesched_lint import lint, load_cluster
 
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "x:1"}]}}
 SELECTOR = {"matchLabels": {"app": "web"}}
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 
 
-def findings(replicas: int, bounds: dict[str, Any], **update: Any) -> list[Any]:
+def objects_of(replicas: int, bounds: dict[str, Any], **update: Any) -> list[dict[str, Any]]:
     specs = {
         ("apps/v1", "Deployment"): {"replicas": replicas, "selector": SELECTOR, "template": TEMPLATE},
         ("policy/v1", "PodDisruptionBudget"): {"selector": SELECTOR, **bounds},
         ("autoscaling.k8s.io/v1", "VerticalPodAutoscaler"): {"targetRef": TARGET, "updatePolicy": update},
     }
-    objects = [
+    return [
         {"apiVersion": version, "kind": kind, "metadata": {"name": "web"}, "spec": spec}
         for (version, kind), spec in specs.items()
     ]
-    return list(lint(objects=objects, select=["vpa-evicts-nothing"]).findings)
+
+
+def findings(replicas: int, bounds: dict[str, Any], **update: Any) -> list[Any]:
+    return list(lint(objects=objects_of(replicas, bounds, **update), select=["vpa-evicts-nothing"]).findings)
+
+
+def test_one_of_the_cluster_is_told_at_the_replicas() -> None:
+    web, budget, vpa = objects_of(3, {"maxUnavailable": 0})
+    running = load_cluster(objects=[{"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": []}, vpa])
+    (found,) = lint(objects=[web, budget], cluster=running, select=["vpa-evicts-nothing"]).findings
+    assert found.at == ("spec", "replicas")
 
 
 @pytest.mark.parametrize("update", [{}, {"updateMode": "Auto"}, {"updateMode": "Recreate"}])
@@ -33,7 +43,7 @@ def test_a_budget_that_allows_nothing_stops_evictions(update: dict[str, Any]) ->
     assert "(maxUnavailable 0) allows 0 of 3 pods" in found.message
 
 
-@pytest.mark.parametrize("mode", ["Off", "Initial", "InPlaceOrRecreate"])
+@pytest.mark.parametrize("mode", ["Off", "Initial", "InPlace", "InPlaceOrRecreate", "Later"])
 def test_other_modes_need_no_eviction(mode: str) -> None:
     assert not findings(3, {"maxUnavailable": 0}, updateMode=mode)
 

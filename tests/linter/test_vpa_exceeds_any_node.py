@@ -112,3 +112,29 @@ def test_simulate_says_that_it_takes_requests_as_written(mode: str, is_said: boo
     report = simulate(objects=[workload("Deployment", "web", "web"), scaler(mode=mode)], cluster=CLUSTER)
     said = {text for outcome in report.outcomes for text in outcome.assumes}
     assert any("VerticalPodAutoscalers" in text for text in said) is is_said
+
+
+def recommends(memory: str) -> dict[str, Any]:
+    listed = [{"containerName": "web", "target": {"cpu": "1", "memory": memory}}]
+    return {"status": {"recommendation": {"containerRecommendations": listed}}}
+
+
+def test_the_clusters_recommendation_counts_where_the_manifest_has_none() -> None:
+    running = load_cluster(objects=[SKETCH, scaler() | recommends("32Gi")])
+    (found,) = findings(WEB, scaler(), cluster=running)
+    assert "recommends memory 33Gi" in found.message
+    assert found.at == ("spec", "targetRef")
+    assert not findings(WEB, scaler() | recommends("2Gi"), cluster=running), "the manifest's own counts"
+    assert not findings(WEB, scaler(mode="Off"), cluster=running), "the manifest's mode counts"
+    (capped,) = findings(WEB, scaler({"containerName": "*", "maxAllowed": {"memory": "20Gi"}}), cluster=running)
+    assert "recommends memory 21Gi" in capped.message
+
+
+def test_one_that_only_the_cluster_has_is_told_at_the_workload() -> None:
+    running = load_cluster(objects=[SKETCH, scaler(least("proxy", memory="3Gi")) | recommends("32Gi")])
+    (found,) = findings(WEB, cluster=running)
+    assert found.object.name == "web"
+    assert "recommends memory 33Gi" in found.message
+    assert found.at == ("spec", "template", "spec", "containers", 0)
+    assert not found.fixes
+    assert not findings(WEB, scaler(least("web", cpu="1"), name="other"), cluster=running), "two may set the requests"

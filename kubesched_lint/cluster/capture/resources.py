@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from kubesched_lint.cluster.capture import autoscalers as a
 from kubesched_lint.cluster.capture import devices as d
 from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
@@ -114,12 +115,12 @@ RESOURCES = (
     Resource("DaemonSet", "daemonsets", "apps", p.KeptWorkload, cut=_workload),
     Resource("Job", "jobs", "batch", p.KeptWorkload, cut=_job),
     Resource("CronJob", "cronjobs", "batch", p.KeptWorkload, cut=_workload),
-    Resource("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", o.KeptAutoscaler, ("v2", "v1")),
+    Resource("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", a.KeptAutoscaler, ("v2", "v1")),
     Resource(
         "VerticalPodAutoscaler",
         "verticalpodautoscalers",
         "autoscaling.k8s.io",
-        o.KeptVerticalAutoscaler,
+        a.KeptVerticalAutoscaler,
         optional=True,
     ),
     Resource("PodDisruptionBudget", "poddisruptionbudgets", "policy", o.Budget),

@@ -88,7 +88,11 @@ _METRICS_OF_V1 = "autoscaling.alpha.kubernetes.io/metrics"
 
 
 def _metrics(value: Value, spec: Value) -> Iterator[ResourceMetric]:
-    """Yield the metrics of cpu and memory; without any metric, the API server sets 80% of the requested cpu."""
+    """Yield the metrics of cpu and memory; without any metric, the API server sets 80% of the requested cpu.
+
+    See SetDefaults_HorizontalPodAutoscaler (pkg/apis/autoscaling/v2/defaults.go); v1 sets it in conversion.go, where it
+    also knows the metrics of the annotation.
+    """
     if not spec.get("metrics"):
         annotations = labels(mapping(value, "metadata", ()), "annotations", _META)
         if _METRICS_OF_V1 not in annotations:

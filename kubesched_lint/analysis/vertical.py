@@ -1,0 +1,32 @@
+"""The VerticalPodAutoscaler of a workload: of the manifests or of the cluster."""
+
+from __future__ import annotations
+
+from kubesched_lint.model.vertical import VerticalAutoscaler
+from kubesched_lint.record import replace
+from kubesched_lint.world.world import Member, World, once_per_world
+
+
+def vertical_autoscaler_of(it: Member) -> VerticalAutoscaler | None:
+    """Return the VerticalPodAutoscaler that sets its requests; None if none does, or several might.
+
+    Its ``source`` is None if only the cluster has it.
+    """
+    workload = it.workload
+    target = workload.ref if workload.custom is None else workload.custom.resource
+    found = [scaler for scaler in _all(it.world) if scaler.target == target and scaler.mode != "Off"]
+    return found[0] if len(found) == 1 else None
+
+
+@once_per_world
+def _all(world: World) -> tuple[VerticalAutoscaler, ...]:
+    """Those of the manifests, with recommendations of the cluster where they have none, and the cluster's others."""
+    live = {} if world.cluster is None else {s.ref: s for s in world.cluster.inventory.vertical_autoscalers}
+    ours = (_with_status_of(live.pop(s.ref, None), s) for s in world.manifests.vertical_autoscalers)
+    return (*ours, *live.values())
+
+
+def _with_status_of(live: VerticalAutoscaler | None, scaler: VerticalAutoscaler) -> VerticalAutoscaler:
+    if live is None or scaler.recommended or live.target != scaler.target:
+        return scaler
+    return replace(scaler, recommended={name: replace(one, path=()) for name, one in live.recommended.items()})

@@ -10,6 +10,7 @@ from typing import Any
 
 from kubesched_lint.lifecycle.bounds import frame
 from kubesched_lint.lifecycle.events import Phase, Story
+from kubesched_lint.lifecycle.node_events import cordon, drain, lose
 from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome, outcomes
 from kubesched_lint.model.decode.nodes import decode_node
@@ -70,10 +71,10 @@ def _play(step: Mapping[str, Any], story: Story, applied: Any) -> Phase:
         s = step["scale"]
         return story.scale(s["kind"], s["namespace"], s["name"], s["replicas"])
     if "cordon" in step:
-        return story.cordon(step["cordon"])
+        return cordon(story, step["cordon"])
     if "drain" in step:
-        return story.drain(step["drain"])
-    return story.lose(step["lose"])
+        return drain(story, step["drain"])
+    return lose(story, step["lose"])
 
 
 # --- predictions ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from kubesched_lint.lifecycle.events import Phase, Story
+from kubesched_lint.lifecycle.node_events import drain, lose
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState, State
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
@@ -145,13 +146,13 @@ class EventOutcomes:
         match event:
             case "node-loss":
                 for node in self.nodes:
-                    yield node, partial(Story.lose, names=[node])
+                    yield node, partial(lose, names=[node])
             case "zone-loss":
                 for zone, names in zones(self.setting).items():
-                    yield zone, partial(Story.lose, names=names)
+                    yield zone, partial(lose, names=names)
             case "drain":
                 for node in self.nodes:
-                    yield node, partial(Story.drain, name=node)
+                    yield node, partial(drain, name=node)
             case "rollout":
                 changed = with_new_template(self.setting.workloads[number])
                 yield "", partial(Story.rollout, workload=changed)

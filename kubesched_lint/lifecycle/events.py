@@ -16,19 +16,24 @@ from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
-from kubesched_lint.lifecycle.hints import wakes_on_node_change
-from kubesched_lint.lifecycle.leaving_nodes import Drain, Loss
+from kubesched_lint.lifecycle.explore import (
+    DEFAULT_STATES,
+    MOST_WORK,
+    Draw,
+    Exploration,
+    Extra,
+    explore,
+    explore_by_runs,
+)
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import DesiredState, PodTypes, State, empty, with_running
-from kubesched_lint.lifecycle.transitions import MOST_WAYS, Transitions, overlooked
+from kubesched_lint.lifecycle.transitions import MOST_WAYS, Transitions
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
-from kubesched_lint.scheduler.tolerance import CORDON
 from kubesched_lint.world.pod_labels import revision_label
 
 Enter = Callable[[State], Iterator[State]]
@@ -82,7 +87,10 @@ class Guest(NamedTuple):
 
 
 class Story:
-    """Workloads on a cluster during a series of events. Every method that is an event returns its Phase."""
+    """Workloads on a cluster during a series of events. Every method that is an event returns its Phase.
+
+    Events of nodes are in ``node_events``.
+    """
 
     def __init__(
         self,
@@ -117,6 +125,7 @@ class Story:
         self.expected = expected
         self.most_states = most_states
         self.runs = runs
+        self.most_work = MOST_WORK
         self.seed = seed
         self.version = kubernetes_version
         self.foreseen = [self.admitted(w, 0) for w in foreseen]
@@ -206,18 +215,23 @@ class Story:
         """Return the precedence by number of the workload."""
         return {n: self.precedence[w.spec.ref] for n, w in self.desired_states.items() if w.spec.ref in self.precedence}
 
-    def _run(self, name: str, oracle: Oracle, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
+    def run(
+        self, name: str, oracle: Oracle, enter: Enter = _as_it_is, extra: Extra | None = None, draw: Draw | None = None
+    ) -> Phase:
+        """Play one event: ``enter`` yields its starts; for ``extra`` and ``draw`` see ``explore``."""
         transitions = Transitions(oracle, self.desired_states.values(), self._precedence() if self.precedence else None)
         origins: dict[State, State] = {}
-        draw = Random(f"{self.seed} {len(self.phases)}")
+        random = Random(f"{self.seed} {len(self.phases)}")
         whole = True
         for state in self.states:
             starts = list(islice(enter(state), MOST_WAYS if self.runs else self.most_states + 1))
             whole = whole and (bool(self.runs) or len(starts) <= self.most_states)
-            for start in [draw.choice(starts)] if self.runs else starts:
+            for start in [random.choice(starts)] if self.runs else starts:
                 origins.setdefault(start, state)
         if self.runs:
-            found = explore_by_runs(transitions, list(origins), draw, extra, runs=self.runs)
+            found = explore_by_runs(
+                transitions, list(origins), random, extra, draw, runs=self.runs, most_work=self.most_work
+            )
         else:
             found = explore(transitions, origins, extra, most_states=self.most_states)
         self.sound = self.sound and whole and found.complete and not oracle.gave_up
@@ -280,7 +294,7 @@ class Story:
         phase = None
         for group in [workloads] if together else [[w] for w in workloads]:
             phase = self._apply("deploy", group)
-        return phase or self._run("deploy", self.oracle())
+        return phase or self.run("deploy", self.oracle())
 
     def rollout(self, workload: Workload) -> Phase:
         """Apply a changed object: its template if that differs, and its number of replicas."""
@@ -301,7 +315,7 @@ class Story:
         ]
         for workload, desired, revision in zip(known, before, revisions, strict=True):
             self.desired_states[desired.workload] = self._desired(desired.workload, revision, workload)
-        return self._run(name, oracle, _in_turn([enter for enter in enters if enter is not _as_it_is]))
+        return self.run(name, oracle, _in_turn([enter for enter in enters if enter is not _as_it_is]))
 
     def _revised(self, workload: Workload, desired: DesiredState) -> int:
         """Return the revision that is current after the workload is applied."""
@@ -317,7 +331,7 @@ class Story:
         oracle = self.oracle()
         enter = self._rescaling(oracle, desired, replicas, desired.revision)
         self.desired_states[desired.workload] = desired._replace(replicas=replicas)
-        return self._run("scale", oracle, enter)
+        return self.run("scale", oracle, enter)
 
     def _rescaling(self, oracle: Oracle, desired: DesiredState, replicas: int, revision: int) -> Enter:
         """Return the change to a state: a Deployment scales before it continues a rollout (isScalingEvent).
@@ -342,54 +356,3 @@ class Story:
                 yield from transitions.woken(state, after, gone)
 
         return enter
-
-    def cordon(self, name: str) -> Phase:
-        return self._run("cordon", *self._cordoning(name))
-
-    def _cordoning(self, name: str) -> tuple[Oracle, Enter]:
-        before = self.oracle()
-        if name not in before.index.positions:
-            return before, _as_it_is
-        self.nodes = tuple(_cordoned(n) if n.name == name else n for n in self.nodes)
-        after = self.oracle()
-        if not after.may_miss():
-            return after, _as_it_is
-        labels = next(n.labels for n in self.nodes if n.name == name)
-
-        def enter(state: State) -> Iterator[State]:
-            yield from overlooked(before, state, after, state, lambda pod, by: wakes_on_node_change(pod, by, labels))
-
-        return after, enter
-
-    def drain(self, name: str) -> Phase:
-        """Cordon a node and evict its pods except those of DaemonSets; budgets may end the drain early."""
-        oracle, cordon = self._cordoning(name)
-        transitions = Transitions(oracle, self.desired_states.values())
-        position = oracle.index.positions.get(name)
-        if position is None:
-            return self._run("drain", oracle)
-
-        def enter(state: State) -> Iterator[State]:
-            for after in cordon(state):
-                yield after._replace(draining=True)
-
-        eviction = Drain(transitions, position, self.objects.budgets)
-        return self._run("drain", oracle, enter, eviction.moves)
-
-    def lose(self, names: Iterable[str]) -> Phase:
-        """Remove nodes together with the pods on them."""
-        lost = frozenset(names)
-        before = Transitions(self.oracle(), self.desired_states.values())
-        kept = [p for p, node in enumerate(self.nodes) if node.name not in lost]
-        self.nodes = tuple(self.nodes[p] for p in kept)
-        lasting = tuple(p for p in self.objects.pods if p.node not in lost)
-        if len(lasting) < len(self.objects.pods):
-            self.objects = replace(self.objects, pods=lasting)
-        after = self.oracle()
-        loss = Loss(before, Transitions(after, self.desired_states.values()), kept)
-        return self._run("lose", after, loss.enter, loss.moves)
-
-
-def _cordoned(node: Node) -> Node:
-    taints = node.taints if CORDON in node.taints else (*node.taints, CORDON)
-    return replace(node, unschedulable=True, taints=taints)

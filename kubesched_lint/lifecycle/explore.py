@@ -15,6 +15,8 @@ from kubesched_lint.record import record
 
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers."""
+Draw = Callable[[State, Random], Move | None]
+"""A random one of these moves, found without listing them all."""
 
 DEFAULT_STATES = 20_000
 MOVES_EACH = 100
@@ -102,7 +104,13 @@ def explore(
 
 
 def run_once(
-    transitions: Transitions, start: State, random: Random, extra: Extra | None = None, *, most_work: int = MOST_WORK
+    transitions: Transitions,
+    start: State,
+    random: Random,
+    extra: Extra | None = None,
+    draw: Draw | None = None,
+    *,
+    most_work: int = MOST_WORK,
 ) -> tuple[list[tuple[Step, State]], int]:
     """Return one random course of a phase and its work: each step with the state after it, the last one final.
 
@@ -115,32 +123,45 @@ def run_once(
         done += _work(state)
         if done > most_work:
             return [], done
-        move = None
-        if extra is not None:
-            evictions = list(extra(state))
-            if evictions and random.random() < 0.5:
-                move = random.choice(evictions)
-        move = move or transitions.any_move(state, random)
-        if move is None and extra is not None and evictions:
-            move = random.choice(evictions)
+        move = _drawn(transitions, state, random, draw) if draw else _listed(transitions, state, random, extra)
         if move is None:
             return steps, done
         steps.append(move)
         state = move[1]
 
 
+def _listed(transitions: Transitions, state: State, random: Random, extra: Extra | None) -> Move | None:
+    evictions = list(extra(state)) if extra is not None else []
+    if evictions and random.random() < 0.5:
+        return random.choice(evictions)
+    move = transitions.any_move(state, random)
+    return random.choice(evictions) if move is None and evictions else move
+
+
+def _drawn(transitions: Transitions, state: State, random: Random, draw: Draw) -> Move | None:
+    move = draw(state, random) if random.random() < 0.5 else None
+    return move or transitions.any_move(state, random) or draw(state, random)
+
+
 def explore_by_runs(
-    transitions: Transitions, starts: Sequence[State], random: Random, extra: Extra | None = None, *, runs: int = 1
+    transitions: Transitions,
+    starts: Sequence[State],
+    random: Random,
+    extra: Extra | None = None,
+    draw: Draw | None = None,
+    *,
+    runs: int = 1,
+    most_work: int = MOST_WORK,
 ) -> Exploration:
     """Return some of the ends, from ``runs`` random courses over the starts in turn: witnesses, never a proof.
 
-    Together they take at most ``MOST_WORK``; a course that is cut short has no end.
+    Together they take at most ``most_work``; a course that is cut short has no end.
     """
     found = Exploration(complete=False)
-    left = MOST_WORK
+    left = most_work
     for i in range(max(runs, len(starts)) if starts else 0):
         before: State | None = None
-        steps, done = run_once(transitions, starts[i % len(starts)], random, extra, most_work=left)
+        steps, done = run_once(transitions, starts[i % len(starts)], random, extra, draw, most_work=left)
         left -= done
         if not steps:
             break

@@ -8,8 +8,10 @@ on the number of available pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from random import Random
 
+from kubesched_lint import work
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
 from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
 from kubesched_lint.lifecycle.states import State, Step, queued, with_bound, with_leaving
@@ -84,51 +86,79 @@ class Loss:
                 yield Step("lose", slot), transitions.settle(woken, slot)
 
 
-# --- A drain in progress: which pods of the node the eviction API allows to evict next --------------------------------
+# --- A drain in progress: which pods of the nodes the eviction API allows to evict next -------------------------------
 
 
-class Drain:
-    """A drain in progress: one pod at a time, in any order; it gives up when budgets protect all remaining pods.
+class Evictions:
+    """The evictions that the eviction API allows from some nodes; pods of DaemonSets stay.
 
     kubectl evicts all pods at once and retries where a budget refuses, so a refused pod does not delay the others
-    (evictPods of ``k8s.io/kubectl/pkg/drain/drain.go``).
+    (evictPods of ``k8s.io/kubectl/pkg/drain/drain.go``). ``spared`` are workloads whose pods nobody evicts.
     """
 
-    def __init__(self, transitions: Transitions, position: int, budgets: Sequence[DisruptionBudget]) -> None:
+    def __init__(
+        self,
+        transitions: Transitions,
+        positions: Sequence[int],
+        budgets: Sequence[DisruptionBudget],
+        spared: Collection[int] = (),
+    ) -> None:
         self._transitions = transitions
-        self._position = position
+        self._positions = positions
         self._budgets = budgets
+        self._spared = spared
+        self._guards: dict[int, tuple[DisruptionBudget, ...]] = {}
+        """Slot → the budgets that select its pods."""
 
     def moves(self, state: State) -> Iterator[Move]:
-        if not state.draining:
-            return
-        pod_types = self._transitions.pod_types
-        evicted = left = False
-        for slot, _ in state.bound[self._position]:
-            if pod_types.kind(slot) == "DaemonSet":
-                continue
-            left = True
-            if not self._allowed(slot, state):
-                continue
-            evicted = True
-            before = self._transitions.remade(state, slot)
-            after = with_bound(before, self._position, slot, -1)
-            for woken in self._transitions.woken(before, after, (slot,)):
-                yield Step("evict", slot, self._position), self._transitions.settle(woken, slot)
-        if not evicted:
-            yield Step("give up" if left else "stop"), state._replace(draining=False)
+        """Yield every eviction that is possible next."""
+        for position in self._positions:
+            for slot in self.leaving(state, position):
+                if self.is_allowed(slot, state):
+                    yield from self._evicted(slot, position, state)
 
-    def _allowed(self, slot: int, state: State) -> bool:
+    def any_move(self, state: State, random: Random) -> Move | None:
+        """Return a random eviction; None if there is none."""
+        there = [(slot, p) for p in self._positions if state.bound[p] for slot in self.leaving(state, p)]
+        work.spend(len(self._positions) // 8 + len(there))
+        random.shuffle(there)
+        refused: set[int] = set()
+        for slot, position in there:
+            if slot not in refused and self.is_allowed(slot, state):
+                return random.choice(list(self._evicted(slot, position, state)))
+            refused.add(slot)
+        return None
+
+    def leaving(self, state: State, position: int) -> Iterator[int]:
+        """Yield the slots of the pods on a node that a drain evicts."""
+        pod_types = self._transitions.pod_types
+        for slot, _ in state.bound[position]:
+            if pod_types.kind(slot) != "DaemonSet" and pod_types.slots[slot].workload not in self._spared:
+                yield slot
+
+    def _evicted(self, slot: int, position: int, state: State) -> Iterator[Move]:
+        before = self._transitions.remade(state, slot)
+        after = with_bound(before, position, slot, -1)
+        for woken in self._transitions.woken(before, after, (slot,)):
+            yield Step("evict", slot, position), self._transitions.settle(woken, slot)
+
+    def is_allowed(self, slot: int, state: State) -> bool:
         """Whether a pod may be evicted: no budget selects it, or one that allows it; two budgets are an error."""
-        transitions = self._transitions
-        pod = transitions.oracle.pod(slot)
-        ours = [b for b in self._budgets if covers(b, pod.namespace, pod.labels)]
+        ours = self.guards(slot)
         if len(ours) > 1:
             return False  # "This pod has more than one PodDisruptionBudget" (eviction.go)
         counts = [(b, *self._counted(b, state)) for b in ours]
-        if transitions.pod_types.unready[slot] and all(lets_unready_go(b, *here) for b, *here in counts):
+        if self._transitions.pod_types.unready[slot] and all(lets_unready_go(b, *here) for b, *here in counts):
             return True
         return all(allowed_disruptions(b, *here) > 0 for b, *here in counts)
+
+    def guards(self, slot: int) -> tuple[DisruptionBudget, ...]:
+        """Return the budgets that select the pods of a slot."""
+        found = self._guards.get(slot)
+        if found is None:
+            pod = self._transitions.oracle.pod(slot)
+            found = self._guards[slot] = tuple(b for b in self._budgets if covers(b, pod.namespace, pod.labels))
+        return found
 
     def _counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
         """Return (expected, healthy): numbers of pods that the budget selects in this state."""
@@ -138,8 +168,7 @@ class Drain:
         owners = set()
         for which, numbers in enumerate(counts):
             for slot, count in numbers.items():
-                pod = pod_types.pods[pod_types.slots[slot].workload][pod_types.slots[slot].revision]
-                if covers(budget, pod.namespace, pod.labels):
+                if count and budget in self.guards(slot):
                     healthy += count * (which == 0 and not pod_types.unready[slot])
                     total += count
                     owners.add(pod_types.slots[slot].workload)
@@ -147,3 +176,18 @@ class Drain:
         if not isinstance(budget.min_available, int):
             expected = sum(transitions.replicas_of(w) for w in transitions.desired_states if w.workload in owners)
         return expected, healthy
+
+
+class Drain(Evictions):
+    """The drain of one node, one pod at a time, in any order; it gives up when budgets protect all remaining pods."""
+
+    def moves(self, state: State) -> Iterator[Move]:
+        if not state.draining:
+            return
+        evicted = False
+        for move in super().moves(state):
+            evicted = True
+            yield move
+        if not evicted:
+            left = any(True for position in self._positions for _ in self.leaving(state, position))
+            yield Step("give up" if left else "stop"), state._replace(draining=False)

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.lifecycle import nodes, workload
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.node_events import lose
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.lifecycle.stories import story_of
@@ -45,7 +46,7 @@ def test_whoever_is_not_tried_finds_no_node(seed: int) -> None:
     story = story_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
     for one in made.workloads:
         story.rollout(with_new_template(one))
-    story.lose(["n0"])
+    lose(story, ["n0"])
     check(story)
 
 
@@ -80,7 +81,7 @@ def test_what_comes_and_goes_opens_nodes_to_those_that_it_concerns(seed: int) ->
     for kind, name in (("Deployment", "web"), ("Deployment", "one"), ("Deployment", "shy")):
         story.scale(kind, "default", name, 1)
         story.scale(kind, "default", name, 6)
-    story.lose([story.nodes[0].name])
+    lose(story, [story.nodes[0].name])
     assert check(story) > 100
 
 

@@ -258,6 +258,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
 
     from kubesched_lint.lifecycle.event_outcomes import with_new_template
     from kubesched_lint.lifecycle.events import Story
+    from kubesched_lint.lifecycle.node_events import lose
     from kubesched_lint.lifecycle.verdicts import outcome
     from kubesched_lint.model.inventory import Inventory
 
@@ -270,7 +271,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     story.deploy([db], together=True)
     story.rollout(with_new_template(db))
     for node in [n.name for n in story.nodes[:5]]:
-        phase = story.lose([node])
+        phase = lose(story, [node])
     for state in phase.found.finals:
         end = outcome(phase.transitions, story.desired_states[0], state)
         assert (end.bound, end.new, end.old) == (3, 1, 2)

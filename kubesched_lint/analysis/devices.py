@@ -15,7 +15,8 @@ from kubesched_lint.model.devices import (
 )
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
-from kubesched_lint.world.devices import devices_of
+from kubesched_lint.world.devices import devices_of, pools_without_devices
+from kubesched_lint.world.premises import pools_in_words
 from kubesched_lint.world.world import Member, World, once_per_world
 
 CONSTRAINTS = "constraints"
@@ -132,5 +133,5 @@ def must_know_devices(it: Member) -> None:
         raise UncheckedError("needs a cluster (--cluster)")
     if not knows_devices(it.world):
         raise UncheckedError("needs devices (kubectl get resourceslices), which the cluster file does not hold")
-    if it.usable & ~it.world.today and any(pool.devices is None for pool in it.world.pools):
-        raise UncheckedError("the pools could add nodes, whose devices are unknown")
+    if silent := pools_without_devices(it.usable, it.world):
+        raise UncheckedError(f"needs the devices of new nodes of {pools_in_words(silent)}, which no pool states")

@@ -22,7 +22,7 @@ from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.devices import set_premises
 from kubesched_lint.world.room import domain_room, most_copies
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -52,12 +52,13 @@ class Impossible:
 def proof_of(found: Impossible, world: World, *assumes: str) -> Evidence:
     """Return the proof of a contradiction; ``assumes`` are further premises."""
     pods = " + ".join(f"{d.count} of {d.workload.kind} {d.workload.name}" for d in found.demands)
+    premises = set_premises([d.workload.pod for d in found.demands], world)
     stay = ("the running pods of others stay where they are",) if staying_beside_set(world).pods else ()
     return proof(
         f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {pods}",
         demand=found.wanted,
         supply=found.placed,
-        assumes=(node_premise(world), *assumes, *stay),
+        assumes=(*premises, *assumes, *stay),
     )
 
 

@@ -11,6 +11,7 @@ from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.quantity import show
 from kubesched_lint.text import and_more, first_few, plural
+from kubesched_lint.world.devices import needs_devices, stated_devices
 from kubesched_lint.world.world import World
 
 _MOST = 5
@@ -34,6 +35,9 @@ def pool_notes(world: World) -> Iterator[str]:
         if count:
             are = f"{count} {plural(count, 'node of it counts', 'nodes of it count')} as there"
             yield f"pool {pool.name} has at least {pool.minimum} nodes: {are}, though none is listed"
+    stated = stated_devices(world)
+    if stated and any(needs_devices(w.pod, world) for w in world.manifests.workloads):
+        yield f"assumed: {stated}"
     yield from growth_notes(growth_plan(world))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from kubesched_lint.analysis.device_room import DeviceRoom, Request
 from kubesched_lint.findings import Evidence, Path, Source, proof
 from kubesched_lint.text import many
+from kubesched_lint.world.devices import device_premise
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 
@@ -15,7 +16,6 @@ _READ = re.compile(
     r"""device\.(?:attributes|capacity)\s*\[\s*["']([^"']+)["']\s*\]\s*(?:\.\s*(\w+)|\[\s*["']([^"']+)["']\s*\])"""
 )
 """An attribute or a capacity that a selector reads: domain, and the name as a field or as a string."""
-NO_OTHERS = "drivers announce no other devices than those of the snapshot"
 
 
 def place_of(request: Request, within: Path = ()) -> tuple[Path, Source | None]:
@@ -39,7 +39,7 @@ def words_for(request: Request, room: DeviceRoom, it: Member) -> Mapping[str, ob
 
 def shortage(it: Member, text: str, *, demand: int, supply: int) -> Evidence:
     """Return the proof that devices are missing."""
-    return proof(text, demand=demand, supply=supply, assumes=(*node_premises(it), NO_OTHERS))
+    return proof(text, demand=demand, supply=supply, assumes=(*node_premises(it), device_premise(it.world)))
 
 
 def attributes_read(expression: str) -> tuple[str, ...]:

@@ -8,16 +8,15 @@ from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
 from kubesched_lint.analysis.device_survey import Failure, Survey, one_line
 from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.checks._devices import NO_OTHERS, guarded, words_for
+from kubesched_lint.checks._devices import guarded, shortage, words_for
 from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, proof, witness
+from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, witness
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
 from kubesched_lint.scheduler.devices.failures import UndecidedError
 from kubesched_lint.text import first_few
 from kubesched_lint.world.devices import needs_devices
-from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member
 
 _FEW = 3
@@ -108,7 +107,7 @@ def _evidence(text: str, it: Member, *, proven: bool) -> Evidence:
     """A proof if no node could give the pod its devices, and nobody else takes a device on which the selector fails."""
     if not proven or _has_rivals(it):
         return witness(text)
-    return proof(text, demand=1, supply=0, assumes=(*node_premises(it), NO_OTHERS))
+    return shortage(it, text, demand=1, supply=0)
 
 
 def _has_rivals(it: Member) -> bool:

@@ -8,8 +8,8 @@ from kubesched_lint.analysis.gang_answers import IMPOSSIBLE, Answer
 from kubesched_lint.checks._gangs import answers_about, place_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.text import many
+from kubesched_lint.world.devices import set_premises
 from kubesched_lint.world.gangs import domains, gates_premise, preemption_premise
-from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
@@ -23,12 +23,13 @@ def check(world: World) -> Iterator[Hazard]:
 def _hazard(answer: Answer, world: World) -> Hazard:
     gang = answer.gang
     at, source = place_of(gang)
-    assumes = [node_premise(world)]
+    doubts: list[str] = []
     if staying_beside_set(world).pods:
-        assumes.append("the running pods of others stay where they are")
+        doubts.append("the running pods of others stay where they are")
     if gang.is_foreign:
-        assumes.append(f"{gang.group.system} puts pods only where kube-scheduler would")
-    severity = Severity.WARNING if len(assumes) > 1 else None
+        doubts.append(f"{gang.group.system} puts pods only where kube-scheduler would")
+    severity = Severity.WARNING if doubts else None
+    assumes = [*set_premises((it.workload.pod for it in gang.members), world), *doubts]
     if not gang.is_foreign:
         assumes += (*preemption_premise(gang, world), *gates_premise(world))
     names = tuple(str(it.workload) for it in gang.members)

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.device_room import nodes_for, room_for
 from kubesched_lint.analysis.devices import Wanted, knows_devices, must_have_claims, must_know_devices, wanted_by
 from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
-from kubesched_lint.checks._devices import NO_OTHERS
+from kubesched_lint.checks._devices import shortage
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.devices import MOST_USERS, DeviceClaim
 from kubesched_lint.text import first_few, many
-from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member
 
@@ -81,11 +80,11 @@ def _homes(wanted: Wanted, claim: DeviceClaim, it: Member) -> NodeSet:
 def _no_room(wanted: Wanted, pods: int, most: int, where: str, it: Member) -> Hazard:
     return Hazard(
         at=wanted.at,
-        evidence=proof(
+        evidence=shortage(
+            it,
             f"{pods} pods on the node of the devices > {most}, the most that fit on {where}",
             demand=pods,
             supply=most,
-            assumes=(*node_premises(it), NO_OTHERS),
         ),
         values={"claim": str(wanted), "pods": pods, "most": most, "where": where, "pending": pods - most},
         related=_replicas(it),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
+from kubesched_lint.world.premises import node_premise, pools_adding, pools_in_words
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
     from kubesched_lint.model.devices import DeviceClaim, DeviceClass, DeviceRequest
+    from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod, Pod
 
 
@@ -33,6 +36,33 @@ def devices_of(world: World) -> Devices | None:
 def needs_devices(pod: Pod, world: World) -> bool:
     """Return whether a pod as written has claims for devices, or requests a resource that a DeviceClass serves."""
     return bool(pod.resource_claims) or not world.device_resources.isdisjoint(pod.requests)
+
+
+def device_premise(world: World) -> str:
+    """Return the assumption about devices in every proof that counts devices."""
+    found = "drivers announce no other devices than those of the snapshot"
+    stated = stated_devices(world)
+    return f"{found}, and {stated}" if stated else found
+
+
+def stated_devices(world: World) -> str:
+    """Return what is assumed about the devices of nodes that pools could add; empty if no pool states any."""
+    stating = pools_in_words([pool for pool in world.pools if pool.devices is not None])
+    return f"new nodes of {stating} have the devices that the cluster file states" if stating else ""
+
+
+def set_premises(pods: Iterable[Pod], world: World) -> tuple[str, ...]:
+    """Return the assumptions of a proof that counts nodes, and devices if any of these pods as written needs some."""
+    needy = any(needs_devices(pod, world) for pod in pods)
+    return (node_premise(world), device_premise(world)) if needy else (node_premise(world),)
+
+
+def pools_without_devices(among: NodeSet, world: World) -> tuple[NodePool, ...]:
+    """Return the pools that could add some of these nodes and do not state their devices."""
+    if not world.pools:
+        return ()
+    pools = pools_adding(among, world) if world.potential.complete else world.pools
+    return tuple(pool for pool in pools if pool.devices is None)
 
 
 @once_per_world
@@ -76,8 +106,8 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
     version, found = world.premises.kubernetes_version, _known(world)
     if not has(version, DYNAMIC_RESOURCES):
         yield f"whether the gate DynamicResourceAllocation is on, which is no default in {version}"
-    if any(pool.devices is None for pool in world.pools):
-        yield "which devices the nodes have that pools could add"
+    if silent := _pools_in_doubt(world):
+        yield f"which devices new nodes of {pools_in_words(silent)} have"
     if not (found.slices or world.cluster_has("ResourceSlice")):
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
         return
@@ -88,6 +118,15 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
         yield from _unread(pod, found, world)
     yield from _unmodelled(found)
     yield from _undecidable(found, pods)
+
+
+def _pools_in_doubt(world: World) -> tuple[NodePool, ...]:
+    """Return the pools that do not state their devices and could add a node for pods that need some."""
+    usable = EMPTY
+    for workload in world.manifests.workloads:
+        if needs_devices(workload.pod, world):
+            usable |= world.member(workload).usable
+    return pools_without_devices(usable, world)
 
 
 @once_per_world

@@ -43,12 +43,10 @@ def node_premise(world: World) -> str:
     if world.pools:
         from kubesched_lint.cluster.nodepools.templates import is_open
 
-        names = _named([pool.name for pool in world.pools if not pool.inferred], "pool")
-        groups = _named([pool.name for pool in world.pools if pool.inferred], "node group")
-        makers = " and ".join(filter(None, [names, groups]))
+        makers = pools_in_words(world.pools)
         room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
         size = ", on no larger machines than their cloud sells" if any(map(is_open, world.pools)) else ""
-        where = ", in the zones of the cluster" if groups else ""
+        where = ", in the zones of the cluster" if any(pool.inferred for pool in world.pools) else ""
         return f"the nodes of the snapshot stay, and others come only from the {makers}{where}{room}{size}"
     return "the nodes stay as in the snapshot"
 
@@ -96,12 +94,25 @@ def _selects_only_its_own(it: Member, selector: Selector) -> bool:
     return not any(others_selected(it, selector)) and not any(selector.matches(pod.labels) for pod in others)
 
 
+def pools_adding(nodes: NodeSet, world: World) -> tuple[NodePool, ...]:
+    """Return the pools that could add the nodes of a set that do not exist yet."""
+    new = world.names(nodes & ~world.today)
+    return tuple({pool.name: pool for pool in (world.potential.by_name[name].template.pool for name in new)}.values())
+
+
 # --- nodes in words ---------------------------------------------------------------------------------------------------
 
 
 def count_existing(world: World, nodes: NodeSet) -> int:
     """Return how many of ``nodes`` exist."""
     return (nodes & world.today).bit_count()
+
+
+def pools_in_words(pools: Sequence[NodePool]) -> str:
+    """Return ``pool general and node groups gpu and arm``; empty without pools."""
+    written = _named([pool.name for pool in pools if not pool.inferred], "pool")
+    groups = _named([pool.name for pool in pools if pool.inferred], "node group")
+    return " and ".join(filter(None, [written, groups]))
 
 
 ONE_NODE = "1 node"
@@ -114,8 +125,6 @@ def nodes_in_words(world: World, nodes: NodeSet, kind: str = "") -> str:
     here = f"{count} {kind} {plural(count, 'node')}".replace("  ", " ")
     if not nodes & ~world.today:
         return here
-    names = dict.fromkeys(
-        world.potential.by_name[name].template.pool.name for name in world.names(nodes & ~world.today)
-    )
-    new = f"new nodes of {plural(len(names), 'pool')} {first_few(list(names), _MOST)}"
+    names = [pool.name for pool in pools_adding(nodes, world)]
+    new = f"new nodes of {plural(len(names), 'pool')} {first_few(names, _MOST)}"
     return f"{here} and {new}" if count else new

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint.analysis.devices import must_know_devices
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
 from kubesched_lint.model.devices import Device, DeviceClaim, DeviceOffer
 from kubesched_lint.model.node import Node
+from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.devices import devices_unknown
 from kubesched_lint.world.world import World
 from tests.devices.sets import GPU_CLASS, manifests_of, template, using
+from tests.lifecycle.simulated import asking, workload
 
 HEAD = """\
 apiVersion: kubesched-lint/v1
@@ -28,13 +35,38 @@ pools:
 GPUS = ", devices: [{class: gpu, driver: gpu.example.com, count: 2}]"
 
 
-def world_with(devices: str) -> World:
-    cluster = cluster_from([("c.yaml", (HEAD + POOL.format(devices=devices)).encode())], "c.yaml")
+def world_with(devices: str, more: str = "") -> World:
+    cluster = cluster_from([("c.yaml", (HEAD + (POOL + more).format(devices=devices)).encode())], "c.yaml")
     return World(manifests_of(template(count=1), GPU_CLASS, using(5)).inventory, cluster)
 
 
 def test_devices_of_a_pool_that_states_none_are_unknown() -> None:
-    assert devices_unknown(world_with("")) == "which devices the nodes have that pools could add"
+    assert devices_unknown(world_with("")) == "which devices new nodes of pool p have"
+
+
+def test_a_pool_that_no_such_pod_may_use_need_not_state_its_devices() -> None:
+    closed = '- {{name: q, zones: [a], shapes: [m5.xlarge], taints: ["t:NoSchedule"]}}\n'
+    world = world_with(GPUS, closed)
+    assert not devices_unknown(world)
+    must_know_devices(world.member(world.manifests.workloads[0]))
+    assert devices_unknown(world_with("", closed.replace("taints", "devices: [], taints"))).endswith("pool p have")
+
+
+STATED = "new nodes of pool p have the devices that the cluster file states"
+
+
+def test_verdicts_name_the_assumption_about_devices_of_new_nodes() -> None:
+    cluster = cluster_from([("c.yaml", (HEAD + POOL.format(devices=GPUS)).encode())], "c.yaml")
+    claims = manifests_of(template(count=3), GPU_CLASS, using(5))
+    report, _ = lint(claims, cluster, Options(), [Rulebook.shipped().get("devices-too-few")])
+    assert [f.evidence.assumes[-1].partition(", and ")[2] for f in report.findings] == [STATED]
+    assert f"assumed: {STATED}" in report.summary.notes
+    (row,) = simulate(claims, cluster, Options(), ["deploy"]).rows
+    assert STATED in row.cells[0].assumes
+    assert f"assumed: {STATED}" in answer(Question("train"), claims.inventory, cluster).notes
+    other = manifests_of(workload("Deployment", "web", 1, asking("100m")))
+    assert STATED not in simulate(other, cluster, Options(), ["deploy"]).rows[0].cells[0].assumes
+    assert f"assumed: {STATED}" not in answer(Question("web"), other.inventory, cluster).notes
 
 
 @pytest.mark.parametrize(

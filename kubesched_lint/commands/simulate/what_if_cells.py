@@ -9,6 +9,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
+from kubesched_lint.world.devices import needs_devices, stated_devices
 from kubesched_lint.world.premises import groups_premise, node_premise
 from kubesched_lint.world.world import Member, World
 
@@ -40,7 +41,13 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     def on_any_number(cell: Cell, world: World, again: object) -> Cell:
         return _assuming(cell, node_premise(it.world))
 
+    stated = stated_devices(it.world) if needs_devices(it.workload.pod, it.world) else ""
+
+    def has_stated(cell: Cell, world: World) -> bool:
+        return bool(stated) and cell.verdict != NONE
+
     return (
+        WhatIf("new nodes had other devices", has_stated, lambda cell, world, again: _assuming(cell, stated)),
         WhatIf("any number of nodes came", is_never_helped, on_any_number),
         WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),
         WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over)),

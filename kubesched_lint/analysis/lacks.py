@@ -189,6 +189,10 @@ def _mounts(it: Member) -> bool:
     return bool(it.workload.claim_templates) or any(v.kind in _CLAIMING for v in it.workload.pod.volumes)
 
 
+def _wants_devices(it: Member) -> bool:
+    return needs_devices(it.workload.pod, it.world)
+
+
 def _namespace_is_elsewhere(it: Member) -> bool:
     is_elsewhere = all(n.name != it.workload.namespace for n in it.world.manifests.namespaces)
     return is_elsewhere or _selects_namespaces(it.workload.pod)
@@ -211,6 +215,7 @@ _GAPS: tuple[tuple[str, str, _Matters, _Matters, tuple[str, ...]], ...] = (
     ("Namespace", "the labels of namespaces", _namespace_is_elsewhere, _names_namespaces, ()),
     ("CSINode", "how many volumes a node takes", _mounts, _always, ()),
     ("CSIStorageCapacity", "how much room there is for volumes", _mounts, _always, ()),
+    ("DeviceTaintRule", "which devices rules taint", _wants_devices, _always, ()),
     ("PodDisruptionBudget", "which budgets cover its pods", _always, _always, ("drain",)),
     ("HorizontalPodAutoscaler", "whether an autoscaler scales it", _has_no_scaler, _never, ("hpa-max",)),
 )

@@ -17,7 +17,7 @@ from tests.lifecycle.simulated import Value, asking, other, snapshot, workload
 from tests.lifecycle.test_storage_verdicts import EVERYTHING
 
 API = "resource.k8s.io/v1"
-KINDS = (*EVERYTHING, "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate")
+KINDS = (*EVERYTHING, "DeviceTaintRule", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate")
 GPU_CLASS = other(
     "DeviceClass", "gpu", API, spec={"selectors": [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]}
 )

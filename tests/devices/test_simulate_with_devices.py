@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from tests.devices.inventories import DRIVER
-from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, node, template, using, world_of
+from tests.devices.sets import GPU_CLASS, KINDS, Value, claim, cluster_of, devices_on, node, template, using, world_of
 from tests.lifecycle.simulated import asking, cell, other, report_of, workload
 from tests.lifecycle.test_what_runs_already import running
 
@@ -230,6 +230,18 @@ def test_where_it_matters_which_device_a_pod_gets_the_cell_says_so() -> None:
     found = deployed(either, using(2), cluster=with_models("aa", "b"))
     assert found.verdict == UNKNOWN
     assert "which devices its pods hold over time" in found.missing
+
+
+def test_unknown_taint_rules_leave_only_what_too_few_devices_prove() -> None:
+    cluster = cluster_of(*NODES, *DEVICES, kinds=[kind for kind in KINDS if kind != "DeviceTaintRule"])
+
+    def deploy(replicas: int) -> Cell:
+        return cell(report_of(cluster, template(), using(replicas), events=("deploy",)), "train", "deploy")
+
+    unknown = deploy(4)
+    assert unknown.verdict == UNKNOWN
+    assert unknown.missing == ("which devices rules taint: the snapshot holds no DeviceTaintRule",)
+    assert short(deploy(5)) == (BAD, True, 0, 4)
 
 
 def test_old_pods_without_claims_run_beside_new_ones_for_which_the_devices_suffice() -> None:

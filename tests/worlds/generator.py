@@ -40,7 +40,7 @@ SNAPSHOT_KINDS = (
     *("HorizontalPodAutoscaler", "PodDisruptionBudget", "Namespace", "Service", "LimitRange", "ResourceQuota"),
     *("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "VolumeAttachment"),
     *("CSIStorageCapacity", "PriorityClass", "RuntimeClass", "DeviceClass", "PodGroup", "NodePool"),
-    *("ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"),
+    *("DeviceTaintRule", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"),
 )
 
 

@@ -16,7 +16,7 @@ from kubesched_lint.model.devices import (
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.world.devices import devices_of, pools_without_devices
-from kubesched_lint.world.premises import pools_in_words
+from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.world import Member, World, once_per_world
 
 CONSTRAINTS = "constraints"

@@ -22,7 +22,7 @@ from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.world.devices import set_premises
+from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.room import domain_room, most_copies
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world

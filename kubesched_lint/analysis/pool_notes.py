@@ -11,7 +11,8 @@ from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.quantity import show
 from kubesched_lint.text import and_more, first_few, plural
-from kubesched_lint.world.devices import needs_devices, stated_devices
+from kubesched_lint.world.device_premises import stated_devices
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import World
 
 _MOST = 5

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
-from kubesched_lint.world.premises import node_premise, pools_adding, pools_in_words
+from kubesched_lint.world.new_nodes import pools_adding, pools_in_words
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -36,25 +36,6 @@ def devices_of(world: World) -> Devices | None:
 def needs_devices(pod: Pod, world: World) -> bool:
     """Return whether a pod as written has claims for devices, or requests a resource that a DeviceClass serves."""
     return bool(pod.resource_claims) or not world.device_resources.isdisjoint(pod.requests)
-
-
-def device_premise(world: World) -> str:
-    """Return the assumption about devices in every proof that counts devices."""
-    found = "drivers announce no other devices than those of the snapshot"
-    stated = stated_devices(world)
-    return f"{found}, and {stated}" if stated else found
-
-
-def stated_devices(world: World) -> str:
-    """Return what is assumed about the devices of nodes that pools could add; empty if no pool states any."""
-    stating = pools_in_words([pool for pool in world.pools if pool.devices is not None])
-    return f"new nodes of {stating} have the devices that the cluster file states" if stating else ""
-
-
-def set_premises(pods: Iterable[Pod], world: World) -> tuple[str, ...]:
-    """Return the assumptions of a proof that counts nodes, and devices if any of these pods as written needs some."""
-    needy = any(needs_devices(pod, world) for pod in pods)
-    return (node_premise(world), device_premise(world)) if needy else (node_premise(world),)
 
 
 def pools_without_devices(among: NodeSet, world: World) -> tuple[NodePool, ...]:

@@ -10,6 +10,7 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.neighbours import others_selected
+from kubesched_lint.world.new_nodes import named, pools_adding, pools_in_words
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 _MOST = 3
 """Most nodes that a sentence names."""
-_MOST_POOLS = 6
-"""Most pools that a premise names."""
 
 SET_PREMISES = ("no other pods are made than those of the manifests and the snapshot",)
 """The assumptions of a proof about other pods."""
@@ -32,7 +31,7 @@ def proves_absence(world: World) -> bool:
 
 def groups_premise(groups: Sequence[NodePool]) -> str:
     """Return the assumption of a proof that holds for any number of nodes of these node groups."""
-    seen = _named([group.name for group in groups], "node group")
+    seen = named([group.name for group in groups], "node group")
     these = f"the {seen}" if seen else "these nodes"
     return f'there are no others than {these} (node-groups = "complete" states that)'
 
@@ -49,11 +48,6 @@ def node_premise(world: World) -> str:
         where = ", in the zones of the cluster" if any(pool.inferred for pool in world.pools) else ""
         return f"the nodes of the snapshot stay, and others come only from the {makers}{where}{room}{size}"
     return "the nodes stay as in the snapshot"
-
-
-def _named(names: Sequence[str], noun: str) -> str:
-    """Return ``node groups general and gpu``; empty without names."""
-    return f"{plural(len(names), noun)} {first_few(names, _MOST_POOLS)}" if names else ""
 
 
 def node_premises(it: Member) -> tuple[str, ...]:
@@ -94,25 +88,12 @@ def _selects_only_its_own(it: Member, selector: Selector) -> bool:
     return not any(others_selected(it, selector)) and not any(selector.matches(pod.labels) for pod in others)
 
 
-def pools_adding(nodes: NodeSet, world: World) -> tuple[NodePool, ...]:
-    """Return the pools that could add the nodes of a set that do not exist yet."""
-    new = world.names(nodes & ~world.today)
-    return tuple({pool.name: pool for pool in (world.potential.by_name[name].template.pool for name in new)}.values())
-
-
 # --- nodes in words ---------------------------------------------------------------------------------------------------
 
 
 def count_existing(world: World, nodes: NodeSet) -> int:
     """Return how many of ``nodes`` exist."""
     return (nodes & world.today).bit_count()
-
-
-def pools_in_words(pools: Sequence[NodePool]) -> str:
-    """Return ``pool general and node groups gpu and arm``; empty without pools."""
-    written = _named([pool.name for pool in pools if not pool.inferred], "pool")
-    groups = _named([pool.name for pool in pools if pool.inferred], "node group")
-    return " and ".join(filter(None, [written, groups]))
 
 
 ONE_NODE = "1 node"

@@ -9,7 +9,8 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
-from kubesched_lint.world.devices import needs_devices, stated_devices
+from kubesched_lint.world.device_premises import stated_devices
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.premises import groups_premise, node_premise
 from kubesched_lint.world.world import Member, World
 

@@ -25,7 +25,8 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
-from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices, stated_devices
+from kubesched_lint.world.device_premises import stated_devices
+from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.world.gangs import gangs_of, gates_of
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World

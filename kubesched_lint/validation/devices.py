@@ -2,7 +2,7 @@
 
 Mirrors ``pkg/apis/resource/validation/validation.go``, the defaults of each version, and what
 ``pkg/apis/resource/v1beta1/conversion.go`` moves to ``exactly`` (v1.36, whose declarative rules are in shadow mode).
-CEL expressions are not compiled here, and the rule about the namespace of ``adminAccess`` needs the namespace.
+The rule about the namespace of ``adminAccess`` needs the namespace.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.labels import label_name
 from kubesched_lint.validation.metadata import object_meta, template_meta
 from kubesched_lint.validation.names import dns_label, dns_subdomain, label_key, label_value, regex_error, size
+from kubesched_lint.validation.selectors import refusal
 from kubesched_lint.validation.sources import csi_driver
 
 Value = dict[str, Any]
@@ -168,8 +169,12 @@ def _selector(selector: Value, path: Path) -> Iterator[Cause]:
     at = (*path, "cel")
     if "cel" not in selector:
         yield required(at)
-    elif size(selector["cel"].get("expression", "")) > _LONGEST_EXPRESSION:
-        yield too_long((*at, "expression"), _LONGEST_EXPRESSION)
+        return
+    expression, at = selector["cel"].get("expression", ""), (*at, "expression")
+    if size(expression) > _LONGEST_EXPRESSION:
+        yield too_long(at, _LONGEST_EXPRESSION)
+    elif why := refusal(expression):
+        yield invalid(at, expression, why)
 
 
 def _toleration(toleration: Value, path: Path) -> Iterator[Cause]:

@@ -1,8 +1,6 @@
 """Evaluate a selector with cel-cpp (``cel-expr-python``); import it only when an expression needs it.
 
-Two environments, as for own rules: the checker knows Quantity and Semver as types, and the runner has maps in their
-place, because values of opaque types cannot be made in Python. Mirrors ``dynamic-resource-allocation/cel/compile.go``
-and ``apiserver/pkg/cel/library/{quantity,semverlib}.go`` (v1.36).
+Mirrors DeviceMatches of ``dynamic-resource-allocation/cel/compile.go`` (v1.36).
 """
 
 from __future__ import annotations
@@ -13,10 +11,10 @@ from functools import cache
 from typing import Any
 
 from cel_expr_python import cel
-from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
+from kubesched_lint.model.device_cel.environment import environments
+from kubesched_lint.model.device_cel.functions import quantity_of, semver_of
 from kubesched_lint.model.devices import Attribute, Device
-from kubesched_lint.scheduler.devices.cel_functions import FUNCTIONS, quantity_of, semver_of
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
 
 _MISSING = "NOT_FOUND: Key not found in map : "
@@ -29,7 +27,7 @@ def evaluate(expression: str, driver: str, device: Device) -> bool:
     program = _compiled(expression)
     values = _values(driver, device)
     while True:
-        found = program.eval(_environments()[1].Activation(values))
+        found = program.eval(environments()[1].Activation(values))
         value = found.plain_value()
         if isinstance(value, bool):
             return value
@@ -89,7 +87,7 @@ def _plain(attribute: Attribute) -> Any:
 
 @cache
 def _compiled(expression: str) -> Any:
-    checker, runner = _environments()
+    checker, runner = environments()
     try:
         return runner.deserialize(checker.compile(expression).serialize())
     except RuntimeError as error:
@@ -98,45 +96,3 @@ def _compiled(expression: str) -> Any:
 
 def _first(error: str) -> str:
     return error.partition("\n")[0].partition("ERROR: <input>:")[2] or error.partition("\n")[0]
-
-
-@cache
-def _environments() -> tuple[Any, Any]:
-    """Return the checker and the runner."""
-    opaque = _TYPE.AbstractType("kubernetes.Quantity"), _TYPE.AbstractType("kubernetes.Semver")
-    maps = (_TYPE.Map(_TYPE.STRING, _TYPE.STRING),) * 2
-    return _environment(*opaque), _environment(*maps)
-
-
-def _environment(quantity: Any, semver: Any) -> Any:
-    def of_domains(value: Any) -> Any:
-        return _TYPE.Map(_TYPE.STRING, _TYPE.Map(_TYPE.STRING, value))
-
-    variables = {
-        "device.driver": _TYPE.STRING,
-        "device.allowMultipleAllocations": _TYPE.BOOL,
-        "device.attributes": of_domains(_TYPE.DYN),
-        "device.capacity": of_domains(quantity),
-    }
-    extensions = [ext_optional.ExtOptional(), ext_bindings.ExtBindings(), ext_strings.ExtStrings(), ext_math.ExtMath()]
-    return cel.NewEnv(variables=variables, functions=_functions(quantity, semver), extensions=extensions)
-
-
-def _functions(quantity: Any, semver: Any) -> list[Any]:
-    types = {"Q": quantity, "V": semver, "s": _TYPE.STRING, "i": _TYPE.INT, "b": _TYPE.BOOL, "d": _TYPE.DOUBLE}
-    declared = []
-    for name, (implementation, signatures) in FUNCTIONS.items():
-        overloads: dict[str, Any] = {}
-        for signature in signatures:
-            taken, _, given = signature.partition(">")
-            parameters = [types[letter] for letter in taken.lstrip(".")]
-            overload = cel.Overload(
-                f"{name}_{taken.lstrip('.')}",
-                return_type=types[given],
-                parameters=parameters,
-                is_member=taken.startswith("."),
-                impl=implementation,
-            )
-            overloads.setdefault(str([str(each) for each in parameters]), overload)  # the runner has one map for both
-        declared.append(cel.FunctionDecl(name, list(overloads.values())))
-    return declared

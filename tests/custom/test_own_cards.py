@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 import yaml
 
+from kubesched_lint import load_cluster
 from kubesched_lint.commands.lint.remarks import set_notes
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, write
 from kubesched_lint.commands.workloads.trial import examples, failures
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.custom.own import kinds_with
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from tests.program import called
@@ -239,3 +243,34 @@ def test_a_resource_is_named_without_its_part(tmp_path: Path) -> None:
     assert {find(given, inventory, None).name for given in ("w", "w:main", "widget/w")} == {"w:main"}
     with pytest.raises(NamingError):
         find("w:other", inventory, None)
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ({"as: Deployment": "as: Job", "spec.replicas:": "spec.parallelism:"}, "the linter scales no Jobs"),
+        ({"    replica_pods: 1\n": ""}, "its card has no `replica_pods`: no scale subresource"),
+    ],
+)
+def test_an_autoscaler_that_is_not_followed_is_told(tmp_path: Path, made: dict[str, str], why: str) -> None:
+    name, text = card_of_name("Widget.example.com")
+    for old, new in made.items():
+        text = text.replace(old, new, 1)
+    write(tmp_path, name, text)
+    target = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"}
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "hpa"},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 9},
+    }
+    nodes = [{"name": "n", "allocatable": {"cpu": "4", "memory": "8Gi"}}]
+    cluster = load_cluster(objects=[{"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": nodes}])
+    kinds = kinds_with([str(tmp_path)])
+
+    def cell(text: str) -> Cell:
+        return simulate(read(text, kinds), cluster, Options(kinds=kinds), ["hpa-max"]).rows[0].cells[0]
+
+    told = cell(f"{WIDGET}---\n{yaml.safe_dump(scaler)}")
+    assert (told.verdict, told.missing) == ("unknown", (f"HorizontalPodAutoscaler hpa targets it, and {why}",))
+    assert cell(WIDGET).verdict == "none"

@@ -8,31 +8,48 @@ from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.model.workload import Custom
 from kubesched_lint.record import replace
 
 _AT_A_WEIGHT = "a canary that waits at a weight may want one pod more than the replicas, and that pod may find no room"
 
 
 def with_custom(rows: Iterable[Row], matrix: Matrix) -> Iterator[Row]:
-    """Yield each row; a cell of an event that the card of a custom resource calls unknown becomes unknown."""
+    """Yield each row; a cell of a custom resource becomes unknown where neither its card nor the linter can tell."""
     for row in rows:
-        if matrix.whole.workloads[row.number].custom is None:
+        custom = matrix.whole.workloads[row.number].custom
+        if custom is None:
             yield row
         else:
-            yield replace(row, cells=tuple(_known(cell, row.number, matrix) for cell in row.cells))
+            told = ((cell, _why_unknown(cell, row.number, custom, matrix)) for cell in row.cells)
+            yield replace(row, cells=tuple(_unknown(cell, why) if why else cell for cell, why in told))
 
 
-def _known(cell: Cell, number: int, matrix: Matrix) -> Cell:
-    custom = matrix.whole.workloads[number].custom
-    why = custom.unknown.get(cell.event, "") if custom is not None else ""
-    if not why and cell.event == "rollout" and cell.verdict == FINE and _may_wait_at_a_weight(number, matrix):
-        why = _AT_A_WEIGHT
-    if not why or (cell.verdict == NONE and cell.event != "rollout"):
-        return cell
-    text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
+def _unknown(cell: Cell, why: str) -> Cell:
+    text = "?" if cell.verdict == NONE else cell.text if cell.text.endswith("?") else f"{cell.text} ?"
     return replace(
         cell, verdict=UNKNOWN, proven=False, text=text, message="", blamed=None, at=(), missing=(*cell.missing, why)
     )
+
+
+def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str:
+    if cell.verdict == NONE and cell.event == "hpa-max":
+        return _why_unscaled(number, custom, matrix)
+    told = custom.unknown.get(cell.event, "")
+    if told:
+        return "" if cell.verdict == NONE and cell.event != "rollout" else told
+    may_wait = cell.event == "rollout" and cell.verdict == FINE and _may_wait_at_a_weight(number, matrix)
+    return _AT_A_WEIGHT if may_wait else ""
+
+
+def _why_unscaled(number: int, custom: Custom, matrix: Matrix) -> str:
+    """Return why the linter does not follow the autoscaler that targets the resource; empty if there is none."""
+    scalers = (scaler for scaler in matrix.setting.objects.autoscalers if scaler.target == custom.resource)
+    scaler = next(scalers, None)
+    if scaler is None or matrix.whole.workloads[number].suspended:
+        return ""
+    why = "the linter scales no Jobs" if custom.replica_pods else "its card has no `replica_pods`: no scale subresource"
+    return f"{scaler.kind} {scaler.name} targets it, and {why}"
 
 
 def _may_wait_at_a_weight(number: int, matrix: Matrix) -> bool:

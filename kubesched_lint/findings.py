@@ -224,6 +224,8 @@ class Finding:
     """What one edit mends, if it is more than the line; see ``Hazard.cause``."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
+    rendered: str = ""
+    """The kustomization that renders its object, if the run renders several and ``location`` does not tell which."""
 
 
 def errors_behind(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
-from kubesched_lint.manifests.document import Document, location_of
+from kubesched_lint.manifests.document import RENDERED, Document, location_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rule
@@ -112,6 +112,20 @@ def _related(places: Sequence[Place], default: Source) -> Iterator[Related]:
     for at, place in enumerate(places[:_MOST_RELATED], start=1):
         label = f"{place.label} … and {more:,} more places" if more > 0 and at == _MOST_RELATED else place.label
         yield Related(location_of(place.source or default, place.at), label)
+
+
+def reported(judged: Iterable[Judged], documents: Iterable[Document]) -> tuple[Finding, ...]:
+    """Return the findings by place, with fingerprints; each names its kustomization if the set renders several."""
+    several = len({document.path for document in documents if document.rendering is not None}) > 1
+    findings = (_naming_overlay(one) if several else one.finding for one in judged)
+    return tuple(numbered(sorted(findings, key=lambda f: (f.location.path, f.location.span, f.rule))))
+
+
+def _naming_overlay(judged: Judged) -> Finding:
+    finding, source = judged.finding, judged.source
+    if not isinstance(source, Document) or source.rendering is None or finding.location.path == source.path:
+        return finding
+    return replace(finding, rendered=source.path.removesuffix(RENDERED))
 
 
 def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:

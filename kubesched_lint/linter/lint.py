@@ -16,7 +16,7 @@ from kubesched_lint.linter.judged import (
     Judged,
     finding_of,
     identity_of,
-    numbered,
+    reported,
     severity_of,
     without_open_text,
     without_yielding,
@@ -69,9 +69,8 @@ def _lint(
         from kubesched_lint.linter.refuting import established
 
         judged = tuple(established(judged, lambda one: run.world_of(one, world)))
-    findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
-        tuple(numbered(findings)),
+        reported(judged, manifests.documents),
         tuple(run.skipped),
         (*_with_rule(manifests.errors, rules), *run.failed.values()),
         Summary(

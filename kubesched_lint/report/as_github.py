@@ -9,7 +9,7 @@ from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, errors_first, once_per_run
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings, verdict
-from kubesched_lint.report.words import annotated, explanation
+from kubesched_lint.report.words import annotated, explanation, subject
 
 _MOST_LISTED = 20
 """Number of listed findings of one annotation."""
@@ -61,7 +61,7 @@ def _others(findings: Sequence[Finding]) -> Iterator[str]:
     if findings:
         yield f"and {len(findings):,} more of the same cause:"
     for finding in findings[:_MOST_LISTED]:
-        yield f"{finding.location.path}:{finding.location.span.line}: {finding.object}"
+        yield f"{finding.location.path}:{finding.location.span.line}: {subject(finding)}"
     if len(findings) > _MOST_LISTED:
         yield f"… and {len(findings) - _MOST_LISTED:,} more places"
 

@@ -54,6 +54,7 @@ def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
     path, line = relative(where.path, context.root), where.span.line
     fingerprint = finding.fingerprint or _digest(f"{finding.rule}|{finding.object}")
     where_too = f" (targets: {', '.join(finding.targets)})" if finding.targets else ""
+    where_too += f" (rendered: {finding.rendered})" if finding.rendered else ""
     others = len(members(finding)) - 1
     more = f" (and {others:,} more of the same cause)" if others else ""
     return _entry(f"{finding.message}{where_too}{more}", finding.rule, fingerprint, _severity(finding), path, line)

@@ -84,15 +84,20 @@ def _finding(finding: Finding) -> dict[str, Any]:
         **({"preview": True} if finding.preview else {}),
         **({"also": [_part(part, finding) for part in finding.also]} if finding.also else {}),
         **({"targets": list(finding.targets)} if finding.targets else {}),
+        **_rendered(finding),
     }
 
 
+def _rendered(finding: Finding) -> dict[str, str]:
+    return {"rendered": finding.rendered} if finding.rendered else {}
+
+
 def _part(part: Finding, finding: Finding) -> dict[str, Any]:
-    """Return what else was found of the cause; of the same rule also the object and its fingerprint."""
+    """Return what else was found of the cause; of the same rule also the object, its fingerprint and kustomization."""
     shown = {"rule": part.rule, "message": part.message, "location": location(part.location)}
     if part.rule != finding.rule:
         return shown
-    return {**shown, "object": _object(part.object), "fingerprint": part.fingerprint}
+    return {**shown, "object": _object(part.object), "fingerprint": part.fingerprint, **_rendered(part)}
 
 
 def _object(subject: ObjectRef) -> dict[str, str]:

@@ -17,7 +17,7 @@ from kubesched_lint.report.causes import FindingGroup, causes, errors_first
 from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
-from kubesched_lint.report.words import annotated, explanation, relative
+from kubesched_lint.report.words import annotated, explanation, relative, subject
 from kubesched_lint.text import brief, many, plural
 
 MARK = "<!-- kubesched-lint -->"
@@ -122,8 +122,7 @@ def _findings(report: Report, context: RenderContext) -> Iterator[_Block]:
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
         its = [cause for cause in found if cause.first.severity is severity]
         if its:
-            count = sum(1 + len(cause.others) for cause in its)
-            yield _Block(f"\n### {many(count, severity.word)}\n")
+            yield _Block(f"\n### {many(sum(cause.count for cause in its), severity.word)}\n")
             for cause in its:
                 yield _Block("".join(_finding(cause, context)), 1 + len(cause.others))
 
@@ -155,7 +154,7 @@ def _remarks(finding: Finding) -> Iterator[str]:
 def _others(others: Sequence[Finding], context: RenderContext) -> Iterator[str]:
     yield f"\n<details><summary>and {len(others):,} more of the same cause</summary>\n\n"
     for finding in others[:_MOST_LISTED]:
-        yield f"- {_code(_where(finding, context))} {_plain(str(finding.object))}\n"
+        yield f"- {_code(_where(finding, context))} {_plain(subject(finding))}\n"
     if len(others) > _MOST_LISTED:
         yield f"- … and {len(others) - _MOST_LISTED:,} more\n"
     yield "\n</details>\n"

@@ -177,8 +177,10 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
     }  # fmt: skip
     if finding.targets:
         result["properties"]["targets"] = list(finding.targets)
+    if finding.rendered:
+        result["properties"]["rendered"] = finding.rendered
     related = [(r.location, r.label) for r in finding.related]
-    related += [(part.location, f"{part.rule}: {part.message}") for part in finding.also]
+    related += [(part.location, _beside(part)) for part in finding.also]
     if related:
         result["relatedLocations"] = [
             {"id": number, "physicalLocation": _physical(where), "message": {"text": _message(label)}}
@@ -190,6 +192,10 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
     if fixes:
         result["fixes"] = fixes
     return result
+
+
+def _beside(part: Finding) -> str:
+    return f"{part.rule}: {part.message}{f' ({part.rendered})' if part.rendered else ''}"
 
 
 def _suppressions(finding: Finding) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from kubesched_lint.report.footer import counts, footer, open_findings, statisti
 from kubesched_lint.report.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.words import PREVIEW
-from kubesched_lint.text import brief, many
+from kubesched_lint.text import brief, first_few, many
 
 _MOST_LISTED = 50
 """Number of listed findings of one cause."""
@@ -98,6 +98,8 @@ def _remarks(finding: Finding, shared: Container[str], verbose: bool) -> Iterato
     evidence: Evidence = finding.evidence
     if finding.location.near is not None:
         yield "from", place(finding.location.near)
+    if finding.rendered:
+        yield "rendered", finding.rendered
     if finding.targets:
         yield "targets", ", ".join(finding.targets)
     if evidence.text or evidence.trace:
@@ -139,15 +141,16 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
     count = len(cause.others)
     lead = " " * (canvas.digits + 1)
     yield f"{lead}{canvas.paint.gutter('=')} {canvas.paint.bold(f'and {count:,} more of the same cause')}:"
-    rows: dict[tuple[str, str], int] = {}
+    rows: dict[tuple[str, str], list[str]] = {}
     for finding in cause.others:
         other = difference(finding, cause.first)
         row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {brief(other)}' if other else ''}")
-        rows[row] = rows.get(row, 0) + 1
+        rows.setdefault(row, []).append(finding.rendered)
     across = min(48, max(len(where) for where, _ in rows))
     room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
-    for (where, subject), times in list(rows.items())[:_MOST_LISTED]:
-        often = f" ({times} times)" if times > 1 else ""
+    for (where, subject), rendered in list(rows.items())[:_MOST_LISTED]:
+        named = first_few([name for name in rendered if name], _MOST_LISTED)
+        often = f" ({named})" if named else f" ({len(rendered)} times)" if len(rendered) > 1 else ""
         yield from (f"{lead}      {line}" for line in wrapped(f"{where:<{across}}  {subject}{often}", room, 4))
     if len(rows) > _MOST_LISTED:
         yield f"{lead}      … and {len(rows) - _MOST_LISTED:,} more places ({_ELSEWHERE})"

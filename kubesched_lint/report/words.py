@@ -18,10 +18,17 @@ def annotated(location: Location) -> Location:
     return location.near or location
 
 
+def subject(finding: Finding) -> str:
+    """Return the object of a finding, with its kustomization: ``Deployment shop/web (overlays/prod)``."""
+    return f"{finding.object} ({finding.rendered})" if finding.rendered else str(finding.object)
+
+
 def explanation(finding: Finding) -> Iterator[str]:
     evidence, where = finding.evidence, finding.location
     if where.path.endswith(RENDERED):
         yield f"in the rendered text: {where.path}:{where.span.line}:{where.span.column}"
+    if finding.rendered:
+        yield f"rendered: {finding.rendered}"
     if finding.targets:
         yield f"targets: {', '.join(finding.targets)}"
     if evidence.text:

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.cache import CacheFolder
+from kubesched_lint.commands.lint.run import Request, checked, read_manifests
+from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests import kustomizing
 from kubesched_lint.manifests.kustomize_tree import KustomizeTree, tree_of
 from kubesched_lint.manifests.kustomizing import batches, render_trees
 from kubesched_lint.manifests.overlays import applied_in
 from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, kustomizer, render_copy
+from kubesched_lint.rulebook.library import Rulebook
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 
@@ -168,6 +171,25 @@ def test_an_unchanged_folder_is_not_rendered_again(folder: Path, monkeypatch: py
     monkeypatch.setattr(kustomizing, "_rendered", lambda batch, tool: rendered.extend(t.folder for t in batch) or {})
     assert outcomes(store) == before
     assert rendered == []
+
+
+def test_the_commands_share_the_renderings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBESCHED_LINT_CACHE_DIR", str(folder / "kept"))
+    before = read_manifests(["generated"], Options())
+    rendered: list[str] = []
+
+    def refused(batch: Sequence[KustomizeTree], tool: Tool) -> Mapping[str, RenderError]:
+        rendered.extend(tree.folder for tree in batch)
+        return {tree.real: RenderError("no tool") for tree in batch}
+
+    monkeypatch.setattr(kustomizing, "_rendered", refused)
+    after = [read_manifests(["generated"], Options())]
+    after.append(checked(Request(("generated",), cache=True), Options(), Rulebook.shipped()).manifests)
+    assert rendered == []
+    for manifests in after:
+        assert [str(w) for w in manifests.inventory.workloads] == [str(w) for w in before.inventory.workloads] != []
+    checked(Request(("generated",), cache=False), Options(), Rulebook.shipped())
+    assert rendered, "--no-cache renders again"
 
 
 @pytest.mark.parametrize("changed", ["base/deployment.yaml", "generated/a/kustomization.yaml"])

@@ -431,3 +431,12 @@ def test_nothing_is_imported_for_rendering_unless_a_kustomization_is_found(tmp_p
         "assert not [name for name in names if name in sys.modules]\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@has_kubectl
+@pytest.mark.parametrize("paths", [("prod",), ("prod", "test")])
+def test_a_finding_names_its_overlay_if_the_run_renders_several(tmp_path: Path, paths: tuple[str, ...]) -> None:
+    shop(tmp_path, "replicas: [{name: web, count: 9}]\n")
+    write(tmp_path, {"test/kustomization.yaml": "resources: [../base]\n"})
+    found = only(lint(tmp_path, *paths), "anti-affinity-exceeds-domains")
+    assert found.rendered == (str(tmp_path / "prod") if len(paths) > 1 else "")

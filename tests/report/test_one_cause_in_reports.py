@@ -7,10 +7,11 @@ import json
 from kubesched_lint.findings import Finding, Report, Severity, Suppression
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.record import replace
-from kubesched_lint.report import as_gitlab, as_json, as_junit, as_sarif, as_text
+from kubesched_lint.report import as_github, as_gitlab, as_json, as_junit, as_markdown, as_sarif, as_text
 from kubesched_lint.report.causes import members, one_per_cause
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import objects_with_errors, verdict
+from kubesched_lint.report.html import page as as_html
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -280,3 +281,19 @@ def test_a_pod_that_never_runs_opens_no_node() -> None:
     (finding,) = lint(manifest, "nodeselector-matches-nothing", "toleration-blanket").findings
     assert finding.rule == "nodeselector-matches-nothing"
     assert [part.rule for part in finding.also] == ["toleration-blanket"]
+
+
+def test_overlays_that_render_one_line_are_all_named() -> None:
+    """Three overlays of one base give objects of the same name; a reader must still know which ones."""
+    report = lint(pod("a", resource="nvidia.com/gpu: 1"), "extended-resource-missing")
+    (finding,) = report.findings
+    copies = tuple(replace(finding, rendered=f"overlays/{name}") for name in ("dev", "prod", "test"))
+    folded = one_per_cause(replace(report, findings=copies))
+    text = "".join(as_text.render(folded, RenderContext()))
+    assert "= rendered: overlays/dev\n" in text
+    assert "Pod shop/a (overlays/prod, overlays/test)" in text
+    for module in (as_markdown, as_github, as_sarif, as_html):
+        shown = "".join(module.render(folded, RenderContext()))
+        assert shown.count("overlays/") >= 3, module.__name__
+    (written,) = json.loads("".join(as_json.render(folded, RenderContext())))["findings"]
+    assert [written["rendered"], *(part["rendered"] for part in written["also"])] == [c.rendered for c in copies]

@@ -45,7 +45,15 @@ def merged_findings(reports: Mapping[str, Report]) -> tuple[Finding, ...]:
     for name, report in reports.items():
         for finding in report.findings:
             place = finding.location.path, finding.location.span
-            key = (*place, finding.rule, finding.object, finding.severity, finding.message, finding.suppressed)
+            key = (
+                *place,
+                finding.rule,
+                finding.object,
+                finding.severity,
+                finding.message,
+                finding.suppressed,
+                finding.rendered,
+            )
             found.setdefault(key, {}).setdefault(name, finding)
     return tuple(map(_one, found.values()))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
-    from kubesched_lint.manifests.kustomizing import Store
     from kubesched_lint.manifests.loader import Entry
     from kubesched_lint.manifests.meant import Scope
     from kubesched_lint.project.baseline import KnownFinding
@@ -175,9 +174,9 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     changes = None if request.changed is None else _changes(request.changed, request.paths)
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
     scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
-    store = _cache_folder if request.cache else None
-    files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope, store=store)
-    if request.cache:
+    cache = request.cache
+    files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope, cache=cache)
+    if cache:
         from kubesched_lint.manifests.inputs import InputFile
 
         read = list(files)
@@ -331,10 +330,7 @@ def _narrowed(changes: Changes, report: Report, manifests: ManifestSet, namespac
 def read_manifests(
     paths: Sequence[str], options: Options, *, render: bool = True, cluster: str | None = None
 ) -> ManifestSet:
-    """Return everything under the paths, decoded; ``errors`` has what could not be read.
-
-    With ``render``, kustomizations are rendered if kubectl or kustomize is installed.
-    """
+    """Return everything under the paths, decoded; ``errors`` has what could not be read. ``render`` as in Request."""
     files = files_of(paths, options, render=render, scope=scope_of(options, filter(None, [cluster])))
     return manifest_set(entries_of(files, options.kinds), options.namespace, kinds=options.kinds)
 
@@ -354,11 +350,13 @@ def files_of(
     render: bool,
     progress: Progress | None = None,
     scope: Scope | None = None,
-    store: Callable[[], Store | None] | None = None,
+    cache: bool = True,
 ) -> Iterator[Found]:
+    """Yield the files under the paths. With ``cache``, a kustomization that has not changed is not rendered again."""
     from kubesched_lint.manifests.loader import find_files
 
     is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
+    store = _cache_folder if cache else None
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
 
 

@@ -10,7 +10,7 @@ from kubesched_lint.report.causes import FindingGroup, causes, difference, disti
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
-from kubesched_lint.report.words import PREVIEW, esc
+from kubesched_lint.report.words import PREVIEW, esc, subject
 from kubesched_lint.text import many
 
 MOST_FULL = 1_000
@@ -96,6 +96,8 @@ def _sources(finding: Finding, context: RenderContext) -> Iterator[str]:
 
 def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
     evidence = finding.evidence
+    if finding.rendered:
+        yield f"<dt>rendered</dt><dd>{esc(finding.rendered)}</dd>"
     if finding.targets:
         yield f"<dt>targets</dt><dd>{esc(', '.join(finding.targets))}</dd>"
     if evidence.text or evidence.trace:
@@ -122,7 +124,7 @@ def _others(cause: FindingGroup) -> Iterator[str]:
     for finding in cause.others[:_MOST_OTHERS]:
         where = esc(_place(distinct_place(finding, cause.first)))
         otherwise = difference(finding, cause.first)
-        yield f"<li><code>{where}</code> {esc(str(finding.object))}{f': {esc(otherwise)}' if otherwise else ''}</li>"
+        yield f"<li><code>{where}</code> {esc(subject(finding))}{f': {esc(otherwise)}' if otherwise else ''}</li>"
     if count > _MOST_OTHERS:
         yield f"<li>… and {count - _MOST_OTHERS:,} more places</li>"
     yield "</ul></details>\n"

@@ -179,6 +179,11 @@ class Cluster:
         return Running(self.inventory)
 
     @cached_property
+    def has_messages(self) -> bool:
+        """Whether kube-scheduler says of some pod why it waits."""
+        return any(bound.unscheduled is not None for bound in self.inventory.pods)
+
+    @cached_property
     def skew(self) -> str:
         """One sentence on kubelets newer than the API server, which suggest a stale file; empty if there are none."""
         from kubesched_lint.cluster.skew import newer_kubelets

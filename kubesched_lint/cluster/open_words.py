@@ -206,7 +206,7 @@ _ENUMERATED = words(
     "operator effect whenUnsatisfiable nodeAffinityPolicy nodeTaintsPolicy restartPolicy action phase type status "
     "protocol preemptionPolicy accessModes volumeMode volumeBindingMode podManagementPolicy kind group amiFamily "
     "unhealthyPodEvictionPolicy scopes scopeName declaredFeatures imageFamily instanceStorePolicy "
-    "allocationMode updateMode mode controlledValues controlledResources"
+    "allocationMode updateMode mode controlledValues controlledResources reason"
 )
 _VOCABULARY = words(
     # operators, effects, policies
@@ -215,6 +215,7 @@ _VOCABULARY = words(
     "Auto Initial InPlace InPlaceOrRecreate Off RequestsOnly RequestsAndLimits cpu memory "
     "IfHealthyBudget AlwaysAllow OrderedReady Parallel RollingUpdate Recreate OnDelete TCP UDP SCTP "
     # phases and conditions
+    "Unschedulable SchedulingGated SchedulerError "
     "Pending Running Succeeded Failed Unknown Bound Available Released Lost Active Terminating True False "
     "Ready MemoryPressure DiskPressure PIDPressure NetworkUnavailable PodScheduled Initialized ContainersReady "
     "PodReadyToStartContainers DisruptionTarget Complete Suspended SuccessCriteriaMet FailureTarget Progressing "
@@ -234,7 +235,7 @@ _VOCABULARY = words(
     "AL2 AL2023 Bottlerocket Ubuntu Windows2019 Windows2022 Windows2025 Custom Ubuntu2204 Ubuntu2404 AzureLinux "
     "ContainerOptimizedOS RAID0"
 )
-_TIMES = words("creationTimestamp deletionTimestamp startTime")
+_TIMES = words("creationTimestamp deletionTimestamp startTime lastTransitionTime")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})")
 _BOUNDS = words("maxSurge maxUnavailable minAvailable capacity maximumVolumeSize")
 _AMOUNT = re.compile(r"[+-]?[0-9.]{1,40}(?:[eE][+-]?[0-9]{1,4}|[numkKMGTPE]i?|%)?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.decode.fields import Value, mapping, text
-from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, is_holding
+from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.record import replace
 
@@ -73,6 +73,7 @@ class PodReader:
             created=self._shared(meta.creationTimestamp or ""),
             nominated_node=status.nominatedNodeName or "",
             ready=ready == "True",
+            unscheduled=None if node else decode_unscheduled(self._wire.plain(document)),
         )
 
     def _owner(self, parts: PodParts) -> Owner | None:

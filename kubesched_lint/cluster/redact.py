@@ -151,6 +151,10 @@ class Redactor:
             return self.label_key(value)
         if key == "expression":
             return self._selectors.redacted(value)
+        if key == "message":
+            from kubesched_lint.cluster.pod_scheduled import redacted
+
+            return redacted(value, self.resource, self.name)
         if key in ("matchAttribute", "distinctAttribute"):
             return self._qualified(value)
         if key in ("provisioner", "attacher", "driver", "name"):  # a CSIDriver has the name of its driver

@@ -54,6 +54,11 @@ class Running:
             return None
         return self._workloads.get((workload.kind, workload.namespace, workload.name))
 
+    def workload_of(self, bound: BoundPod) -> Workload | None:
+        """Return the workload of the snapshot that owns a pod, for a Deployment's ReplicaSet the Deployment."""
+        found = (self._workloads.get(identity) for identity in reversed([*self.owners_of(bound)]))
+        return next(filter(None, found), None)
+
     def _of_custom(self, workload: Workload, custom: Custom) -> Iterator[BoundPod]:
         """Yield the pods with the labels that a card names, whose controller is of the kind that it names.
 

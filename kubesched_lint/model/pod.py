@@ -331,6 +331,17 @@ def profile_of(pod: Pod) -> SchedulerProfile:
 
 
 @record
+class Unscheduled:
+    """The PodScheduled condition, with status False, of a pod without a node."""
+
+    reason: str = ""
+    """``Unschedulable``, ``SchedulingGated`` or ``SchedulerError``."""
+    message: str = ""
+    since: str = ""
+    """RFC 3339: when the pod became unschedulable. The scheduler may have written the message later."""
+
+
+@record
 class BoundPod:
     """One pod of a snapshot: its identity, and a Pod shared with all equal ones."""
 
@@ -346,6 +357,8 @@ class BoundPod:
     created: str = ""
     nominated_node: str = ""
     ready: bool = True
+    unscheduled: Unscheduled | None = None
+    """What the scheduler says of it while it waits."""
 
     @property
     def namespace(self) -> str:

@@ -64,6 +64,13 @@ def test_every_question_is_asked_often() -> None:
     assert asked["failure message"] == 15
 
 
+def test_the_messages_of_waiting_pods_are_those_of_kube_scheduler() -> None:
+    """Of the others, each set bound further pods after the message was written."""
+    score = deployments().questions["message of a waiting pod"]
+    assert score.asked > 100
+    assert score.agreed > 0.8 * score.asked
+
+
 def test_an_artefact_comes_with_its_reason() -> None:
     lines = (HERE / "artefacts.txt").read_text(encoding="utf-8").splitlines()
     assert all("  # " in line for line in lines if line and not line.startswith("#"))

@@ -145,11 +145,19 @@ class Condition(Part):
     status: str | None = None
 
 
+class PodCondition(Condition):
+    """Only the scheduler's own condition keeps the last three: see ``resources``."""
+
+    reason: str | None = None
+    message: str | None = None
+    last_transition_time: str | None = None
+
+
 class PodStatus(Part):
     phase: str | None = None
     start_time: str | None = None
     nominated_node_name: str | None = None
-    conditions: list[Condition] | None = None
+    conditions: list[PodCondition] | None = None
 
 
 class KeptPod(Part):

@@ -10,6 +10,7 @@ from kubesched_lint.cluster.capture import devices as d
 from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
 from kubesched_lint.cluster.nodepools.status import NAME, NAMESPACE
+from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, LONGEST
 from kubesched_lint.record import record
 
 
@@ -48,6 +49,11 @@ class Resource:
 
 def _pod(pod: p.KeptPod) -> bool:
     _cut_volumes(pod.spec)
+    for condition in (pod.status.conditions if pod.status else None) or ():
+        if condition.type != "PodScheduled" or pod.spec.nodeName is not None:
+            condition.reason = condition.message = condition.last_transition_time = None
+        elif condition.message is not None and len(condition.message) > LONGEST:
+            condition.message = LEFT_OUT
     return pod.status is None or pod.status.phase not in ("Succeeded", "Failed")
 
 

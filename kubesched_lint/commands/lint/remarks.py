@@ -20,6 +20,7 @@ from kubesched_lint.text import first_few, many
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.world.user_settings import Premises
 
 _MOST_NAMED = 3
 BASELINE = "kubesched-baseline.json"
@@ -68,6 +69,16 @@ def with_unused_baseline(report: Report, rulebook: Rulebook, parts: Mapping[str,
 
 def with_notes(report: Report, *notes: str) -> Report:
     return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, *notes)))
+
+
+def notes_on(cluster: Cluster | None, options: Options, premises: Premises) -> Iterator[str]:
+    """Yield what must be said of a cluster, and whether kube-scheduler says of its waiting pods what the model says."""
+    yield from version_notes(options, cluster)
+    yield from cluster.notes if cluster is not None else ()
+    if cluster is not None and cluster.has_messages:
+        from kubesched_lint.analysis.pending import agreement
+
+        yield from agreement(cluster, premises)
 
 
 def version_notes(options: Options, cluster: Cluster | None) -> Iterator[str]:

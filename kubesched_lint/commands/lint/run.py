@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import (
+    notes_on,
     set_notes,
     skipped_documents,
-    version_notes,
     with_fixable,
     with_unused_baseline,
 )
@@ -272,8 +272,8 @@ def report_on(
     rules = rulebook.select(options.profile, options.select, options.ignore)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
-    of_cluster = cluster.notes if cluster else ()
-    notes = (*set_notes(manifests), *version_notes(options, cluster), *of_cluster, *report.summary.notes)
+    of_cluster = notes_on(cluster, options, manifests.premises(options))
+    notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
     left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)

@@ -325,6 +325,10 @@ def _pictures(matrix: Matrix, event: str) -> tuple[Picture | None, Picture | Non
 
 def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
     yield from cluster.notes
+    if cluster.has_messages:
+        from kubesched_lint.analysis.pending import agreement
+
+        yield from agreement(cluster, world.premises)
     yield from world.node_groups.notes
     left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]
     if left_out:

@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
+from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.record import record
 from kubesched_lint.releases import judged_by, minor_of
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.linter.reading import ManifestSet
 
 _GONE = 0
 _REPORT = "Please report this"
@@ -72,9 +77,13 @@ def verify_deployment(
 ) -> Iterator[dict[str, object]]:
     """Yield the prediction for a set of manifests, and add the answers of the recorded cluster to ``account``."""
     deployment = Deployment(case)
-    forecast = predict(deployment, version or str(case.get("kubernetes", "")))
+    version = version or str(case.get("kubernetes", ""))
+    forecast = predict(deployment, version)
     yield forecast.as_json(deployment.name)
     judge(deployment, forecast, account)
+    account.excuse = "only because a pod's message may be older than the last pods"
+    for ref, answer in messages(case, *_read(deployment, minor_of(judged_by("", version)))):
+        account.note(answer, deployment.name, str(ref))
 
 
 def judge(deployment: Deployment, forecast: Forecast, account: Agreement) -> None:
@@ -89,22 +98,15 @@ def judge(deployment: Deployment, forecast: Forecast, account: Agreement) -> Non
 
 def predict(deployment: Deployment, version: str) -> Forecast:
     """Return the forecast; it reads nothing of the recorded phases except their events."""
-    from kubesched_lint.cluster.read import cluster_from
     from kubesched_lint.commands.lint.run import report_on
     from kubesched_lint.commands.simulate.run import simulate
-    from kubesched_lint.custom.kinds import SHIPPED
     from kubesched_lint.lifecycle.matrix import EVENTS
     from kubesched_lint.linter.options import Options
-    from kubesched_lint.linter.reading import manifest_set
-    from kubesched_lint.manifests.loader import documents
     from kubesched_lint.rulebook.library import Rulebook
 
     minor = minor_of(judged_by("", version))
-    name, content = deployment.cluster()
-    cluster = cluster_from([(name, content)], name)
-    entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), SHIPPED.is_read)]
+    manifests, cluster = _read(deployment, minor)
     usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
-    manifests = manifest_set(entries, usual.namespace, minor)
     rulebook = Rulebook.shipped()
     events = {phase.event for phase in deployment.phases}
     scale = [one for phase in deployment.phases for one in phase.scale]
@@ -113,6 +115,18 @@ def predict(deployment: Deployment, version: str) -> Forecast:
         report_on(manifests, cluster, (), strict, rulebook),
         simulate(manifests, cluster, usual, [event for event in EVENTS if event in events], scale=scale),
     )
+
+
+def _read(deployment: Deployment, minor: str) -> tuple[ManifestSet, Cluster]:
+    """Return the manifests and the cluster before they were applied."""
+    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.custom.kinds import SHIPPED
+    from kubesched_lint.linter.reading import manifest_set
+    from kubesched_lint.manifests.loader import documents
+
+    name, content = deployment.cluster()
+    entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), SHIPPED.is_read)]
+    return manifest_set(entries, "default", minor), cluster_from([(name, content)], name)
 
 
 def _answers(deployment: Deployment, forecast: Forecast, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:

@@ -137,14 +137,14 @@ def _phases(case: Record) -> Iterator[RecordedPhase]:
         if name == "scale-down" and size is not None:
             name = scale_event(int(size))
         workloads = dict(_workloads(event, name))
-        of = _named(event["workload"]) if event.get("workload") else None
+        of = ref_named(event["workload"]) if event.get("workload") else None
         yield RecordedPhase(name, workloads, not event.get("quiet"), of, None if size is None else int(size))
 
 
 def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:
     blocked = (phase.get("note") or {}).get("blocked", ())
     for name, value in (_mapping(phase, "workloads") if "workloads" in phase else {}).items():
-        ref = _named(name)
+        ref = ref_named(name)
         if event == "node-loss" and ref.kind == "Job" and _is_early(value, str(phase.get("node"))):
             continue
         refused = next((str(b["error"]) for b in blocked if _is_of(str(b["pod"]), ref)), "")
@@ -161,7 +161,7 @@ def _is_early(value: Record, lost: str) -> bool:
     return lost in value.get("on", ()) or (made < int(value["want"]) and not value.get("failure"))
 
 
-def _named(name: str) -> ObjectRef:
+def ref_named(name: str) -> ObjectRef:
     kind, _, rest = name.partition(" ")
     namespace, _, own = rest.partition("/")
     return ObjectRef(kind, namespace, own)

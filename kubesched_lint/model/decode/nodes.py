@@ -8,7 +8,7 @@ from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, boolean, integer, items, labels, mapping, resources, text, texts
 from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.node import Node, Taint, with_kept_labels
-from kubesched_lint.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.model.pod import BoundPod, Owner, Pod, Unscheduled
 
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
@@ -74,4 +74,15 @@ def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
         created=text(meta, "creationTimestamp", ("metadata",)),
         nominated_node=text(status, "nominatedNodeName", ("status",)),
         ready=conditions.get("Ready", "True") == "True",
+        unscheduled=decode_unscheduled(value),
     )
+
+
+def decode_unscheduled(value: Value) -> Unscheduled | None:
+    """Return what the scheduler says of a waiting Pod; None for a bound one, or if it has not tried the pod."""
+    if text(mapping(value, "spec", ()), "nodeName", ("spec",)):
+        return None
+    for condition, at in items(mapping(value, "status", ()), "conditions", ("status",)):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return Unscheduled(*(text(condition, field, at) for field in ("reason", "message", "lastTransitionTime")))
+    return None

@@ -1,0 +1,218 @@
+"""The pods of a snapshot that wait for a node: why, by the model, and whether kube-scheduler says the same.
+
+Their PodScheduled conditions test the model on the spot. kube-scheduler writes such a message at each attempt, and
+tries a pod again when something changes that may help it, at the latest after five minutes
+(``pkg/scheduler/backend/queue/scheduling_queue.go``, flushUnschedulablePodsLeftover), so a message may be older than
+the snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from kubesched_lint import work
+from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, said
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
+from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
+from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.text import many, plural
+from kubesched_lint.world.devices import allocator_for, needs_devices
+from kubesched_lint.world.world import World
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.user_settings import Premises
+
+AGREES, OLDER, DIFFERS, UNTESTED = "agrees", "older", "differs", "untested"
+MOST_STEPS = 2_000_000
+"""Limit of the work for all waiting pods of a cluster; see ``work``."""
+_LAG = timedelta(minutes=6)
+"""The longest time between two attempts, with the half minute until the queue is flushed, and back-off."""
+
+
+@record
+class Waiting:
+    """Equal pods that wait for a node, with one owner and one message."""
+
+    pods: tuple[BoundPod, ...]
+    owner: Workload | None
+    ours: str
+    """The message that the model predicts for a pod that is tried now; empty if a node fits."""
+    diagnosis: Diagnosis
+    verdict: str
+    """AGREES, OLDER, DIFFERS or UNTESTED."""
+    why: str = ""
+    """Why the message is older than the snapshot, or cannot be compared."""
+
+    @property
+    def theirs(self) -> str:
+        """kube-scheduler's message; empty if the snapshot holds none."""
+        found = self.pods[0].unscheduled
+        return found.message if found is not None else ""
+
+
+@record
+class Tally:
+    """How many messages agree, are older than the snapshot, differ, and were not compared."""
+
+    agree: int = 0
+    older: int = 0
+    differ: int = 0
+    untested: int = 0
+
+    @property
+    def compared(self) -> int:
+        return self.agree + self.older + self.differ
+
+
+def waiting_pods(world: World) -> tuple[Waiting, ...] | None:
+    """Return the pods that wait for a node, gated ones left out; None if they would cost too much.
+
+    The world has no manifests, and today's cluster, with its cordons: kube-scheduler saw nothing else.
+    """
+    cluster = world.cluster
+    if cluster is None or not cluster.knows_nodes:
+        return ()
+    try:
+        with work.within(MOST_STEPS):
+            return tuple(_Asking(world).answers())
+    except work.OutOfWorkError:
+        return None
+
+
+def is_waiting(bound: BoundPod) -> bool:
+    """Return whether kube-scheduler looks for a node for the pod."""
+    return not bound.node and not bound.terminating and not bound.pod.scheduling_gates
+
+
+class _Asking:
+    def __init__(self, world: World) -> None:
+        assert world.cluster is not None
+        self._world, self._cluster = world.without_pools, world.cluster
+        self._found: dict[tuple[int, int], tuple[Diagnosis, str]] = {}
+        self._state: ClusterState | None = None
+
+    def answers(self) -> Iterator[Waiting]:
+        groups: dict[tuple[object, ...], list[BoundPod]] = {}
+        for bound in self._cluster.inventory.pods:
+            if is_waiting(bound):
+                owner = None if bound.owner is None else (bound.owner.kind, bound.owner.name)
+                alone = bound.name if owner is None or bound.nominated_node else ""
+                key = (id(bound.pod), owner, alone, bound.unscheduled and bound.unscheduled.message)
+                groups.setdefault(key, []).append(bound)
+        for found in groups.values():
+            yield self._answer(found)
+
+    def _answer(self, pods: Sequence[BoundPod]) -> Waiting:
+        owner = self._cluster.running.workload_of(pods[0])
+        pod = self._world.admission.schedulers.again(pods[0].pod, owner)
+        diagnosis, ours = self._asked(pod, pods[0])
+        verdict, why = self._verdict(pods[0], pod, ours)
+        return Waiting(tuple(pods), owner, ours, diagnosis, verdict, why)
+
+    def _asked(self, pod: Pod, bound: BoundPod) -> tuple[Diagnosis, str]:
+        """Return the diagnosis of a pod, with the message that it gets; a nominated pod does not keep itself away."""
+        state, guests = self._whole(), self._whole().nominated.get(bound.nominated_node, [])
+        key = (id(pod), id(bound) if guests else 0)
+        if key not in self._found:
+            if guests:
+                state.nominated[bound.nominated_node] = [other for other in guests if other is not bound]
+            diagnosis = diagnose(pod, state)
+            says = "" if diagnosis.feasible else message(diagnosis, preempt(pod, diagnosis, state).message)
+            if guests:
+                state.nominated[bound.nominated_node] = guests
+            self._found[key] = diagnosis, says
+        return self._found[key]
+
+    def _whole(self) -> ClusterState:
+        """The cluster with all running pods, and the devices that waiting pods need."""
+        if self._state is None:
+            live = self._cluster.inventory
+            needy = {id(b.pod): b.pod for b in live.pods if is_waiting(b) and needs_devices(b.pod, self._world)}
+            allocator = allocator_for(tuple(needy.values()), self._world) if needy else ()
+            version = self._world.premises.kubernetes_version
+            self._state = ClusterState(
+                self._world.index, replace(live, allocator=allocator), kubernetes_version=version
+            )
+        return self._state
+
+    def _verdict(self, bound: BoundPod, pod: Pod, ours: str) -> tuple[str, str]:
+        condition = bound.unscheduled
+        if condition is None or not condition.message:
+            return UNTESTED, "kube-scheduler has left no message yet"
+        if why := self._untested(bound, pod, condition.message):
+            return UNTESTED, why
+        mine, its = said(ours), said(condition.message)
+        if mine == its:
+            return AGREES, ""
+        older = self._older(its.nodes)
+        return (OLDER, older) if older else (DIFFERS, "")
+
+    def _untested(self, bound: BoundPod, pod: Pod, recorded: str) -> str:
+        if LEFT_OUT in recorded:
+            return "--redact left a part of the message out"
+        if not knows_scheduler(pod):
+            return f"another scheduler, {pod.scheduler_name}, wrote the message"
+        if pod.group:
+            return "kube-scheduler tries the pods of its group together"
+        if bound.nominated_node:
+            return f"preemption has nominated {bound.nominated_node} for it"
+        lacks = [kind for kind in ("Pod", "PersistentVolumeClaim", "CSINode") if self._lacks(kind, pod)]
+        return f"the snapshot holds no {lacks[0]}s" if lacks else ""
+
+    def _lacks(self, kind: str, pod: Pod) -> bool:
+        return (kind == "Pod" or bool(pod.volumes)) and not self._cluster.has(kind)
+
+    def _older(self, nodes: int | None) -> str:
+        """Return why a message may be older than the snapshot; empty if nothing shows it."""
+        total = len(self._world.nodes)
+        if nodes is not None and nodes != total:
+            return f"it counts {many(nodes, 'node')}, and there are {total:,} now"
+        if not (captured := _time(self._cluster.captured_at)):
+            return ""
+        changed = (_time(b.start_time) or _time(b.created) for b in self._cluster.inventory.pods if b.node)
+        started = sum(when is not None and timedelta(0) <= captured - when <= _LAG for when in changed)
+        return f"{many(started, 'pod')} started in the six minutes before the snapshot" if started else ""
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None
+
+
+def tally(found: Iterable[Waiting]) -> Tally:
+    """Return the count of each verdict, in pods."""
+    counts = dict.fromkeys((AGREES, OLDER, DIFFERS, UNTESTED), 0)
+    for one in found:
+        counts[one.verdict] += len(one.pods)
+    return Tally(*counts.values())
+
+
+def agreement(cluster: Cluster, premises: Premises) -> Iterator[str]:
+    """Yield one sentence for the footer of a report, if some messages of waiting pods can be compared."""
+    found = waiting_pods(World(Inventory(), cluster, premises))
+    if found is None:
+        yield f"the messages of pending pods are not compared with the model, because {work.WHY}"
+    elif (count := tally(found)).compared:
+        yield in_words(count)
+
+
+def in_words(count: Tally) -> str:
+    """Return a tally as a sentence: ``412 of 412 messages of kube-scheduler about pending pods agree …``."""
+    agree = plural(count.agree, "agrees", "agree")
+    of = f"{count.agree:,} of {count.compared:,} {plural(count.compared, 'message')}"
+    text = f"{of} of kube-scheduler about pending pods {agree} with this model on this cluster"
+    if count.older:
+        text += f"; {count.older:,} {plural(count.older, 'is', 'are')} older than what the snapshot shows"
+    if count.differ:
+        text += f"; {count.differ:,} {plural(count.differ, 'differs', 'differ')} (see kubesched-lint audit)"
+    return text

@@ -1,0 +1,81 @@
+"""Compare the messages of pods that were left waiting with the model's, as ``audit`` does on a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint.analysis.pending import AGREES, UNTESTED, Waiting, waiting_pods
+from kubesched_lint.commands.verify.agreement import Answer
+from kubesched_lint.commands.verify.recorded import ref_named
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod, Owner, Unscheduled
+from kubesched_lint.record import replace
+from kubesched_lint.world.world import World
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.linter.reading import ManifestSet
+
+
+def messages(case: Mapping[str, Any], manifests: ManifestSet, cluster: Cluster) -> Iterator[tuple[ObjectRef, Answer]]:
+    """Yield per group of pods that the recorded deployment left waiting whether the model has the same message."""
+    after = after_deployment(case, World(manifests.inventory, cluster))
+    if after is None:
+        return
+    for one in waiting_pods(World(Inventory(), after)) or ():
+        if one.verdict != UNTESTED:
+            yield _ref(one), _answer(one)
+
+
+def _ref(one: Waiting) -> ObjectRef:
+    first = one.pods[0]
+    kind, name = (first.owner.kind, first.owner.name) if first.owner else ("Pod", first.name)
+    return ObjectRef(kind, first.namespace, name)
+
+
+def _answer(one: Waiting) -> Answer:
+    """All pods were made at one moment: kube-scheduler may have written a message before it bound the last of them."""
+    ours = one.ours or "a node fits"
+    return Answer("message of a waiting pod", one.verdict == AGREES, one.theirs, ours, one.why, explained=True)
+
+
+def after_deployment(case: Mapping[str, Any], world: World) -> Cluster | None:
+    """Return the cluster with the pods where the record of a deployment has them, and with the messages of the others.
+
+    None if the cluster had not settled, or if pods have claims: a record does not tell which volumes were bound. Nor
+    does it tell for which nodes pods of a DaemonSet wait, so these are left out.
+    """
+    assert world.cluster is not None
+    deploy, live = case["deploy"], world.cluster.inventory
+    if deploy.get("quiet"):
+        return None
+    recorded = {ref_named(name): seen for name, seen in deploy["workloads"].items()}
+    ours = {workload.ref: world.member(workload) for workload in world.manifests.workloads}
+    if any(m.pod.volumes or m.pod.resource_claims or m.workload.claim_templates for m in ours.values()):
+        return None
+    gone = {
+        ref for ref, seen in recorded.items() if ref.kind == "Pod" and not seen["bound"] and not seen.get("pending")
+    }
+    kept = [bound for bound in live.pods if ObjectRef("Pod", bound.namespace, bound.name) not in gone]
+    made = [bound for ref in ours.keys() & recorded.keys() for bound in _pods(ours[ref].pod, ref, recorded[ref])]
+    names = {(bound.namespace, bound.name) for bound in made}
+    pods = (*(bound for bound in kept if (bound.namespace, bound.name) not in names), *made)
+    workloads = (*(w for w in live.workloads if w.ref not in ours), *world.manifests.workloads)
+    return replace(world.cluster, inventory=replace(live, pods=pods, workloads=workloads))
+
+
+def _pods(pod: Any, ref: ObjectRef, seen: Mapping[str, Any]) -> Iterator[BoundPod]:
+    owner = None if ref.kind == "Pod" else Owner(ref.kind, ref.name)
+    number = 0
+    for node, count in seen.get("on", {}).items():
+        for _ in range(count):
+            yield BoundPod(f"{ref.name}-{number}" if owner else ref.name, node, pod, owner)
+            number += 1
+    for text, count in seen.get("pending", {}).items() if ref.kind != "DaemonSet" else ():
+        reason, _, message = text.partition(": ")
+        for _ in range(count):
+            said = Unscheduled(reason, message)
+            yield BoundPod(f"{ref.name}-{number}" if owner else ref.name, "", pod, owner, unscheduled=said)
+            number += 1

@@ -1,8 +1,8 @@
 """The only module that starts other programs: git, kubectl, kustomize and helm.
 
-A program may run code from an untrusted folder. So every program gets no standard input, no network, a time limit and
-an output limit, and is ended together with its child processes. git ignores every program that a repository's
-configuration names.
+A program may run code from an untrusted folder. So no program gets our standard input or a network, every program gets
+a time limit and an output limit, and it is ended together with its child processes. git ignores every program that a
+repository's configuration names.
 """
 
 from __future__ import annotations
@@ -62,8 +62,11 @@ def run(
     environ: Mapping[str, str] | None = None,
     timeout: float = TIMEOUT,
     largest: int = 0,
+    given: bytes = b"",
 ) -> Done:
     """Run a program to its end; ``environ`` replaces the environment, ``name`` is the program's name in messages.
+
+    ``given`` is its standard input.
 
     Raises NotInstalledError, and ProgramError if it cannot be started, takes longer than ``timeout`` seconds or writes
     more than ``largest`` bytes (``LARGEST`` if 0).
@@ -76,7 +79,7 @@ def run(
     try:
         process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=_holding(given) if given else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environ,
@@ -128,6 +131,16 @@ def run(
     if len(found[0]) > largest:
         raise ProgramError(f"{name} writes more than {largest // 1024**2} MiB")
     return Done(code, found[0], found[1].decode("utf-8", "replace"))
+
+
+def _holding(data: bytes) -> IO[bytes]:
+    """Return an unnamed file: unlike a pipe, it needs nobody who fills it while the program writes."""
+    from tempfile import TemporaryFile
+
+    file = TemporaryFile()  # noqa: SIM115 - the program reads it after this call
+    file.write(data)
+    file.seek(0)
+    return file
 
 
 def run_offline(command: Sequence[str], *, name: str, timeout: float = TIMEOUT) -> Done:
@@ -209,8 +222,11 @@ class WorkTree:
         self.top = top
         self._harmless: tuple[str, ...] | None = None
 
-    def git(self, *arguments: str) -> Done:
-        """Run git here. Raises ProgramError, also if the repository's work tree is another folder."""
+    def git(self, *arguments: str, given: bytes = b"") -> Done:
+        """Run git here, with standard input ``given``.
+
+        Raises ProgramError, also if the repository's work tree is another folder.
+        """
         if self._harmless is None:
             self._harmless = tuple(_options(_HARMLESS))  # reading the configuration runs nothing
             self._harmless += tuple(_options(dict(self._named())))
@@ -218,11 +234,12 @@ class WorkTree:
             named = here.out.decode("utf-8", "surrogateescape").rstrip("\n")
             if not here.code and os.path.realpath(named) != self.top:
                 raise ProgramError(f"the repository in {self.top} calls another folder its work tree: {named}")
-        return self._run(*arguments)
+        return self._run(*arguments, given=given)
 
-    def _run(self, *arguments: str) -> Done:
+    def _run(self, *arguments: str, given: bytes = b"") -> Done:
         command = ["git", "--no-pager", "--no-optional-locks", *(self._harmless or ()), "-C", self.top, *arguments]
-        return run(command, name="git", environ={**environment(), **OFFLINE, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"})
+        environ = {**environment(), **OFFLINE, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"}
+        return run(command, name="git", environ=environ, given=given)
 
     def _named(self) -> Iterator[tuple[str, str]]:
         """Yield the programs that the configuration names for filters and file types, each set to none."""

@@ -5,9 +5,9 @@ A pod that stays Pending in every trial is a witness, not a proof: other random 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.rollout import stays
@@ -30,6 +30,8 @@ from kubesched_lint.world.claims import is_known, modelled_templates
 from kubesched_lint.world.pod_labels import read_labels, values_known
 from kubesched_lint.world.running import RunningPods, lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world
+
+T = TypeVar("T")
 
 SEEDS = (1, 2, 3)
 _INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
@@ -101,10 +103,15 @@ def evicted_in_trials(world: World) -> tuple[dict[int, tuple[BoundPod, ...]], ..
 
 def tried(world: World, seed: int) -> Tried:
     """Run one trial. Rules use ``trials_of`` and ``evicted_in_trials``."""
+    return tried_and_read(world, seed, lambda state: None)[0]
+
+
+def tried_and_read(world: World, seed: int, read: Callable[[ClusterState], T]) -> tuple[Tried, T]:
+    """Run one trial, and return with it what ``read`` returns for the state at its end."""
     state = at_rest(world).state
     mark = state.mark()
     try:
-        return _Trial(world, state, seed).run()
+        return _Trial(world, state, seed).run(), read(state)
     finally:
         state.undo(mark)
 

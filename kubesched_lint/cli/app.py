@@ -16,6 +16,7 @@ _COMMANDS = (
     "lint",
     "why",
     "simulate",
+    "plan",
     "fleet",
     "init",
     "snapshot",

@@ -47,6 +47,9 @@ class Color(StrEnum):
     NEVER = "never"
 
 
+EVENTS = "deploy,rollout,hpa-max,scale-down,node-loss,zone-loss,drain"
+"""All events of ``simulate``, as one text: help shows it, and importing the simulation for it would take long."""
+
 _PATHS = typer.Argument(
     metavar="PATH…", help="Files, folders (read recursively), or - for standard input.", show_default=False
 )

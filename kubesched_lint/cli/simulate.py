@@ -7,13 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, OptionalPaths, takes
+from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-_EVENTS = "deploy,rollout,hpa-max,scale-down,node-loss,zone-loss,drain"
 
 
 class SimulationFormat(StrEnum):
@@ -29,7 +27,7 @@ def simulate(
     paths: OptionalPaths = None,
     *,
     target: OneTarget = None,
-    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = _EVENTS,
+    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = EVENTS,
     output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="Output format.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
     never_ready: Annotated[

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubesched_lint.findings import Path
 from kubesched_lint.model.pod_fields import POD, read_of
 from kubesched_lint.model.quantity import QuantityError, resource_value
 from kubesched_lint.model.workload import written_template as written_template
@@ -71,6 +72,41 @@ def difference(written: Mapping[str, Any], stored: Mapping[str, Any], *, trimmed
     if trimmed or any(_unexplained(ours, theirs, "")):
         return None
     return False
+
+
+def changed_fields(before: Any, after: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the path of each value that two written objects set differently; a default that one writes is the same.
+
+    Applying one template over the other makes a new revision if and only if there is such a value. ``path`` is where
+    both stand in their object. A list of another length is one value.
+    """
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    if isinstance(before, dict) and isinstance(after, dict):
+        if "imagePullPolicy" in before or "imagePullPolicy" in after:
+            before, after = _with_pull_policy(before), _with_pull_policy(after)
+        for name in {**before, **after}:
+            ours, theirs = before.get(name), after.get(name)
+            if not (key in _QUANTITIES and _same_quantity(name, ours, theirs)):
+                yield from changed_fields(ours, theirs, (*path, str(name)))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from changed_fields(one, other, (*path, number))
+    elif before != after and not (_stands_for(before, after, key) or _stands_for(after, before, key)):
+        yield path
+
+
+def _stands_for(value: Any, other: Any, key: str) -> bool:
+    """Return whether the API server stores ``other``, which is not written, as ``value``."""
+    return _is_absent(other, key) and (_is_absent(value, key) or value in _DEFAULTS.get(key, ()))
+
+
+def _with_pull_policy(container: dict[str, Any]) -> dict[str, Any]:
+    """Return the container with the policy that its image implies: this default depends on another field."""
+    image = container.get("image")
+    if not isinstance(image, str) or container.get("imagePullPolicy"):
+        return container
+    tag = image.rpartition("/")[2].partition(":")[2]
+    return {**container, "imagePullPolicy": "Always" if "@" not in image and tag in ("", "latest") else "IfNotPresent"}
 
 
 def _meta(template: Mapping[str, Any], *kept: str) -> dict[str, Any]:

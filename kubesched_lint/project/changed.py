@@ -10,11 +10,10 @@ from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
+from kubesched_lint.project.commits import HEAD, CommitError, where_left
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import plural
 
-HEAD = "HEAD"
-"""The default base: everything that is not committed counts as changed."""
 _WHOLE = (1, 1 << 60)
 
 Lines = tuple[tuple[int, int], ...]
@@ -88,35 +87,14 @@ def changes_since(base: str, paths: Sequence[str]) -> Changes:
         trees = {tree.top: tree for tree in (WorkTree(path) for path in paths if path != "-")}
         lines: dict[str, Lines] = {}
         for tree in trees.values():
-            start = _start(tree, base)
+            start = where_left(tree, base)
             lines.update(_differences(tree, start))
             lines.update((path, (_WHOLE,)) for path in _untracked(tree))
     except NoWorkTreeError as error:
         raise ChangedError(f"--changed: {error}, so changes are unknown") from None
-    except ProgramError as error:
+    except (CommitError, ProgramError) as error:
         raise ChangedError(f"--changed: {error}") from None
     return Changes(base, lines, tuple(trees))
-
-
-def _start(tree: WorkTree, base: str) -> str:
-    """The commit to compare with: where the current branch left ``base``."""
-    looked = tree.git("rev-parse", "--git-dir")
-    if looked.code:
-        raise ChangedError(f"--changed: git cannot read {tree.top}: {looked.error.strip()}")
-    if base == HEAD:
-        head = tree.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        if head.code:  # no commit yet: everything is new
-            return tree.git("hash-object", "-t", "tree", os.devnull).out.decode().strip()
-        return head.out.decode().strip()
-    named = tree.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
-    shallow = tree.git("rev-parse", "--is-shallow-repository").out.strip() == b"true"
-    hint = "; the clone is shallow: fetch more history (fetch-depth: 0)" if shallow else ""
-    if named.code:
-        raise ChangedError(f"--changed: {tree.top} has no commit `{base}`{hint}")
-    left = tree.git("merge-base", named.out.decode().strip(), HEAD)
-    if left.code:
-        raise ChangedError(f"--changed: HEAD and `{base}` have no commit in common{hint}")
-    return left.out.decode().strip()
 
 
 def _differences(tree: WorkTree, start: str) -> Iterator[tuple[str, Lines]]:

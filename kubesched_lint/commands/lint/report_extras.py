@@ -36,9 +36,18 @@ class ReportExtras:
 def extras_of(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ReportExtras:
     """Return matrix and diagram; if the matrix cannot have all workloads, it has those with findings first."""
     rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
-    effort = Effort() if len(rows) <= FEW_ROWS else Effort(runs=1, nodes=1)
-    simulation = simulate(manifests, cluster, options, effort=effort, only=rows) if rows else None
+    simulation = simulate(manifests, cluster, options, effort=effort_for(len(rows)), only=rows) if rows else None
     return ReportExtras(simulation, _diagram(manifests, cluster, options, findings), notes)
+
+
+def effort_for(rows: int) -> Effort:
+    """Return the effort for a matrix with so many rows."""
+    return Effort() if rows <= FEW_ROWS else Effort(runs=1, nodes=1)
+
+
+def most_rows(nodes: int) -> int:
+    """Return the most rows of a matrix on a cluster with so many nodes."""
+    return max(10, min(MOST_ROWS, MOST_CELLS_OF_NODES // max(nodes, 1)))
 
 
 def _rows(
@@ -50,7 +59,7 @@ def _rows(
     if len(workloads) > MOST_WORKLOADS:
         many = f"{len(workloads):,} workloads are too many for a matrix (at most {MOST_WORKLOADS:,})"
         return (), (f"{many}: run kubesched-lint simulate on some of them",)
-    most = max(10, min(MOST_ROWS, MOST_CELLS_OF_NODES // max(nodes, 1)))
+    most = most_rows(nodes)
     if len(everything) <= most:
         return everything, ()
     found = [f.object for f in sorted(findings, key=lambda f: -f.severity) if f.object in everything]

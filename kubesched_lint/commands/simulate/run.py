@@ -107,7 +107,7 @@ def simulate(
     replicas, as ``web=15``; each adds an event. Transient states of nodes (cordons, taints that controllers remove)
     count as over, as in ``lint``. Raises ValueError for an unknown event or workload.
     """
-    inventory, chosen = _defined_once(manifests.inventory, options)
+    inventory, chosen = defined_once(manifests.inventory, options)
     world = World(inventory, without_transient(cluster), manifests.premises(options))
     effort = effort or Effort()
     try:
@@ -223,7 +223,7 @@ def _with_gangs(rows: tuple[Row, ...], setting: Setting, world: World) -> tuple[
     return tuple(with_gangs(rows, setting, world))
 
 
-def _defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tuple[str, ...]]:
+def defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tuple[str, ...]]:
     """Return the inventory without alternatives, with one definition per object, and notes on the choices."""
     if not (manifests.has_duplicates or manifests.has_namesakes):
         return manifests, ()

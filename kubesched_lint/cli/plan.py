@@ -1,0 +1,156 @@
+"""``kubesched-lint plan``: what a change of the manifests does to each workload on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, OneTarget, takes
+from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import say, say_exactly, tell
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.commands.plan.run import Plan
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class PlanFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class Gate(StrEnum):
+    WORSE = "worse"
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+@app.command(cls=Command, short_help="Show what a change does to each workload.")
+@takes("cluster", *JUDGING)
+def plan(
+    context: typer.Context,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[BASE[..HEAD]] PATH…",
+            help="A commit, two commits, or a file or folder to compare with, then files and folders. With one "
+            "argument, BASE is the last commit.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    target: OneTarget = None,
+    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to compare.")] = EVENTS,
+    output: Annotated[PlanFormat, typer.Option("--format", "-f", help="Output format.")] = PlanFormat.TEXT,
+    gate: Annotated[
+        Gate,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 if something becomes worse (a cell, or a new error), or if a finding of at least this "
+            "severity is new.",
+        ),
+    ] = Gate.WORSE,
+    detailed: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit with 3 if there are changes, and nothing else to report.")
+    ] = False,
+    color: ColorOption = Color.AUTO,
+    **shared: Any,
+) -> None:
+    """Show what a change of the manifests does to each workload on a cluster.
+
+    Compares the events of `simulate` and the findings of `lint` before and after the change. BASE is a commit (the
+    change is what came since the branch left it, as in `lint --changed=BASE`), two commits BASE..HEAD, or a file or
+    folder with the manifests before the change. Exits with 1 as --fail-on says, with 2 when an input cannot be read.
+
+    Examples:
+
+      kubesched-lint plan manifests/ -c cluster.yaml
+
+      kubesched-lint plan origin/main manifests/ -c cluster.yaml
+
+      kubesched-lint plan v1.4..v1.5 manifests/ -c cluster.yaml --format json
+
+      kubesched-lint plan rendered-before/ rendered-after/ -c cluster.yaml --detailed-exitcode
+    """
+    from kubesched_lint.cli.settings import settle, tell_configuration
+    from kubesched_lint.cli.targets import one_target
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.commands.plan.sides import SideError
+    from kubesched_lint.rulebook.library import UnknownRuleError
+
+    base, given = _parted(arguments or ())
+    settings, paths = one_target(context, settle(context, given), given, target)
+    tell_configuration(settings)
+    chosen = tuple(e.strip() for e in events.split(",") if e.strip())
+    try:
+        found = _planned(context, settings, base, paths, chosen)
+    except (ClusterError, SideError, UnknownRuleError, ValueError) as error:
+        tell(f"error: {error}")
+        raise typer.Exit(2) from None
+    _print(found, output, color)
+    raise typer.Exit(_exit_code(found, gate, detailed=detailed))
+
+
+def _parted(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return (BASE, paths); with one argument, it is a path unless it names two commits."""
+    import os
+
+    from kubesched_lint.project.commits import HEAD
+
+    is_base = len(arguments) > 1 or (len(arguments) == 1 and ".." in arguments[0] and not os.path.lexists(arguments[0]))
+    return (arguments[0], arguments[1:]) if is_base else (HEAD, arguments)
+
+
+def _planned(
+    context: typer.Context, settings: Settings, base: str, paths: Sequence[str], events: Sequence[str]
+) -> Plan:
+    """Return the plan. Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event."""
+    from kubesched_lint.cli.settings import cluster_of
+    from kubesched_lint.cluster.read import read_stated
+    from kubesched_lint.commands.plan.run import Version, plan
+    from kubesched_lint.commands.plan.sides import sides_of
+
+    options, where = settings.options, cluster_of(context, settings)
+    cluster = read_stated(where, settings.cluster_options)
+    with sides_of(base, paths) as sides:
+        read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
+        before, after = (Version(side.name, manifests, options) for side, manifests in zip(sides, read, strict=True))
+        return plan(before, after, cluster, settings.rulebook, events)
+
+
+def _print(found: Plan, output: PlanFormat, color: Color) -> None:
+    import os
+    import sys
+
+    from kubesched_lint.report.palette import terminal_width, wants_color
+
+    match output:
+        case PlanFormat.TEXT:
+            from kubesched_lint.report.plan_text import as_text
+
+            painted = wants_color(color.value, sys.stdout, os.environ)
+            say(as_text(found, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+        case PlanFormat.JSON:
+            from kubesched_lint.report.plan_json import as_json
+
+            say_exactly([as_json(found), "\n"])
+
+
+def _exit_code(found: Plan, gate: Gate, *, detailed: bool) -> int:
+    from kubesched_lint.report.footer import FAIL_ON
+
+    if found.errors:
+        return 2
+    if gate is Gate.WORSE:
+        is_failed = found.is_worse
+    else:
+        least, worst = FAIL_ON[gate.value], found.worst_finding
+        is_failed = least is not None and worst is not None and worst >= least
+    return 1 if is_failed else 3 if detailed and not found.is_empty else 0

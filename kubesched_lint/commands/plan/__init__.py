@@ -1,0 +1,1 @@
+"""``plan``: what a change of the manifests does to each workload."""

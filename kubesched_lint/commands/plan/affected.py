@@ -1,0 +1,89 @@
+"""The workloads whose cells a change may touch; the others are not simulated.
+
+Two worlds on the same nodes give a workload the same outcomes if it is in the same group of workloads that can change
+where each other's pods fit (``lifecycle.groups``), and neither these nor the policies about them have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.analysis.worlds import grown_world
+from kubesched_lint.cluster.template import changed_fields
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.groups import components
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.inventory import identity
+from kubesched_lint.model.workload import Workload, written_template
+from kubesched_lint.world.world import World
+
+_OF_NAMESPACE = frozenset({"budgets", "autoscalers", "vertical_autoscalers", "quotas", "limit_ranges", "services"})
+"""Fields of an inventory whose objects concern only workloads of their namespace."""
+
+_NO_POLICIES = frozenset({"workloads", "replica_sets", "nodes", "pods", "allocator"})
+
+
+def affected(before: World, after: World) -> frozenset[ObjectRef]:
+    """Return the workloads of both worlds whose cells may differ; empty if the worlds are equal."""
+    everybody = frozenset(w.ref for world in (before, after) for w in world.manifests.workloads)
+    policies = list(_changed_policies(before, after))
+    changed = frozenset(_changed_workloads(before, after))
+    if None in policies:
+        return everybody
+    if not changed and not policies:
+        return frozenset()
+    limited = {quota.namespace for world in (before, after) for quota in world.objects.quotas}
+    spaces = {*policies, *limited.intersection(ref.namespace for ref in changed)}
+    old, new = setting_of(grown_world(before)), setting_of(grown_world(after))
+    if old.nodes != new.nodes:
+        return everybody
+    ours, theirs = _groups(old), _groups(new)
+    return frozenset(
+        ref
+        for ref in everybody
+        if ref in changed
+        or ref.namespace in spaces
+        or ours.get(ref) != theirs.get(ref)
+        or not changed.isdisjoint(ours.get(ref, ()))
+        or any(member.namespace in spaces for member in ours.get(ref, ()))
+    )
+
+
+def _changed_policies(before: World, after: World) -> Iterator[str | None]:
+    """Yield the namespace of each changed object that is no workload; None if it concerns all namespaces."""
+    theirs = dict(after.objects.lists())
+    for name, ours in before.objects.lists():
+        if name not in _NO_POLICIES and ours != theirs[name]:
+            old, new = ({identity(one): one for one in items} for items in (ours, theirs[name]))
+            both = {**old, **new}
+            changed = (both[key] for key in both if old.get(key) != new.get(key))
+            yield from (one.namespace if name in _OF_NAMESPACE else None for one in changed)
+
+
+def _changed_workloads(before: World, after: World) -> Iterator[ObjectRef]:
+    """Yield the workloads that are in one world only, or that scheduling or a rollout may see as different."""
+    ours, theirs = _by_ref(before.manifests.workloads), _by_ref(after.manifests.workloads)
+    yield from ours.keys() ^ theirs.keys()
+    for ref, workload in ours.items():
+        other = theirs.get(ref)
+        if other is not None and (workload != other or _may_roll_out(workload, other, after)):
+            yield ref
+
+
+def _may_roll_out(workload: Workload, other: Workload, world: World) -> bool:
+    """Whether the templates differ in anything, where pods run that a rollout would replace."""
+    if not world.member(other).running_pods:
+        return False
+    return any(changed_fields(written_template(workload), written_template(other)))
+
+
+def _by_ref(workloads: Sequence[Workload]) -> Mapping[ObjectRef, Workload]:
+    return {workload.ref: workload for workload in workloads}
+
+
+def _groups(setting: Setting) -> Mapping[ObjectRef, frozenset[ObjectRef]]:
+    """Return each workload's group; none for CronJobs."""
+    refs = [workload.ref for workload in setting.workloads]
+    groups = (frozenset(refs[number] for number in members) for members in components(setting))
+    return {ref: group for group in groups for ref in group}

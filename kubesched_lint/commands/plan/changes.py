@@ -1,0 +1,251 @@
+"""What a change does to each object: created, removed, rolled out, scaled, updated, replaced, or only metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kubesched_lint.cluster.template import changed_fields
+from kubesched_lint.findings import Location, ObjectRef, Path
+from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.manifests.document import Document, location_of
+from kubesched_lint.model.workload import ROLLED_OUT, Workload, written_template
+from kubesched_lint.record import record
+from kubesched_lint.world.world import World
+
+CREATED, REMOVED, REPLACED = "created", "removed", "replaced"
+ROLLS_OUT, SCALED, UPDATED, METADATA = "rolled out", "scaled", "updated", "only metadata"
+MAY_ROLL_OUT = "may be rolled out"
+"""The snapshot does not show the whole running template."""
+
+_SHOWN = frozenset(
+    {
+        *("replicas", "minReplicas", "maxReplicas", "parallelism", "completions", "partition", "value", "hostPort"),
+        *("maxSurge", "maxUnavailable", "minAvailable", "maxSkew", "minDomains", "topologyKey", "whenUnsatisfiable"),
+        *("priorityClassName", "storageClassName", "schedulerName"),
+    }
+)
+_SHOWN_BELOW = frozenset({"requests", "limits", "hard", "nodeSelector", "capacity"})
+_SECRET = frozenset({"env", "data", "stringData", "args", "command", "annotations"})
+"""Fields whose values may be secrets: no report shows them."""
+_STATEFULSET_MAY_CHANGE = frozenset(
+    {
+        *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "minReadySeconds"),
+        "persistentVolumeClaimRetentionPolicy",
+    }
+)
+_POD_MAY_CHANGE = frozenset({"image", "activeDeadlineSeconds", "tolerations", "schedulingGates"})
+_JOB_IS_FIXED = frozenset(
+    ["selector", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "managedBy"]
+)
+
+
+@record
+class FieldChange:
+    """A changed field; ``before`` and ``after`` are empty for values that no report shows."""
+
+    path: Path
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+@record
+class ObjectChange:
+    """What happens to one object; ``actions`` are the words of this module, the most important first."""
+
+    object: ObjectRef
+    actions: tuple[str, ...]
+    fields: tuple[FieldChange, ...] = ()
+    replicas: tuple[int, int] | None = None
+    """Pods wanted before and after, where the kind has a number of them; 0 where the workload does not exist."""
+    remark: str = ""
+    location: Location | None = None
+    """Where it is written: after the change, or before it if it is removed."""
+
+
+def workload_changes(before: World, after: World, *, running: bool = False) -> Iterator[ObjectChange]:
+    """Yield the changed workloads in the order of ``after``, then the removed ones.
+
+    With ``running``, ``before`` are the workloads that run in the cluster: its other workloads are not removed, and
+    the cluster shows whether a template changes, as for ``simulate``.
+    """
+    old = {workload.ref: workload for workload in before.manifests.workloads}
+    new = {workload.ref: workload for workload in after.manifests.workloads}
+    for ref, workload in new.items():
+        if ref not in old:
+            yield _whole(CREATED, workload, (0, after.member(workload).replicas))
+        else:
+            change = _changed(old[ref], workload, before, after, running=running)
+            if change is not None:
+                yield change
+    for ref, workload in old.items():
+        if ref not in new and not running:
+            yield _whole(REMOVED, workload, (before.member(workload).replicas, 0))
+
+
+def other_changes(before: ManifestSet, after: ManifestSet, namespace: str) -> Iterator[ObjectChange]:
+    """Yield the changes of objects that are no workloads, such as budgets, quotas and claims."""
+    old, new = _others(before, namespace), _others(after, namespace)
+    for ref, document in new.items():
+        place = document.location(())
+        if ref not in old:
+            yield ObjectChange(ref, (CREATED,), location=place)
+        elif not _is_same_text(old[ref], document):
+            fields = tuple(_fields(old[ref].value, document.value, document))
+            if fields:
+                is_meta = all(field.path[:1] == ("metadata",) for field in fields)
+                yield ObjectChange(ref, (METADATA if is_meta else UPDATED,), fields, location=place)
+    for ref, document in old.items():
+        if ref not in new:
+            yield ObjectChange(ref, (REMOVED,), location=document.location(()))
+
+
+def _others(manifests: ManifestSet, namespace: str) -> Mapping[ObjectRef, Document]:
+    """Return the documents of other objects; the last of several definitions."""
+    own = {id(workload.source) for workload in manifests.inventory.workloads}
+    return {ref_of(d, namespace): d for d in manifests.documents if id(d) not in own and not d.moves}
+
+
+def _whole(action: str, workload: Workload, replicas: tuple[int, int]) -> ObjectChange:
+    counted = None if workload.kind == "DaemonSet" else replicas
+    return ObjectChange(workload.ref, (action,), replicas=counted, location=_place(workload))
+
+
+def _place(workload: Workload) -> Location | None:
+    return None if workload.source is None else location_of(workload.source, ())
+
+
+def _changed(old: Workload, new: Workload, before: World, after: World, *, running: bool) -> ObjectChange | None:
+    """Return the change of a workload that is there before and after; None if nothing changes."""
+    fields = tuple(_fields_of(old, new, before, running=running))
+    at = new.pod.path[:-1]
+    template = [f for f in fields if at and f.path[: len(at)] == at]
+    actions: list[str] = []
+    remark = _refusal(new, [f.path for f in fields if f not in template], template)
+    is_rolled = after.member(new).template_changed if running else bool(template)
+    if remark:
+        actions.append(REPLACED)
+    elif is_rolled or (is_rolled is None and running):
+        remark = _delay(new)
+        actions.append(UPDATED if remark else ROLLS_OUT if is_rolled else MAY_ROLL_OUT)
+    wanted = before.member(old).replicas, after.member(new).replicas
+    if wanted[0] != wanted[1] and new.kind not in ("DaemonSet", "Pod"):
+        actions.append(SCALED)
+    rest = [f for f in fields if f not in template and f.path != new.replicas_path]
+    if not actions and fields:
+        actions.append(METADATA if all(f.path[:1] == ("metadata",) for f in rest) and rest else UPDATED)
+    if not actions:
+        return None
+    counted = None if new.kind in ("DaemonSet", "Pod") else wanted
+    return ObjectChange(new.ref, tuple(actions), fields, counted, remark, _place(new))
+
+
+def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) -> Iterator[FieldChange]:
+    ours, theirs = old.source, new.source
+    if isinstance(ours, Document) and isinstance(theirs, Document) and not running:
+        if not _is_same_text(ours, theirs):
+            yield from _fields(ours.value, theirs.value, theirs)
+        return
+    at = new.pod.path[:-1]
+    template, written = _template(old), _template(new)
+    if template and written:
+        for path in changed_fields(template, written, at):
+            if value_at(written, path[len(at) :]) is not None:  # what only runs is a default, or set by another tool
+                yield _field(path, {}, {}, None)
+
+
+def _template(workload: Workload) -> dict[str, Any]:
+    """Return the labels and the spec of a template; empty if it is unknown."""
+    template = written_template(workload)
+    if not isinstance(template, dict):
+        return {}
+    meta = template.get("metadata")
+    return {
+        "metadata": {"labels": meta.get("labels") if isinstance(meta, dict) else None},
+        "spec": template.get("spec"),
+    }
+
+
+def _is_same_text(one: Document, other: Document) -> bool:
+    """Return whether the documents are equal without reading them."""
+    return one.prefix == other.prefix and not one.moves and not other.moves and one.text == other.text
+
+
+def _fields(before: Mapping[str, Any], after: Mapping[str, Any], document: Document) -> Iterator[FieldChange]:
+    """Yield the changed fields of an object, as its manifest writes them."""
+    for path in changed_fields(before, after):
+        if path[:1] != ("status",) and path != ("metadata", "namespace"):
+            yield _field(path, before, after, document)
+
+
+def _field(path: Path, before: object, after: object, document: Document | None) -> FieldChange:
+    at = document.moved(path).at if document is not None and document.moves else path
+    text = _words(at, document.value if document is not None and not document.moves else {})
+    shown = _is_shown(path)
+    values = (_value(value_at(one, path)) if shown else "" for one in (before, after))
+    return FieldChange(path, text, *values)
+
+
+def _is_shown(path: Path) -> bool:
+    names = [part for part in path if isinstance(part, str)]
+    if not names or _SECRET.intersection(names):
+        return False
+    return names[-1] in _SHOWN or bool(_SHOWN_BELOW.intersection(names))
+
+
+def _value(value: object) -> str:
+    """Return a number or a text; empty for lists and objects, ``unset`` for nothing."""
+    if value is None:
+        return "unset"
+    return "" if isinstance(value, (dict, list)) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _words(path: Path, value: object) -> str:
+    """Return ``spec.template.spec.containers[web].image``: items of lists by name where they have one."""
+    text = ""
+    for part in path:
+        value = value_at(value, (part,))
+        if isinstance(part, int):
+            name = value.get("name") if isinstance(value, dict) else None
+            text += f"[{name if isinstance(name, str) else part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+# --- what the API server and the controllers do with the change -------------------------------------------------------
+
+
+def _delay(workload: Workload) -> str:
+    """Return why a changed template replaces no running pod; empty if the controller rolls it out."""
+    if workload.kind == "CronJob":
+        return "the next run uses the new template"
+    if workload.kind not in ROLLED_OUT:
+        return "only new pods use the new template"
+    if workload.suspended:
+        return "paused: nothing is rolled out"
+    return "OnDelete: pods are replaced when somebody deletes them" if workload.strategy.type == "OnDelete" else ""
+
+
+def _refusal(workload: Workload, others: Iterable[Path], template: Sequence[FieldChange]) -> str:
+    """Return why the API server refuses the update of the object, so that it has to be created anew; else empty.
+
+    Mirrors ``pkg/apis/apps/validation``, ``pkg/apis/batch/validation`` and ``pkg/apis/core/validation`` (v1.36).
+    """
+    spec = [path for path in others if path[:1] == ("spec",) and len(path) > 1]
+    fixed: list[Path] = []
+    match workload.kind:
+        case "Deployment" | "DaemonSet" | "ReplicaSet":
+            fixed = [path for path in spec if path[1] == "selector"]
+        case "StatefulSet":
+            fixed = [path for path in spec if path[1] not in _STATEFULSET_MAY_CHANGE]
+        case "Job":
+            fixed = [f.path for f in template if not workload.suspended]
+            fixed += [path for path in spec if path[1] in _JOB_IS_FIXED]
+        case "Pod":
+            fixed = [path for path in spec if not _POD_MAY_CHANGE.intersection(p for p in path if isinstance(p, str))]
+    if not fixed:
+        return ""
+    return f"the API server refuses to change {_words(fixed[0], {})}: the {workload.kind} has to be created anew"

@@ -1,0 +1,119 @@
+"""Findings before and after a change: new, gone, of another severity, and the number of the others.
+
+A finding is the same as in a baseline: by rule, object and path inside the object, whatever its line and file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.project.baseline import entry_of
+from kubesched_lint.record import record
+
+Key = tuple[str, ObjectRef, str]
+
+
+@record
+class FindingChange:
+    """``before`` is None for a new finding, ``after`` for one that is gone.
+
+    ``is_waived``: it is not gone (or was there before), but a waiver hides it after (or hid it before) the change.
+    """
+
+    before: Finding | None
+    after: Finding | None
+    is_waived: bool = False
+
+    @property
+    def finding(self) -> Finding:
+        """The finding after the change, or the one that is gone."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @property
+    def is_more_severe(self) -> bool:
+        """Whether it is new, or more severe than before."""
+        if self.after is None:
+            return False
+        return self.before is None or self.after.severity > self.before.severity
+
+
+@record
+class FindingChanges:
+    """``unchanged`` counts open findings by severity."""
+
+    changes: tuple[FindingChange, ...] = ()
+    unchanged: Mapping[Severity, int] = field(default_factory=dict)
+
+    @property
+    def new(self) -> Sequence[FindingChange]:
+        return [change for change in self.changes if change.before is None]
+
+    @property
+    def gone(self) -> Sequence[FindingChange]:
+        return [change for change in self.changes if change.after is None]
+
+    @property
+    def others(self) -> Sequence[FindingChange]:
+        """Findings of another severity."""
+        return [change for change in self.changes if change.before is not None and change.after is not None]
+
+
+def finding_changes(before: Report, after: Report) -> FindingChanges:
+    """Return how the open findings of two reports differ, the most severe first."""
+    old, new = _open(before), _open(after)
+    waived = _waived(before), _waived(after)
+    found: list[FindingChange] = []
+    unchanged: dict[Severity, int] = {}
+    for key in {**old, **new}:
+        left, came = _without_common(old.get(key, []), new.get(key, []), unchanged)
+        pairs = min(len(left), len(came))
+        found += (FindingChange(*pair) for pair in zip(left, came, strict=False))
+        found += (FindingChange(one, None, key in waived[1]) for one in left[pairs:])
+        found += (FindingChange(None, one, key in waived[0]) for one in came[pairs:])
+    found.sort(key=_order)
+    return FindingChanges(tuple(found), unchanged)
+
+
+def _without_common(
+    old: Sequence[Finding], new: Sequence[Finding], unchanged: dict[Severity, int]
+) -> tuple[list[Finding], list[Finding]]:
+    """Return what is left of both without pairs of one severity, which ``unchanged`` counts; the most severe first."""
+    left, came = list(old), []
+    for one in new:
+        same = next((other for other in left if other.severity is one.severity), None)
+        if same is None:
+            came.append(one)
+        else:
+            left.remove(same)
+            unchanged[one.severity] = unchanged.get(one.severity, 0) + 1
+    return sorted(left, key=_severest), sorted(came, key=_severest)
+
+
+def _severest(finding: Finding) -> int:
+    return -finding.severity
+
+
+def _open(report: Report) -> dict[Key, list[Finding]]:
+    found: dict[Key, list[Finding]] = {}
+    for finding in report.findings:
+        if finding.suppressed is None:
+            found.setdefault(entry_of(finding).key, []).append(finding)
+    return found
+
+
+def _waived(report: Report) -> set[Key]:
+    return {entry_of(finding).key for finding in report.findings if finding.suppressed is not None}
+
+
+def _order(change: FindingChange) -> tuple[object, ...]:
+    one = change.finding
+    return -one.severity, change.after is None, one.location.path, one.location.span.line, one.rule, str(one.object)
+
+
+def worst(changes: Iterable[FindingChange]) -> Severity | None:
+    """Return the highest severity of findings that are new or more severe; None without such findings."""
+    return max((c.after.severity for c in changes if c.is_more_severe and c.after is not None), default=None)

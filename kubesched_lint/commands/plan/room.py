@@ -1,0 +1,111 @@
+"""The room that a set leaves free, and the pods that it evicts, in one placement by the scheduler's filters and scores.
+
+One possible outcome, not a proof. Pods of Jobs, which end, and pods with ``spec.nodeName`` take no room here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+
+from kubesched_lint.analysis.growth import growth_plan
+from kubesched_lint.analysis.plan import Added
+from kubesched_lint.analysis.trial import SEEDS, tried_and_read
+from kubesched_lint.analysis.worlds import grown_world, without_suspended
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.record import record
+from kubesched_lint.world.world import World
+
+Room = Mapping[tuple[str, str], int]
+"""(zone, resource) → free amount: millicores, bytes or a number. The zone is empty for nodes without one."""
+_ALWAYS = ("cpu", "memory", "pods")
+
+
+@record
+class Eviction:
+    """Running pods of others, as NAMESPACE/NAME, that the pods of a workload preempt."""
+
+    by: ObjectRef
+    pods: tuple[str, ...]
+
+
+@record
+class Placement:
+    """The end of one placement of a set."""
+
+    room: Room
+    evictions: tuple[Eviction, ...]
+    added: Mapping[tuple[str, str, str], int]
+    """(pool, zone, machine type) → nodes that the pools add for the set."""
+
+
+@record
+class RoomChange:
+    """Free amounts before and after; None where the zone or the resource is not there."""
+
+    zone: str
+    resource: str
+    before: int | None
+    after: int | None
+
+
+def resources_of(worlds: Iterable[World]) -> tuple[str, ...]:
+    """Return the resources whose room matters to the sets: CPU, memory, pods, and what else pods request."""
+    asked = {r for world in worlds for w in world.manifests.workloads for r in world.member(w).pod.requests}
+    return (*_ALWAYS, *sorted(asked.difference(_ALWAYS)))
+
+
+def placement(world: World, resources: Sequence[str]) -> Placement:
+    """Return one placement of the set on today's nodes and those that the pools add."""
+    grown = grown_world(world).without_pools
+    trial, room = tried_and_read(grown, SEEDS[0], lambda state: dict(_free(state, resources)))
+    refs = {id(workload): workload.ref for workload in grown.manifests.workloads}
+    evictions = tuple(
+        Eviction(refs[number], tuple(sorted(f"{bound.pod.namespace}/{bound.name}" for bound in pods)))
+        for number, pods in trial.evicted.items()
+    )
+    return Placement(room, evictions, _added(growth_plan(without_suspended(world)).added))
+
+
+def room_changes(before: Room, after: Room) -> Iterator[RoomChange]:
+    """Yield the zones and resources whose room differs."""
+    for zone, resource in sorted({**before, **after}, key=_order):
+        old, new = before.get((zone, resource)), after.get((zone, resource))
+        if old != new:
+            yield RoomChange(zone, resource, old, new)
+
+
+def added_changes(before: Placement, after: Placement) -> Iterator[Added]:
+    """Yield the nodes that pools add more after the change than before; a negative count for fewer."""
+    for kind in sorted({**before.added, **after.added}):
+        count = after.added.get(kind, 0) - before.added.get(kind, 0)
+        if count:
+            yield Added(*kind, count)
+
+
+def _added(added: Sequence[Added]) -> Mapping[tuple[str, str, str], int]:
+    found: Counter[tuple[str, str, str]] = Counter()
+    for one in added:
+        found[one.pool, one.zone, one.shape] += one.count
+    return found
+
+
+def _free(state: ClusterState, resources: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield ((zone, resource), free amount) of the nodes that state how much they have."""
+    zones = [node.labels.get(ZONE, "") for node in state.index.nodes]
+    for resource in resources:
+        found: dict[str, int] = {}
+        for zone, free, whole in zip(
+            zones, state.ledger.free(resource), state.index.allocatable(resource), strict=True
+        ):
+            if whole and isfinite(free):
+                found[zone] = found.get(zone, 0) + int(free)
+        yield from (((zone, resource), amount) for zone, amount in found.items())
+
+
+def _order(key: tuple[str, str]) -> tuple[object, ...]:
+    zone, resource = key
+    return zone, _ALWAYS.index(resource) if resource in _ALWAYS else len(_ALWAYS), resource

@@ -1,0 +1,301 @@
+"""``plan``: compare the manifests before and after a change on one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import field
+
+from kubesched_lint.analysis.plan import Added
+from kubesched_lint.analysis.worlds import without_transient
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.lint.report_extras import effort_for, most_rows
+from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.plan.affected import affected
+from kubesched_lint.commands.plan.changes import ObjectChange, other_changes, workload_changes
+from kubesched_lint.commands.plan.findings import FindingChanges, finding_changes, worst
+from kubesched_lint.commands.plan.room import (
+    Eviction,
+    RoomChange,
+    added_changes,
+    placement,
+    resources_of,
+    room_changes,
+)
+from kubesched_lint.commands.simulate.run import SimulationReport, defined_once, simulate
+from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, differs, direction
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record, replace
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World
+
+
+@record
+class Version:
+    """One side of a plan: manifests, the options that they were read with, and the words for the side."""
+
+    name: str
+    manifests: ManifestSet
+    options: Options
+
+
+@record
+class CellChange:
+    """A changed cell; ``before`` or ``after`` is None if the workload does not exist then."""
+
+    event: str
+    before: Cell | None
+    after: Cell | None
+    location: Location | None = None
+    """The line to blame for the cell after the change."""
+
+    @property
+    def direction(self) -> str:
+        return direction(self.before, self.after)
+
+
+@record
+class WorkloadPlan:
+    """What the change does to one workload; ``change`` is None if the change touches others only."""
+
+    object: ObjectRef
+    change: ObjectChange | None = None
+    cells: tuple[CellChange, ...] = ()
+
+    @property
+    def direction(self) -> str:
+        """Return WORSE if a cell is, else BETTER if a cell is, else empty."""
+        found = {cell.direction for cell in self.cells}
+        return WORSE if WORSE in found else BETTER if BETTER in found else ""
+
+
+@record
+class BudgetChange:
+    """A disruption budget that blocks the drain of pods of a workload, in all orders of events or in some."""
+
+    budget: str
+    object: ObjectRef
+    is_new: bool
+
+
+@record
+class Plan:
+    """Everything that a report of ``plan`` may show; ``before`` and ``after`` name the sides."""
+
+    before: str
+    after: str
+    events: tuple[str, ...]
+    workloads: tuple[WorkloadPlan, ...] = ()
+    objects: tuple[ObjectChange, ...] = ()
+    findings: FindingChanges = field(default_factory=FindingChanges)
+    nodes: tuple[Added, ...] = ()
+    """Nodes that pools add more than before; a negative count for fewer."""
+    evictions: tuple[Eviction, ...] = ()
+    """Pods of others that are preempted only after the change."""
+    spared: tuple[Eviction, ...] = ()
+    """Pods of others that are preempted only before the change."""
+    budgets: tuple[BudgetChange, ...] = ()
+    room: tuple[RoomChange, ...] = ()
+    same: int = 0
+    """Workloads that the change neither touches nor affects."""
+    cluster: str = ""
+    errors: tuple[InputError, ...] = ()
+    """What cannot be read after the change."""
+    errors_before: tuple[InputError, ...] = ()
+    notes: tuple[str, ...] = ()
+    simulation: SimulationReport | None = None
+    """The changed cells after the change that did not become better, to explain them."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the change changes nothing that this command knows of."""
+        return not (self.workloads or self.objects or self.findings.changes or self.errors != self.errors_before)
+
+    @property
+    def worst_finding(self) -> Severity | None:
+        """The highest severity of findings that are new or more severe."""
+        return worst(self.findings.changes)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it is established that the change makes something worse: a cell, or an error that is new."""
+        is_cell = any(workload.direction == WORSE for workload in self.workloads)
+        return is_cell or self.worst_finding is Severity.ERROR
+
+
+def plan(
+    before: Version,
+    after: Version,
+    cluster: Cluster,
+    rulebook: Rulebook,
+    events: Sequence[str] = EVENTS,
+    *,
+    running: bool = False,
+) -> Plan:
+    """Return the plan. With ``running``, ``before`` are the workloads that run in the cluster.
+
+    Pods that run in the cluster belong to a workload of either side; they are gone where that side does not have it.
+    Raises UnknownRuleError, and ValueError for an unknown event.
+    """
+    sides = _defined_once(before), _defined_once(after)
+    old, new = ({w.ref: w for w in side.manifests.inventory.workloads} for side in sides)
+    created = [workload for ref, workload in new.items() if ref not in old]
+    removed = [] if running else [workload for ref, workload in old.items() if ref not in new]
+    clusters = _without(cluster, created), _without(cluster, removed)
+    ours, theirs = (_world(side, each) for side, each in zip(sides, clusters, strict=True))
+    changes = {change.object: change for change in workload_changes(ours, theirs, running=running)}
+    touched = affected(ours, theirs) | changes.keys()
+    shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
+    rows = [_simulated(*each, events, shown) for each in zip(sides, clusters, strict=True)]
+    cells = dict(_cell_changes(*rows))
+    reports = [_report(*each, rulebook) for each in zip((before, after), clusters, strict=True)]
+    resources = resources_of((ours, theirs))
+    ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
+    everybody = {**old, **new}
+    return Plan(
+        before.name,
+        after.name,
+        tuple(events),
+        tuple(
+            WorkloadPlan(ref, changes.get(ref), cells.get(ref, ())) for ref in everybody if ref in {**changes, **cells}
+        ),
+        tuple(other_changes(before.manifests, after.manifests, after.options.namespace)),
+        finding_changes(*reports),
+        tuple(added_changes(*ends)) if ends else (),
+        _only_first(ends[1].evictions, ends[0].evictions) if ends else (),
+        _only_first(ends[0].evictions, ends[1].evictions) if ends else (),
+        tuple(_budget_changes(cells)),
+        tuple(room_changes(ends[0].room, ends[1].room)) if ends else (),
+        len(everybody.keys() - changes.keys() - cells.keys()),
+        reports[1].summary.cluster,
+        reports[1].errors,
+        reports[0].errors,
+        (*notes, *_notes(rows)),
+        _explained(rows[1], cells),
+    )
+
+
+# --- the two sides --------------------------------------------------------------------------------------------------
+
+
+def _defined_once(side: Version) -> Version:
+    """Return the side without alternatives, with one definition of each object."""
+    inventory, _ = defined_once(side.manifests.inventory, side.options)
+    return replace(side, manifests=replace(side.manifests, inventory=inventory))
+
+
+def _without(cluster: Cluster, workloads: Sequence[Workload]) -> Cluster:
+    """Return the cluster without workloads and their pods."""
+    refs, pods = {w.ref for w in workloads}, {id(b) for w in workloads for b in cluster.running.pods_of(w)}
+    inventory = cluster.inventory
+    if not pods and refs.isdisjoint(w.ref for w in inventory.workloads):
+        return cluster
+    left = tuple(bound for bound in inventory.pods if id(bound) not in pods)
+    others = tuple(w for w in inventory.workloads if w.ref not in refs)
+    return replace(cluster, inventory=replace(inventory, pods=left, workloads=others))
+
+
+def _world(side: Version, cluster: Cluster) -> World:
+    """Return the world that ``simulate`` uses."""
+    return World(side.manifests.inventory, without_transient(cluster), side.manifests.premises(side.options))
+
+
+def _report(side: Version, cluster: Cluster, rulebook: Rulebook) -> Report:
+    if side.manifests.is_empty:  # everything is created or removed, which is no error
+        return Report()
+    return report_on(side.manifests, cluster, (), side.options, rulebook)
+
+
+# --- cells ----------------------------------------------------------------------------------------------------------
+
+
+def _rows(
+    touched: Collection[ObjectRef], changed: Collection[ObjectRef], nodes: int
+) -> tuple[frozenset[ObjectRef], tuple[str, ...]]:
+    """Return the workloads to simulate, and a note on those that are too many: changed ones come first."""
+    most = most_rows(nodes)
+    if len(touched) <= most:
+        return frozenset(touched), ()
+    first = sorted(touched, key=lambda ref: (ref not in changed, str(ref)))[:most]
+    note = f"cells of {most:,} of {len(touched):,} affected workloads were compared, changed ones first"
+    return frozenset(first), (note,)
+
+
+def _simulated(
+    side: Version, cluster: Cluster, events: Sequence[str], rows: Collection[ObjectRef]
+) -> SimulationReport | None:
+    if not rows:
+        return None
+    return simulate(side.manifests, cluster, side.options, events, effort_for(len(rows)), only=rows)
+
+
+def _cell_changes(
+    before: SimulationReport | None, after: SimulationReport | None
+) -> Iterator[tuple[ObjectRef, tuple[CellChange, ...]]]:
+    """Yield the workloads with changed cells."""
+    old, new = _cells(before), _cells(after)
+    for ref in {**old, **new}:
+        ours, theirs = old.get(ref, {}), new.get(ref, {})
+        pairs = ((event, ours.get(event), theirs.get(event)) for event in {**ours, **theirs})
+        found = tuple(_cell_change(after, *pair) for pair in pairs if differs(*pair[1:]))
+        if found:
+            yield ref, found
+
+
+def _cell_change(after: SimulationReport | None, event: str, ours: Cell | None, theirs: Cell | None) -> CellChange:
+    place = after.place(theirs) if after is not None and theirs is not None else None
+    return CellChange(event, ours, theirs, place)
+
+
+def _explained(
+    after: SimulationReport | None, cells: Mapping[ObjectRef, Sequence[CellChange]]
+) -> SimulationReport | None:
+    """Return the simulation with its changed cells only, without those that became better."""
+    if after is None or not cells:
+        return None
+    rows = []
+    for row in after.rows:
+        changes = cells.get(after.workloads[row.number].ref, ())
+        changed = {change.event for change in changes if change.direction != BETTER}
+        rows.append(replace(row, cells=tuple(cell for cell in row.cells if cell.event in changed)))
+    return replace(after, rows=tuple(row for row in rows if row.cells), skews=(), notes=(), errors=())
+
+
+def _cells(simulation: SimulationReport | None) -> Mapping[ObjectRef, Mapping[str, Cell]]:
+    if simulation is None:
+        return {}
+    return {simulation.workloads[r.number].ref: {c.event: c for c in r.cells} for r in simulation.rows}
+
+
+def _budget_changes(cells: Mapping[ObjectRef, Sequence[CellChange]]) -> Iterator[BudgetChange]:
+    for ref, changes in cells.items():
+        for change in changes:
+            old, new = _blocking(change.before), _blocking(change.after)
+            if old != new:
+                yield from (BudgetChange(name, ref, is_new) for name, is_new in ((old, False), (new, True)) if name)
+
+
+def _blocking(cell: Cell | None) -> str:
+    """Return the budget that keeps a drain from ending; empty if none does."""
+    is_stuck = cell is not None and cell.event == "drain" and cell.stuck
+    return cell.blamed.name if is_stuck and cell is not None and isinstance(cell.blamed, DisruptionBudget) else ""
+
+
+# --- the rest -------------------------------------------------------------------------------------------------------
+
+
+def _only_first(ours: Sequence[Eviction], theirs: Sequence[Eviction]) -> tuple[Eviction, ...]:
+    """Return the evictions of pods that the others do not evict."""
+    known = {pod for eviction in theirs for pod in eviction.pods}
+    left = (replace(one, pods=tuple(pod for pod in one.pods if pod not in known)) for one in ours)
+    return tuple(one for one in left if one.pods)
+
+
+def _notes(simulations: Sequence[SimulationReport | None]) -> Iterator[str]:
+    """Yield the notes of the simulations, each once."""
+    yield from dict.fromkeys(note for one in simulations if one is not None for note in one.notes)

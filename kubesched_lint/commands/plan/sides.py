@@ -1,0 +1,104 @@
+"""The two sides of a plan: the manifests before and after the change.
+
+``BASE..HEAD`` are two commits, ``BASE...HEAD`` is from where HEAD left BASE, ``BASE`` is from where the current branch
+left it to the work tree, as in ``lint --changed=BASE``. A file or folder as BASE is compared with the paths. A commit
+is read from a private copy, which is deleted at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, chdir, contextmanager
+
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
+from kubesched_lint.project.commits import HEAD, CommitError, commit_of, copy_of, where_left
+from kubesched_lint.record import record
+
+WORK_TREE = "the work tree"
+_SHORT = 12
+"""Digits of a commit in words."""
+
+
+class SideError(Exception):
+    """A side of the plan cannot be read; ``str()`` is the whole message."""
+
+
+@record
+class Side:
+    """``name`` says in words what the side is; ``paths`` are relative to ``folder``, or to the current one if empty."""
+
+    name: str
+    paths: tuple[str, ...]
+    folder: str = ""
+
+    def read(self, options: Options, *, render: bool, cluster: str | None = None) -> ManifestSet:
+        """Return the manifests. Changes the current folder meanwhile: a copy has the paths that a user knows."""
+        with chdir(self.folder or os.curdir):
+            there = self.paths if not self.folder else [path for path in self.paths if os.path.lexists(path)]
+            return read_manifests(there, options, render=render, cluster=cluster)
+
+    @property
+    def is_there(self) -> bool:
+        return any(os.path.lexists(os.path.join(self.folder, path)) for path in self.paths)
+
+
+@contextmanager
+def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
+    """Yield (before, after) of ``base``: a commit, a range of commits, or an existing file or folder.
+
+    Raises SideError.
+    """
+    given = tuple(paths)
+    if os.path.lexists(base):
+        yield Side(base, (base,)), Side(", ".join(given), given)
+        return
+    first, dots, last = _parted(base)
+    with ExitStack() as stack:
+        try:
+            tree = _work_tree(given)
+            after = _copied(stack, tree, commit_of(tree, last), last, given) if dots else Side(WORK_TREE, given)
+            start = commit_of(tree, first) if dots == ".." else where_left(tree, first, last)
+            before = _copied(stack, tree, start, first, given)
+        except (CommitError, ProgramError) as error:
+            raise SideError(f"{base}: {error}") from None
+        if not (before.is_there or after.is_there):
+            raise SideError(f"neither {before.name} nor {after.name} has {', '.join(given)}")
+        yield before, after
+
+
+def _parted(base: str) -> tuple[str, str, str]:
+    """Return (first, dots, last) of a range of commits; no dots for one commit."""
+    for dots in ("...", ".."):
+        first, found, last = base.partition(dots)
+        if found:
+            return first or HEAD, dots, last or HEAD
+    return base, "", HEAD
+
+
+def _work_tree(paths: Sequence[str]) -> WorkTree:
+    """Return the work tree that has all paths. Raises SideError."""
+    if "-" in paths:
+        raise SideError("standard input is in no commit: give a file or folder as BASE")
+    try:
+        trees = {tree.top: tree for tree in map(WorkTree, paths)}
+    except NoWorkTreeError as error:
+        raise SideError(f"{error}: give a file or folder as BASE") from None
+    if len(trees) > 1:
+        raise SideError(f"the paths are in several git repositories: {', '.join(trees)}")
+    return next(iter(trees.values()))
+
+
+def _copied(stack: ExitStack, tree: WorkTree, commit: str, name: str, paths: Sequence[str]) -> Side:
+    """Return the side of a commit. The copy has a folder for the current one, so that relative paths stay the same."""
+    here = os.path.realpath(os.curdir)
+    common = os.path.commonpath([here, tree.top])
+    within = [os.path.relpath(os.path.realpath(path), tree.top) for path in paths]
+    copy = stack.enter_context(copy_of(tree, commit, within, os.path.relpath(tree.top, common)))
+    folder = os.path.join(copy, os.path.relpath(here, common))
+    os.makedirs(folder, exist_ok=True)
+    words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
+    return Side(words, tuple(os.path.relpath(path) if os.path.isabs(path) else path for path in paths), folder)

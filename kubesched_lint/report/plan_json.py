@@ -1,0 +1,134 @@
+"""The plan for programs: one JSON object, described by ``schemas/plan.schema.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesched_lint.commands.plan.changes import FieldChange, ObjectChange
+from kubesched_lint.commands.plan.findings import FindingChange
+from kubesched_lint.commands.plan.room import Eviction
+from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
+from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.printing import json_text
+
+VERSION = 1
+"""The version of the format; new keys alone do not change it."""
+
+
+def as_json(plan: Plan) -> str:
+    """Return one JSON object without a newline at its end."""
+    findings = plan.findings
+    value = {
+        "version": VERSION,
+        "before": plan.before,
+        "after": plan.after,
+        "isEmpty": plan.is_empty,
+        "isWorse": plan.is_worse,
+        "workloads": [_workload(one) for one in plan.workloads],
+        "unaffected": plan.same,
+        "objects": [_object_change(one) for one in plan.objects],
+        "findings": {
+            "new": [_finding_change(one) for one in findings.new],
+            "gone": [_finding_change(one) for one in findings.gone],
+            "changed": [_finding_change(one) for one in findings.others],
+            "unchanged": {severity.word: findings.unchanged.get(severity, 0) for severity in reversed(Severity)},
+        },
+        "nodes": [{"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count} for n in plan.nodes],
+        "evictions": {"new": list(map(_eviction, plan.evictions)), "gone": list(map(_eviction, plan.spared))},
+        "budgets": [
+            {"budget": one.budget, "object": str(one.object), "change": "blocks" if one.is_new else "no longer blocks"}
+            for one in plan.budgets
+        ],
+        "room": [
+            {"zone": one.zone, "resource": one.resource, "before": one.before, "after": one.after} for one in plan.room
+        ],
+        "cluster": plan.cluster,
+        "notes": list(plan.notes),
+        "errors": [_error(one) for one in plan.errors],
+        "errorsBefore": [_error(one) for one in plan.errors_before],
+    }
+    return json_text(value, 2)
+
+
+def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
+    change = one.change
+    shown: dict[str, Any] = _object_change(change) if change else {"object": _ref(one.object), "actions": []}
+    return {**shown, "direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
+
+
+def _object_change(change: ObjectChange) -> dict[str, Any]:
+    return {
+        "object": _ref(change.object),
+        "actions": list(change.actions),
+        "fields": [_field(field) for field in change.fields],
+        "replicas": None if change.replicas is None else {"before": change.replicas[0], "after": change.replicas[1]},
+        "remark": change.remark,
+        "location": _place(change.location),
+    }
+
+
+def _field(field: FieldChange) -> Mapping[str, str]:
+    return {"path": field.text, "before": field.before, "after": field.after}
+
+
+def _ref(ref: ObjectRef) -> Mapping[str, str]:
+    return {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
+
+
+def _place(place: Location | None) -> Mapping[str, Any] | None:
+    return None if place is None else {"path": place.path, "line": place.span.line, "column": place.span.column}
+
+
+def _cell_change(change: CellChange) -> Mapping[str, Any]:
+    return {
+        "event": change.event,
+        "direction": change.direction,
+        "before": _cell(change.before),
+        "after": _cell(change.after),
+        "at": _place(change.location),
+    }
+
+
+def _cell(cell: Cell | None) -> Mapping[str, Any] | None:
+    if cell is None:
+        return None
+    return {
+        "verdict": cell.verdict,
+        "proven": cell.proven,
+        "text": cell.text,
+        "wanted": cell.wanted,
+        "bound": {"min": cell.bound.least, "max": cell.bound.most},
+        "because": cell.why,
+        "message": cell.message,
+        "worst": None if cell.worst is None else list(cell.worst.lines),
+        "missing": list(cell.missing),
+        "assumes": list(cell.assumes),
+    }
+
+
+def _finding_change(change: FindingChange) -> Mapping[str, Any]:
+    finding = change.finding
+    return {
+        "rule": finding.rule,
+        "severity": {"before": _severity(change.before), "after": _severity(change.after)},
+        "object": _ref(finding.object),
+        "message": finding.message,
+        "evidence": finding.evidence.kind,
+        "location": _place(finding.location),
+        "fingerprint": finding.fingerprint,
+        "waived": change.is_waived,
+    }
+
+
+def _severity(finding: Finding | None) -> str | None:
+    return None if finding is None else finding.severity.word
+
+
+def _eviction(one: Eviction) -> Mapping[str, Any]:
+    return {"by": str(one.by), "pods": list(one.pods)}
+
+
+def _error(error: InputError) -> Mapping[str, Any]:
+    return {"path": error.path, "line": error.line, "message": error.message}

@@ -1,0 +1,201 @@
+"""The words of a plan, which text, Markdown and HTML share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
+
+from kubesched_lint.analysis.plan import Added
+from kubesched_lint.commands.plan.changes import CREATED, METADATA, REMOVED, SCALED, FieldChange, ObjectChange
+from kubesched_lint.commands.plan.findings import FindingChange
+from kubesched_lint.commands.plan.room import Eviction
+from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
+from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
+from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.model.quantity import show
+from kubesched_lint.report.cell_details import event_title, verdict_words
+from kubesched_lint.text import first_few, many, plural
+
+_MOST_FIELDS = 6
+_MOST_PODS = 5
+_NOTHING = "–"
+
+
+def title(plan: Plan) -> str:
+    return f"plan: {plan.before} → {plan.after}"
+
+
+def result(plan: Plan) -> str:
+    """Return the verdict on the change in one line."""
+    if plan.is_empty:
+        return "no change"
+    cells = [change.direction for one in plan.workloads for change in one.cells]
+    worse, better = cells.count(WORSE), cells.count(BETTER)
+    parts = [f"{many(worse, 'cell')} worse"] if worse else []
+    new = sum(change.is_more_severe for change in plan.findings.changes)
+    parts += [f"{many(new, 'finding')} new or more severe"] if new else []
+    gone = len(plan.findings.gone)
+    parts += [f"{many(gone, 'finding')} gone"] if gone else []
+    parts += [f"{many(better, 'cell')} better"] if better else []
+    head = "worse" if plan.is_worse else "nothing is established to be worse"
+    return f"{head}: {', '.join(parts)}" if parts else head
+
+
+def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:
+    """Return worse ones first, then those with changed cells, then those with only metadata last."""
+
+    def rank(one: WorkloadPlan) -> int:
+        if one.direction:
+            return 0 if one.direction == WORSE else 1
+        return 3 if one.change is not None and one.change.actions == (METADATA,) else 2
+
+    return sorted(workloads, key=rank)
+
+
+def actions(change: ObjectChange | None) -> str:
+    """Return ``rolled out, scaled 6 → 4`` or ``created (6 pods)``."""
+    if change is None:
+        return "not changed itself"
+    words = []
+    for action in change.actions:
+        if action == SCALED and change.replicas is not None:
+            action = f"{SCALED} {change.replicas[0]} → {change.replicas[1]}"
+        elif action in (CREATED, REMOVED) and change.replicas is not None:
+            action = f"{action} ({many(max(change.replicas), 'pod')})"
+        words.append(action)
+    return ", ".join(words)
+
+
+def fields(change: ObjectChange) -> Iterator[str]:
+    """Yield the changed fields, with the values that may be shown."""
+    for field in change.fields[:_MOST_FIELDS]:
+        yield _field(field)
+    if len(change.fields) > _MOST_FIELDS:
+        yield f"and {many(len(change.fields) - _MOST_FIELDS, 'more field')}"
+
+
+def _field(field: FieldChange) -> str:
+    return f"{field.text}: {field.before} → {field.after}" if field.before and field.after else field.text
+
+
+def arrow(change: CellChange) -> str:
+    """Return ``3/6 −3 → 3/4 −1``; with the numbers of pods where both cells have the same text."""
+    before, after = _text(change.before), _text(change.after)
+    if before == after and change.before and change.after:
+        before, after = (f"{text} ({_ran(cell)})" for text, cell in ((before, change.before), (after, change.after)))
+        if before == after:
+            before, after = (verdict_words(cell) for cell in (change.before, change.after))
+    return f"{before} → {after}"
+
+
+def _text(cell: Cell | None) -> str:
+    return _NOTHING if cell is None else cell.text
+
+
+def _ran(cell: Cell) -> str:
+    return f"{cell.bound} of {cell.wanted} run"
+
+
+def stays_fine(change: CellChange) -> bool:
+    """Return whether only numbers of pods differ, and nothing goes wrong before or after."""
+    return all(cell is None or cell.verdict in (FINE, NONE) for cell in (change.before, change.after))
+
+
+def cell_note(change: CellChange) -> str:
+    """Return what is known of the cell after the change, in words."""
+    if change.after is None:
+        return "the workload is gone"
+    is_unknown = change.before is not None and change.before.verdict == UNKNOWN
+    return verdict_words(change.after) + (", not established before" if is_unknown else "")
+
+
+def cells_in_order(cells: Sequence[CellChange]) -> list[CellChange]:
+    """Return the cells of a workload, worse ones first."""
+    order = {WORSE: 0, BETTER: 2}
+    return sorted(cells, key=lambda change: order.get(change.direction, 1))
+
+
+def fine_events(cells: Sequence[CellChange]) -> str:
+    """Return ``still fine: HPA max 2/2 ok → 4/4 ok, drain …``, or ``fine: deploy 3/3 ok``; empty without such cells."""
+    fine = [change for change in cells if stays_fine(change)]
+    stay = [f"{event_title(c.event)} {arrow(c)}" for c in fine if c.before is not None and c.after is not None]
+    new = [f"{event_title(c.event)} {c.after.text}" for c in fine if c.before is None and _is_fine(c.after)]
+    return f"still fine: {', '.join(stay)}" if stay else f"fine: {', '.join(new)}" if new else ""
+
+
+def _is_fine(cell: Cell | None) -> TypeGuard[Cell]:
+    return cell is not None and cell.verdict == FINE
+
+
+# --- findings -------------------------------------------------------------------------------------------------------
+
+
+def findings_heading(plan: Plan) -> str:
+    found = plan.findings
+    parts = [f"{len(found.new)} new", f"{len(found.gone)} gone"]
+    parts += [f"{len(found.others)} of another severity"] if found.others else []
+    return f"findings: {', '.join(parts)}, {unchanged(found.unchanged)}"
+
+
+def unchanged(counts: Mapping[Severity, int]) -> str:
+    """Return ``3 unchanged (2 errors, 1 note)``."""
+    words = ", ".join(many(counts[s], s.word) for s in reversed(Severity) if counts.get(s))
+    return f"{sum(counts.values())} unchanged" + (f" ({words})" if words else "")
+
+
+def finding_sign(change: FindingChange) -> str:
+    return "+" if change.before is None else "-" if change.after is None else "~"
+
+
+def finding_words(change: FindingChange) -> str:
+    """Return the severity, with both where it changes, and whether a waiver is the reason."""
+    before, after = change.before, change.after
+    words = change.finding.severity.word
+    if isinstance(before, Finding) and isinstance(after, Finding):
+        words = f"{before.severity.word} → {after.severity.word}"
+    return f"{words} ({'no longer waived' if after else 'waived now'})" if change.is_waived else words
+
+
+# --- nodes, pods, budgets, room ---------------------------------------------------------------------------------------
+
+
+def consequences(plan: Plan) -> Iterator[str]:
+    """Yield sentences about nodes of pools, preemption and budgets."""
+    more = [node for node in plan.nodes if node.count > 0]
+    less = [Added(n.pool, n.zone, n.shape, -n.count) for n in plan.nodes if n.count < 0]
+    if more:
+        yield f"the pools would add {', '.join(map(str, more))}"
+    if less:
+        yield f"the pools would no longer add {', '.join(map(str, less))}"
+    yield from (f"{_evicts(one)} in one placement by the default scheduler" for one in plan.evictions)
+    yield from (f"{_evicts(one)} no longer" for one in plan.spared)
+    for one in plan.budgets:
+        verb = "blocks" if one.is_new else "no longer blocks"
+        yield f"PodDisruptionBudget {one.budget} {verb} drains of nodes with pods of {one.object}"
+
+
+def _evicts(one: Eviction) -> str:
+    return f"{one.by} evicts {many(len(one.pods), 'running pod')} ({first_few(one.pods, _MOST_PODS)})"
+
+
+def room(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return (head, rows) of the table of free room, before → after; zones are rows, resources are columns."""
+    resources = list(dict.fromkeys(one.resource for one in plan.room))
+    table: dict[str, dict[str, str]] = {}
+    for one in plan.room:
+        ends = (_NOTHING if n is None else _amount(one.resource, n) for n in (one.before, one.after))
+        table.setdefault(one.zone, {})[one.resource] = " → ".join(ends)
+    rows = [(zone or "no zone", *(cells.get(r, "") for r in resources)) for zone, cells in table.items()]
+    return ("free", *resources), rows
+
+
+def _amount(resource: str, amount: int) -> str:
+    return f"−{show(resource, -amount)}" if amount < 0 else show(resource, amount)
+
+
+def rest(plan: Plan) -> str:
+    """Return the line about workloads that are not listed; empty if there are none."""
+    if not plan.same:
+        return ""
+    return f"{many(plan.same, 'workload')} {plural(plan.same, 'is', 'are')} neither changed nor affected"

@@ -1,0 +1,312 @@
+"""``plan``: what a change does to each object, which cells and findings change, and the exit code."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kubesched_lint.cluster.template import changed_fields, difference
+from kubesched_lint.commands.plan.changes import ObjectChange
+from kubesched_lint.commands.plan.run import Plan
+from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
+from tests.plan.changed_worlds import broken, planned, read
+from tests.program import called
+
+ROOT = Path(__file__).parents[2]
+ZONES = ROOT / "fixtures/clusters/three-zones.yaml"
+SCHEMA = Draft202012Validator(json.loads((ROOT / "kubesched_lint/schemas/plan.schema.json").read_text()))
+WEB: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {
+                "containers": [
+                    {"name": "web", "image": "web:1", "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
+                ]
+            },
+        },
+    },
+}
+
+
+def web(kind: str = "Deployment", **spec: Any) -> dict[str, Any]:
+    value = copy.deepcopy(WEB)
+    value["kind"] = kind
+    value["spec"].update(spec)
+    return value
+
+
+def with_image(value: dict[str, Any], image: str) -> dict[str, Any]:
+    value = copy.deepcopy(value)
+    value["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    return value
+
+
+def plan_of(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> Plan:
+    from kubesched_lint.cluster.elastic import ClusterOptions
+    from kubesched_lint.cluster.read import read_stated
+
+    return planned(read(before), read(after), read_stated(str(ZONES), ClusterOptions()))
+
+
+def change_of(before: dict[str, Any], after: dict[str, Any]) -> ObjectChange:
+    (one,) = plan_of([before], [after]).workloads
+    assert one.change is not None
+    return one.change
+
+
+# --- what happens to an object ----------------------------------------------------------------------------------------
+
+
+def test_a_new_image_is_rolled_out_and_a_new_number_scales() -> None:
+    change = change_of(web(), with_image(web(replicas=3), "web:2"))
+    assert change.actions == ("rolled out", "scaled")
+    assert change.replicas == (2, 3)
+    shown = {field.text: (field.before, field.after) for field in change.fields}
+    assert shown == {"spec.replicas": ("2", "3"), "spec.template.spec.containers[web].image": ("", "")}
+
+
+def test_a_default_that_somebody_writes_changes_nothing() -> None:
+    after = web()
+    after["spec"]["template"]["spec"]["containers"][0]["imagePullPolicy"] = "IfNotPresent"
+    after["spec"]["template"]["spec"]["dnsPolicy"] = "ClusterFirst"
+    after["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "0.1"
+    assert plan_of([web()], [after]).is_empty
+
+
+def test_a_pull_policy_that_differs_from_the_default_of_its_tag_is_rolled_out() -> None:
+    after = web()
+    after["spec"]["template"]["spec"]["containers"][0]["imagePullPolicy"] = "Always"
+    assert change_of(web(), after).actions == ("rolled out",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "action", "remark"),
+    [
+        (web(), web(selector={"matchLabels": {"app": "web", "tier": "x"}}), "replaced", "refuses to change"),
+        (web("StatefulSet"), web("StatefulSet", serviceName="x"), "replaced", "spec.serviceName"),
+        (web(paused=True), with_image(web(paused=True), "web:2"), "updated", "paused"),
+        (
+            web("StatefulSet", updateStrategy={"type": "OnDelete"}),
+            with_image(web("StatefulSet", updateStrategy={"type": "OnDelete"}), "web:2"),
+            "updated",
+            "OnDelete",
+        ),
+        (web("ReplicaSet"), with_image(web("ReplicaSet"), "web:2"), "updated", "only new pods"),
+        (web(), web(minReadySeconds=5), "updated", ""),
+    ],
+)
+def test_not_every_change_is_rolled_out(
+    before: dict[str, Any], after: dict[str, Any], action: str, remark: str
+) -> None:
+    change = change_of(before, after)
+    assert change.actions == (action,)
+    assert remark in change.remark
+
+
+def test_no_report_shows_the_value_of_a_variable() -> None:
+    before, after = web(), web()
+    for value, secret in ((before, "5"), (after, "6")):
+        value["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "PIN", "value": secret}]
+    (field,) = change_of(before, after).fields
+    assert (field.text, field.before, field.after) == ("spec.template.spec.containers[web].env[PIN].value", "", "")
+
+
+def test_a_change_beside_the_workload_is_listed() -> None:
+    budget: dict[str, Any] = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep", "namespace": "shop"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    strict = {**budget, "spec": {**budget["spec"], "minAvailable": 2}}
+    found = plan_of([web(), budget], [web(), strict])
+    (change,) = found.objects
+    assert (change.actions, change.fields[0].after) == (("updated",), "2")
+    (one,) = found.workloads
+    assert one.change is None
+    assert [(cell.event, cell.direction) for cell in one.cells] == [("drain", WORSE)]
+    assert [(b.budget, b.is_new) for b in found.budgets] == [("keep", True)]
+
+
+@pytest.mark.parametrize(
+    ("key", "stored", "values"),
+    [
+        ("terminationGracePeriodSeconds", 30, (None, 30, 10)),
+        ("dnsPolicy", "ClusterFirst", (None, "ClusterFirst", "Default")),
+        ("stdin", None, (None, False, True)),
+        ("requests", None, (None, {"cpu": "1"}, {"cpu": "1000m"}, {"cpu": "2"})),
+        ("command", None, (None, [], ["a"], ["b"], ["a", "b"])),
+    ],
+)
+def test_plan_and_simulate_agree_on_what_a_new_template_is(key: str, stored: object, values: Sequence[object]) -> None:
+    """``difference`` compares with what the API server stores, ``changed_fields`` with what was written before."""
+    for before, after in product(values, values):
+        live = stored if before in (None, "", False, []) else before
+        written = {"spec": {} if after is None else {key: after}}
+        is_new = difference(written, {"spec": {} if live is None else {key: live}}) is not False
+        assert is_new is any(True for _ in changed_fields({"spec": {key: before}}, written)), (before, after)
+
+
+# --- worse and better -------------------------------------------------------------------------------------------------
+
+
+def cell(verdict: str, least: int = 0, most: int = 0, wanted: int = 4) -> Cell:
+    return Cell("deploy", verdict, wanted, Range(least, most, "search"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "way"),
+    [
+        (cell(FINE, 4, 4), cell(DEPENDS, 2, 4), WORSE),
+        (cell(BAD, 0, 0), cell(DEPENDS, 2, 4), BETTER),
+        (None, cell(BAD, 0, 0), WORSE),
+        (cell(BAD, 0, 0), None, BETTER),
+        (cell(FINE, 4, 4), cell(UNKNOWN, 0, 4), OTHER),
+        (cell(UNKNOWN, 0, 4), cell(BAD, 0, 0), OTHER),
+        (cell(BAD, 1, 2), cell(BAD, 0, 0), WORSE),
+        (cell(BAD, 1, 2), cell(BAD, 0, 1), OTHER),
+        (cell(FINE, 4, 4), cell(FINE, 9, 9, 9), OTHER),
+        (cell(BAD, 3, 3), cell(BAD, 3, 3, 9), WORSE),
+    ],
+)
+def test_worse_is_what_is_established(before: Cell | None, after: Cell | None, way: str) -> None:
+    opposite = {WORSE: BETTER, BETTER: WORSE, OTHER: OTHER}
+    assert direction(before, after) == way
+    assert direction(after, before) == opposite[way]
+
+
+@pytest.mark.parametrize("seed", [1, 4, 9])
+def test_plans_of_related_changes_agree(seed: int) -> None:
+    assert list(broken(seed)) == []
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def git(folder: Path, *args: str) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *args], cwd=folder, capture_output=True, check=True)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Three commits: ``v1``, a fourth pod and a new image (``v2``), a pod too large (``v3``)."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setenv("TMPDIR", str(copies))
+    folder = tmp_path / "shop"
+    (folder / "manifests").mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    large = web(replicas=4)
+    large["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "90"
+    for tag, value in (("v1", web()), ("v2", with_image(web(replicas=4), "web:2")), ("v3", large)):
+        (folder / "manifests/web.yaml").write_text(json.dumps(value))
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", tag)
+        git(folder, "tag", tag)
+    yield folder
+    assert not list(copies.iterdir()), "a copy of a commit is left over"
+
+
+def run(shop: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return called("plan", *args, "-c", ZONES, "--format", "json", "--events", "deploy,drain", cwd=shop)
+
+
+def found(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The JSON, which its schema describes."""
+    value: dict[str, Any] = json.loads(done.stdout)
+    SCHEMA.validate(value)
+    return value
+
+
+def test_two_commits_are_compared(shop: Path) -> None:
+    done = run(shop, "v1..v2", "manifests")
+    assert done.returncode == 0, done.stderr
+    (one,) = found(done)["workloads"]
+    assert one["actions"] == ["rolled out", "scaled"]
+    assert one["location"]["path"] == "manifests/web.yaml"
+    assert run(shop, "v1..v2", "manifests", "--detailed-exitcode").returncode == 3
+    assert run(shop, "v2..v2", "manifests", "--detailed-exitcode").returncode == 0
+
+
+def test_what_becomes_worse_fails_the_run(shop: Path) -> None:
+    done = run(shop, "v2..v3", "manifests")
+    assert done.returncode == 1
+    assert found(done)["isWorse"]
+    assert [new["severity"]["after"] for new in found(done)["findings"]["new"]] == ["error"]
+    assert run(shop, "v2..v3", "manifests", "--fail-on", "never").returncode == 0
+    assert run(shop, "v3..v2", "manifests", "--fail-on", "note").returncode == 0
+
+
+def test_without_a_base_the_last_commit_is_compared_with_the_work_tree(shop: Path) -> None:
+    assert found(run(shop, "manifests"))["isEmpty"]
+    (shop / "manifests/web.yaml").write_text(json.dumps(web(replicas=1)))
+    done = run(shop, "manifests")
+    assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 1}
+    since = found(run(shop / "manifests", "v1", "."))
+    assert since["workloads"][0]["replicas"] == {"before": 2, "after": 1}
+    assert since["workloads"][0]["location"]["path"] == "./web.yaml"
+
+
+def test_a_folder_can_be_the_base(shop: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "renamed.yaml").write_text(json.dumps(web()))
+    done = run(shop, str(old), "manifests")
+    assert found(done)["workloads"][0]["replicas"] == {"before": 2, "after": 4}
+
+
+def test_what_cannot_be_read_ends_with_two(shop: Path) -> None:
+    assert "no commit `v9`" in run(shop, "v9", "manifests").stderr
+    assert run(shop, "v9", "manifests").returncode == 2
+    assert run(shop, "v1..v2", "nowhere").returncode == 2
+    (shop / "manifests/broken.yaml").write_text("kind: [")
+    assert run(shop, "v1", "manifests").returncode == 2
+
+
+def test_a_kustomization_is_read_with_its_base_from_the_commit(shop: Path) -> None:
+    (shop / "overlay").mkdir()
+    (shop / "overlay/kustomization.yaml").write_text("resources: [../manifests]\nnamePrefix: eu-\n")
+    (shop / "manifests/kustomization.yaml").write_text("resources: [web.yaml]\n")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "overlay")
+    (shop / "manifests/web.yaml").write_text(json.dumps(web(replicas=1)))
+    (one,) = found(run(shop, "HEAD", "overlay"))["workloads"]
+    assert one["replicas"] == {"before": 4, "after": 1}
+
+
+def test_nothing_of_the_repository_is_run_or_followed(shop: Path, tmp_path: Path) -> None:
+    """A filter, a hook, an attribute and a link that leaves the repository are in the commit."""
+    secret, mark = tmp_path / "secret.yaml", tmp_path / "ran"
+    secret.write_text(json.dumps(web(replicas=9)))
+    (shop / ".gitattributes").write_text("*.yaml filter=evil export-ignore\n")
+    git(shop, "config", "filter.evil.smudge", f"touch {mark}; cat")
+    (shop / "manifests/link.yaml").symlink_to(os.path.relpath(secret, shop / "manifests"))
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "evil")
+    for hook in ("post-checkout", "reference-transaction"):
+        script = shop / ".git/hooks" / hook
+        script.write_text(f"#!/bin/sh\ntouch {mark}\n")
+        script.chmod(0o755)
+    done = run(shop, "HEAD..v1", "manifests")
+    assert not mark.exists()
+    assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 2}
+    assert "leads out of the repository" in found(done)["errorsBefore"][0]["message"]

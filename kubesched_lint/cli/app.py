@@ -17,6 +17,7 @@ _COMMANDS = (
     "why",
     "simulate",
     "plan",
+    "drain",
     "fleet",
     "init",
     "snapshot",

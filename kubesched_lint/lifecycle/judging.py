@@ -108,10 +108,10 @@ def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
     if not budgets:
         return cell
     message = VIOLATES if len(budgets) == 1 else MANY_BUDGETS
-    return replace(cell, message=message, says=EVICTION_SAYS, blamed=budgets[0], at=_bound_of(budgets[0]))
+    return replace(cell, message=message, says=EVICTION_SAYS, blamed=budgets[0], at=bound_of(budgets[0]))
 
 
-def _bound_of(budget: DisruptionBudget) -> Path:
+def bound_of(budget: DisruptionBudget) -> Path:
     if budget.max_unavailable is not None:
         return (*budget.path, "maxUnavailable")
     return (*budget.path, "minAvailable") if budget.min_available is not None else budget.path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.admission import Admission
@@ -36,6 +36,7 @@ def story_of(
     guests: Sequence[Guest] = (),
     precedence: Mapping[int, int] | None = None,
     against: Pod | None = None,
+    marks: Mapping[str, Hashable] | None = None,
     deployed: bool = True,
 ) -> Story:
     """Return a story with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
@@ -53,6 +54,7 @@ def story_of(
         setting.nodes,
         replace(setting.objects, pods=staying) if moving else setting.objects,
         foreseen=chosen,
+        marks=marks,
         expected=expected,
         most_states=most_states,
         runs=runs,

@@ -1,0 +1,1 @@
+"""The command ``drain``: waves of nodes to drain one after another, or what makes that impossible."""

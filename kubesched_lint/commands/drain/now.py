@@ -1,0 +1,130 @@
+"""The start of a drain: the workloads of manifests and cluster, with their pods where the cluster file shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.lifecycle.events import Guest, Story
+from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, preemption_scope
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+from kubesched_lint.world.world import World
+
+MOST_COURSE = 1 << 40
+"""Work of a random course: the limit of the whole command (``work``) ends it, not this one."""
+_REMADE = ("ReplicaSet", "ReplicationController", "Job")
+
+
+class Now:
+    """The workloads with their pods, before anything is drained. ``deploys``: nothing runs, so all is deployed first.
+
+    Pods that belong to no known workload move as workloads of their own: a bare pod does not come back, and a
+    controller that is not modelled makes each pod again.
+    """
+
+    def __init__(self, manifests: ManifestSet, cluster: Cluster, options: Options) -> None:
+        live = running_set(cluster).inventory
+        running = frozenset(w.key for w in manifests.inventory.workloads if cluster.running.pods_of(w))
+        is_empty = cluster.origin != "snapshot" or not cluster.inventory.pods
+        self.deploys = bool(manifests.inventory.workloads) and not running and is_empty
+        known = running | {w.key for w in live.workloads}
+        self.absent = () if self.deploys else tuple(w for w in manifests.inventory.workloads if w.key not in known)
+        ours = tuple(w for w in manifests.inventory.workloads if self.deploys or w.key in known)
+        inventory = _one_each(replace(manifests.inventory, workloads=ours).over(live))
+        self.world = World(inventory, cluster, manifests.premises(options))
+        self.setting: Setting = setting_of(self.world).created
+        self.refused = tuple(self.world.member(w) for w in inventory.workloads if not self.world.member(w).is_created)
+        self.members = tuple(i for i in range(len(self.setting.workloads)) if self.deploys or self._runs(i))
+
+    def _runs(self, number: int) -> bool:
+        return bool(self.setting.running.get(number))
+
+    @cached_property
+    def staying(self) -> tuple[BoundPod, ...]:
+        """Pods that a drain leaves where they are: those of DaemonSets, and static pods of a kubelet (mirror pods)."""
+        moving = {id(bound) for guest in self.guests for bound in guest.pods}
+        return tuple(bound for bound in self.setting.objects.pods if id(bound) not in moving)
+
+    @cached_property
+    def guests(self) -> tuple[Guest, ...]:
+        """The pods that no known workload owns, by owner, except those that stay."""
+        groups: dict[object, list[BoundPod]] = {}
+        for bound in self.setting.objects.pods:
+            if bound.node and not bound.kept_by_finalizers and not is_left_alone(bound):
+                groups.setdefault(_owner_of(bound), []).append(bound)
+        return tuple(map(_guest, groups.values()))
+
+    @cached_property
+    def scope(self) -> PreemptionScope:
+        return preemption_scope(self.setting, self.members)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether some pod may preempt others in a way that a search can follow."""
+        return bool(self.scope.strong) and not self.scope.open_
+
+    def story(
+        self, targets: Sequence[str], *, expected: bool, most_states: int = 0, runs: int = 0, seed: int = 0
+    ) -> Story:
+        """Return a story that stands where the cluster stands; events may select each of ``targets``."""
+        story = story_of(
+            self.setting,
+            self.members,
+            expected=expected,
+            most_states=most_states,
+            runs=runs,
+            seed=seed,
+            preempting=self.preempts,
+            guests=self.guests,
+            marks={name: name for name in targets},
+            deployed=self.deploys,
+        )
+        story.most_work = MOST_COURSE
+        for number, desired in story.desired_states.items():
+            if desired.spec.kind == "Pod":
+                story.desired_states[number] = desired._replace(made=True)
+        return story
+
+
+def is_left_alone(bound: BoundPod) -> bool:
+    """Whether kubectl drain ignores a pod: of a DaemonSet, or a mirror of a static pod (its owner is the node)."""
+    return bound.owner is not None and bound.owner.kind in ("DaemonSet", "Node")
+
+
+def _owner_of(bound: BoundPod) -> object:
+    owner = bound.owner
+    if owner is None:  # equal bare pods form one guest
+        return bound.namespace, tuple(sorted(bound.pod.labels.items())), id(bound.pod)
+    return owner.kind, bound.namespace, owner.name
+
+
+def _guest(group: Sequence[BoundPod]) -> Guest:
+    first = group[0]
+    owner = first.owner
+    if owner is None:
+        return Guest(Workload("Pod", first.namespace, first.name, first.pod, replicas=len(group)), tuple(group))
+    kind = owner.kind if owner.kind in _REMADE else "ReplicaSet"
+    return Guest(Workload(kind, first.namespace, owner.name, first.pod, replicas=len(group)), tuple(group))
+
+
+def _one_each(inventory: Inventory) -> Inventory:
+    """Return the inventory with the last definition of each workload."""
+    return replace(inventory, workloads=tuple({w.key: w for w in inventory.workloads}.values()))
+
+
+def unmodelled_controllers(guests: Sequence[Guest]) -> Iterator[str]:
+    """Yield ``Rollout shop/web`` for controllers that are not modelled: they are taken to make lost pods again."""
+    for guest in guests:
+        owner = guest.pods[0].owner
+        if owner is not None and owner.kind not in _REMADE:
+            yield f"{owner.kind} {guest.workload.namespace}/{owner.name}"

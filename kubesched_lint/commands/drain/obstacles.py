@@ -1,0 +1,176 @@
+"""What keeps nodes from being drained: budgets, bare pods, finalizers, and pods that find no other node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.commands.drain.now import Now, is_left_alone
+from kubesched_lint.commands.drain.plan import Obstacle
+from kubesched_lint.commands.drain.replay import Judge, Played, Wave
+from kubesched_lint.controllers.bounds import allowed_disruptions, covers
+from kubesched_lint.findings import Location, ObjectRef, Path
+from kubesched_lint.lifecycle.judging import MANY_BUDGETS, UNMANAGED, VIOLATES, blame, bound_of
+from kubesched_lint.lifecycle.states import State
+from kubesched_lint.manifests.document import location_of
+from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.quantity import show
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.verdict import Rejection
+from kubesched_lint.text import many
+
+BUDGET, BARE, FINALIZER, REFUSED = "budget", "bare-pod", "finalizer", "refused"
+STUCK = "the pod terminates, and a finalizer keeps it: kubectl drain waits for it"
+
+
+def certain_obstacles(now: Now, targets: Sequence[str], *, force: bool) -> Iterator[Obstacle]:
+    """Yield obstacles that hold for every order of events, whatever room there is."""
+    on_targets = frozenset(targets)
+    yield from _kept(now, on_targets)
+    if not force:
+        yield from _bare(now, on_targets)
+    yield from _refused(now, on_targets)
+    yield from _budgets(now, targets)
+
+
+def _kept(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
+    for bound in now.world.objects.pods if now.world.cluster is None else now.world.cluster.inventory.pods:
+        if bound.node in targets and bound.kept_by_finalizers and not is_left_alone(bound):
+            yield Obstacle(FINALIZER, _ref(bound), STUCK, (bound.node,))
+
+
+def _bare(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
+    for bound, workload in _bare_pods(now):
+        if bound.node in targets:
+            message = f"{UNMANAGED}: {bound.namespace}/{bound.name}"
+            why = "no controller makes this pod again; --force deletes it for good"
+            at = _location(workload, workload.pod.path) if workload is not None else None
+            yield Obstacle(BARE, _ref(bound), why, (bound.node,), message, at)
+
+
+def _bare_pods(now: Now) -> Iterator[tuple[BoundPod, Workload | None]]:
+    for number in now.members:
+        if now.setting.workloads[number].kind == "Pod":
+            yield from ((bound, now.setting.workloads[number]) for bound in now.setting.running.get(number, ()))
+    for guest in now.guests:
+        if guest.workload.kind == "Pod":
+            yield from ((bound, None) for bound in guest.pods)
+
+
+def _refused(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
+    for it in now.refused:
+        nodes = tuple(dict.fromkeys(bound.node for bound in it.running_pods if bound.node in targets))
+        decision = now.world.admission.decision(it.workload)
+        if nodes and it.workload.kind != "DaemonSet":
+            message = "" if decision.refusal is None else decision.refusal.message
+            why = "the API server refuses new pods of this workload, so an evicted pod does not come back"
+            yield Obstacle(REFUSED, it.workload.ref, why, nodes, message, _location(it.workload, it.workload.pod.path))
+
+
+# --- budgets ----------------------------------------------------------------------------------------------------------
+
+
+def _budgets(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
+    for budget, pods, expected in _guarded(now):
+        nodes = tuple(name for name in targets if any(bound.node == name for bound in pods))
+        if nodes and not allowed_disruptions(budget, expected, expected):
+            why = f"{many(expected, 'healthy pod')}, {budget.bound}: 0 disruptions allowed"
+            yield of_budget(budget, nodes, why, VIOLATES)
+
+
+def of_budget(budget: DisruptionBudget, nodes: tuple[str, ...], why: str, message: str) -> Obstacle:
+    ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
+    at = None if budget.source is None else location_of(budget.source, bound_of(budget))
+    return Obstacle(BUDGET, ref, why, nodes, message, at)
+
+
+def _guarded(now: Now) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], int]]:
+    """Yield each budget with the pods that it selects, except those of DaemonSets, and how many pods it expects."""
+    setting = now.setting
+    for budget in setting.objects.budgets:
+        pods: list[BoundPod] = []
+        expected = 0
+        for number in now.members:
+            ours = [b for b in setting.running.get(number, ()) if covers(budget, b.namespace, b.pod.labels)]
+            ours = [b for b in ours if not b.terminating]
+            expected += max(len(ours), setting.wanted(number)) if ours else 0
+            pods += ours if setting.workloads[number].kind != "DaemonSet" else []
+        for guest in now.guests:
+            ours = [b for b in guest.pods if covers(budget, b.namespace, b.pod.labels)]
+            expected += len(ours)
+            pods += ours
+        if pods:
+            yield budget, pods, expected
+
+
+# --- where a wave ends badly ------------------------------------------------------------------------------------------
+
+
+def found_in(played: Played, wave: Wave, least_bound: Mapping[int, int], state: State) -> Iterator[Obstacle]:
+    """Yield what keeps a drain from ending well in one of its ends."""
+    story = played.drain
+    judge = Judge(story, wave, least_bound)
+    oracle, pod_types = played.phase.transitions.oracle, story.pod_types
+    left: dict[int, list[str]] = {}
+    for slot, position in judge.left(state):
+        left.setdefault(slot, []).append(story.nodes[position].name)
+    for slot, nodes in left.items():
+        pod = oracle.pod(slot)
+        budgets = [b for b in story.objects.budgets if covers(b, pod.namespace, pod.labels)]
+        message = VIOLATES if len(budgets) == 1 else MANY_BUDGETS
+        for budget in budgets:
+            others = [b.name for b in budgets if b is not budget]
+            why = f"{others[0]} selects the same pods" if others else "it allows no further disruption then"
+            yield of_budget(budget, tuple(dict.fromkeys(nodes)), why, message)
+    lacking = judge.lacking(state)
+    for slot in dict.fromkeys(slot for slot, _, _ in state.waiting):
+        number = pod_types.slots[slot].workload
+        if number in lacking:
+            yield _homeless(played, state, slot, lacking[number], wave)
+
+
+def _homeless(played: Played, state: State, slot: int, count: int, wave: Wave) -> Obstacle:
+    """Return why a pod of a slot finds no node in an end."""
+    oracle = played.phase.transitions.oracle
+    blamed = blame(oracle, state, slot)
+    diagnosis = oracle.diagnosis(state, slot)
+    workload = played.drain.pod_types.revisions[played.drain.pod_types.slots[slot].workload][-1]
+    kind, missing = "scheduling", dict[str, int]()
+    lively = [
+        r for r in diagnosis.rejections if r.plugin not in ("NodeUnschedulable", "TaintToleration", "NodeAffinity")
+    ]
+    if diagnosis.refusal is not None:
+        kind = diagnosis.refusal.plugin
+    elif lively or diagnosis.rejections:
+        main = max(lively or diagnosis.rejections, key=lambda r: r.nodes.bit_count())
+        kind = main.plugin
+        if kind == "NodeResourcesFit":
+            kind, missing = "room", _missing(oracle.pod(slot), played, lively)
+    why = f"{many(count, 'pod')} of {workload} {'finds' if count == 1 else 'find'} no node"
+    if missing:
+        why += "; the node with most room lacks " + ", ".join(f"{show(r, n)} {r}" for r, n in missing.items())
+    of, at = blamed.of, blamed.at
+    location = None if of.source is None else location_of(of.source, at)
+    ref = of.ref if isinstance(of, Workload) else workload.ref
+    return Obstacle(kind, ref, why, wave, blamed.message, location, missing or None)
+
+
+def _missing(pod: Pod, played: Played, rejections: Sequence[Rejection]) -> dict[str, int]:
+    """Return resource → how much the node with the most room lacks for one pod, over nodes that only lack room."""
+    ledger = played.phase.transitions.oracle.cluster.ledger
+    full = [r for r in rejections if r.plugin == "NodeResourcesFit"]
+    nodes = {p for r in full for p in positions(r.nodes)}
+    asked = {"pods": 1, **pod.requests}
+    short = [
+        {r: int(n - ledger.free(r)[p]) for r, n in asked.items() if n and ledger.free(r)[p] < n} for p in sorted(nodes)
+    ]
+    return min(short, key=lambda lacks: [(len(lacks), *lacks.values())], default={})
+
+
+def _location(workload: Workload, path: Path) -> Location | None:
+    return None if workload.source is None else location_of(workload.source, path)
+
+
+def _ref(bound: BoundPod) -> ObjectRef:
+    return ObjectRef("Pod", bound.namespace, bound.name)

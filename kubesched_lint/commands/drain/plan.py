@@ -1,0 +1,109 @@
+"""The answer of ``drain``: waves with the pods that move, or the obstacles, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesched_lint.findings import InputError, Location, ObjectRef
+from kubesched_lint.record import record
+
+POSSIBLE, IMPOSSIBLE, DEPENDS, UNKNOWN = "possible", "impossible", "depends", "unknown"
+PROVEN = "proven"
+"""For every order of events and any scheduler that respects the filters."""
+BY_DEFAULT = "default scheduler"
+"""For every order of events with the scores of the default scheduler."""
+TODAY = "today's nodes"
+"""For every order of events and any scheduler, unless an autoscaler adds nodes."""
+SIMULATED = "simulated"
+"""In every random trace of the default scheduler that was followed."""
+
+
+@record
+class Move:
+    """Equal pods that leave the nodes of a wave, in one trace; ``to`` has a node for each that found one."""
+
+    workload: ObjectRef
+    pods: int
+    origin: str
+    to: Mapping[str, int]
+    """Node → number of pods."""
+
+
+@record
+class Tight:
+    """The least room on the nodes that stay open, at the end of a wave, in one trace."""
+
+    where: str
+    """A zone; empty: all open nodes."""
+    resource: str
+    used: int
+    allocatable: int
+
+    @property
+    def share(self) -> float:
+        return self.used / self.allocatable if self.allocatable else 1.0
+
+
+@record
+class Wave:
+    """Nodes that are cordoned and drained at the same time."""
+
+    nodes: tuple[str, ...]
+    new: tuple[str, ...] = ()
+    """Nodes that join before the wave, so that pods have more room."""
+    moves: tuple[Move, ...] = ()
+    tight: Tight | None = None
+
+    @property
+    def pods(self) -> int:
+        return sum(move.pods for move in self.moves)
+
+
+@record
+class Obstacle:
+    """One thing that keeps nodes from being drained: without it, and the others listed with it, the drain ends."""
+
+    kind: str
+    """``budget``, ``bare-pod``, ``finalizer``, ``refused``, ``room``, or the plugin of kube-scheduler that refuses."""
+    of: ObjectRef
+    """The object to change."""
+    why: str
+    nodes: tuple[str, ...]
+    message: str = ""
+    """The message of Kubernetes or kubectl."""
+    at: Location | None = None
+    missing: Mapping[str, int] | None = None
+    """Resource → how much more one node needs to be free; None unless resources are missing."""
+
+
+@record
+class DrainPlan:
+    """``waves`` of a plan that is possible or depends; ``obstacles`` otherwise."""
+
+    verdict: str
+    evidence: str
+    """``proven``, ``default scheduler``, ``today's nodes`` or ``simulated``; empty if the verdict is unknown."""
+    targets: tuple[str, ...]
+    waves: tuple[Wave, ...] = ()
+    is_fewest: bool = False
+    """Whether every plan with fewer waves was refuted."""
+    obstacles: tuple[Obstacle, ...] = ()
+    is_smallest: bool = False
+    """Whether every smaller set of obstacles was tried: without it, the drain is still impossible."""
+    why: str = ""
+    worst: tuple[str, ...] = ()
+    """A course of events that ends badly, one line per phase."""
+    missing: tuple[str, ...] = ()
+    """Facts without which no answer is established."""
+    assumes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    errors: tuple[InputError, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0: possible; 1: proven impossible; 2: an input could not be read; 3: not established."""
+        if self.errors:
+            return 2
+        if self.verdict == POSSIBLE:
+            return 0
+        return 1 if self.verdict == IMPOSSIBLE and self.evidence == PROVEN else 3

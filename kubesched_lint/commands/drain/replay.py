@@ -1,0 +1,154 @@
+"""Play waves of a drain in the lifecycle model, and tell good ends from bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import NamedTuple
+
+from kubesched_lint import work
+from kubesched_lint.commands.drain.nodes import replacement
+from kubesched_lint.lifecycle.events import Phase, Story
+from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
+from kubesched_lint.lifecycle.states import State
+from kubesched_lint.record import record
+
+Wave = tuple[str, ...]
+Waves = tuple[Wave, ...]
+
+
+@record
+class Rules:
+    """How nodes are drained, as the user says."""
+
+    surge: int = 0
+    """Nodes that join before their wave. Then every drained node is replaced by a new one."""
+    remove: bool = False
+    """Drained nodes do not come back."""
+    force: bool = False
+    """Bare pods are deleted too, as with ``kubectl drain --force``."""
+    at_once: int = 0
+    """The most nodes of a wave; 0: any number."""
+
+
+class Played(NamedTuple):
+    """The ends of a wave, and the story that goes on from the good ones, with the nodes back or replaced."""
+
+    story: Story
+    drain: Story
+    """The story at the end of the drain, before the nodes come back."""
+    good: tuple[State, ...]
+    bad: tuple[State, ...]
+    is_sound: bool
+    """Whether these are all ends, over every order of events."""
+
+    @property
+    def phase(self) -> Phase:
+        return self.drain.phases[-1]
+
+    @property
+    def always_ends_well(self) -> bool:
+        """Whether there is an end, and every known one is good."""
+        return bool(self.good) and not self.bad
+
+    @property
+    def never_ends_well(self) -> bool:
+        return self.is_sound and not self.good
+
+
+class Replay:
+    """Stories of one kind (any scheduler, the default scheduler, or random traces), one for each series of waves."""
+
+    def __init__(self, begin: Callable[[], Story], rules: Rules) -> None:
+        self.rules = rules
+        self.start = begin()
+        self.least_bound = _least_bound(self.start)
+        """Number of a workload → its pods that have a node before anything is drained; DaemonSets are left out."""
+        self._played: dict[Waves, Played] = {}
+
+    @property
+    def spared(self) -> frozenset[int]:
+        """The workloads whose pods nobody evicts: bare pods, unless forced."""
+        if self.rules.force:
+            return frozenset()
+        return frozenset(n for n, desired in self.start.desired_states.items() if desired.spec.kind == "Pod")
+
+    def play(self, waves: Waves) -> Played:
+        """Return the result of the last wave; it starts from the good ends of those before."""
+        found = self._played.get(waves)
+        if found is None:
+            before = self.play(waves[:-1]).story if len(waves) > 1 else self.start
+            found = self._played[waves] = self._play(before, waves[-1])
+        return found
+
+    def longest_failed(self) -> list[Waves]:
+        """Return the played plans that drain the most nodes of those whose last wave never ends well."""
+        failed = [waves for waves, played in self._played.items() if played.bad and not played.good]
+        most = max((sum(map(len, waves)) for waves in failed), default=0)
+        return [waves for waves in failed if sum(map(len, waves)) == most]
+
+    def _play(self, before: Story, wave: Wave) -> Played:
+        work.spend(50)
+        story = before.fork()
+        old = {node.name: node for node in story.nodes if node.name in wave}
+        new = [replacement(old[name]) for name in wave]
+        if self.rules.surge:
+            join(story, new[: self.rules.surge])
+        evict(story, wave, self.spared)
+        drain = copy(story)
+        drain.phases = list(story.phases)
+        is_good = Judge(story, wave, self.least_bound).is_good
+        good = tuple(state for state in story.states if is_good(state))
+        bad = tuple(state for state in story.states if not is_good(state))
+        story.states = good
+        is_sound, story.sound = story.sound, True
+        if good:
+            self._go_on(story, wave, new)
+        return Played(story, drain, good, bad, is_sound and not story.runs)
+
+    def _go_on(self, story: Story, wave: Wave, new: Sequence[object]) -> None:
+        if self.rules.remove or self.rules.surge:
+            lose(story, wave)
+        else:
+            uncordon(story, wave)
+        if self.rules.surge and len(new) > self.rules.surge:
+            join(story, new[self.rules.surge :])  # type: ignore[arg-type]
+
+
+class Judge:
+    """Good ends of a drain: its nodes are empty, and each workload has as many pods on nodes as before."""
+
+    def __init__(self, story: Story, wave: Wave, least_bound: Mapping[int, int]) -> None:
+        self._story = story
+        self._least = least_bound
+        self._positions = [p for p, node in enumerate(story.nodes) if node.name in wave]
+
+    def is_good(self, state: State) -> bool:
+        return not self.left(state) and not self.lacking(state)
+
+    def left(self, state: State) -> list[tuple[int, int]]:
+        """Return (slot, position) of the pods that are still on the nodes."""
+        kind = self._story.pod_types.kind
+        return [(slot, p) for p in self._positions for slot, _ in state.bound[p] if kind(slot) != "DaemonSet"]
+
+    def lacking(self, state: State) -> dict[int, int]:
+        """Return number of a workload → how many more of its pods have no node than at the start."""
+        here = bound_by_workload(self._story, state)
+        return {n: least - here.get(n, 0) for n, least in self._least.items() if here.get(n, 0) < least}
+
+
+def bound_by_workload(story: Story, state: State) -> dict[int, int]:
+    """Return number of a workload → its pods that have a node."""
+    slots, found = story.pod_types.slots, dict[int, int]()
+    for held in state.bound:
+        for slot, count in held:
+            number = slots[slot].workload
+            found[number] = found.get(number, 0) + count
+    return found
+
+
+def _least_bound(story: Story) -> dict[int, int]:
+    """Return the fewest pods with a node over the story's states, by workload that makes lost pods again."""
+    every = [bound_by_workload(story, state) for state in story.states]
+    staying = [n for n, desired in story.desired_states.items() if desired.spec.kind not in ("DaemonSet", "Pod")]
+    return {number: min(found.get(number, 0) for found in every) for number in staying}

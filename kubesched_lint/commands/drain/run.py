@@ -1,0 +1,221 @@
+"""``drain``: compute the waves in which nodes can be drained, or the obstacles, from a cluster and manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from kubesched_lint import work
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.drain.nodes import targets_of, zone_by_zone
+from kubesched_lint.commands.drain.now import Now, unmodelled_controllers
+from kubesched_lint.commands.drain.obstacles import certain_obstacles, found_in
+from kubesched_lint.commands.drain.plan import (
+    BY_DEFAULT,
+    DEPENDS,
+    IMPOSSIBLE,
+    POSSIBLE,
+    PROVEN,
+    SIMULATED,
+    TODAY,
+    UNKNOWN,
+    DrainPlan,
+    Obstacle,
+)
+from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Waves
+from kubesched_lint.commands.drain.search import Fewest, greedy
+from kubesched_lint.commands.drain.telling import told
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.model.pod import knows_scheduler
+from kubesched_lint.record import record, replace
+from kubesched_lint.text import first_few
+from kubesched_lint.world.pod_labels import not_followed
+
+T = TypeVar("T")
+MOST_NODES, MOST_PODS, MOST_TARGETS = 24, 80, 6
+"""The largest cluster, and the most nodes to drain, for which waves are searched exhaustively."""
+_SEARCH_STEPS = 8_000_000
+"""Steps (see ``work``) of each of the three searches."""
+_TRACE_STEPS = 60_000_000
+_TRACES = 3
+_FEW = 3
+
+
+@record
+class Effort:
+    """Limits: states of one search, seed of the random traces."""
+
+    states: int = 4_000
+    seed: int = 1
+
+
+def drain(
+    manifests: ManifestSet,
+    cluster: Cluster,
+    options: Options,
+    *,
+    pool: str = "",
+    nodes: str = "",
+    rules: Rules | None = None,
+    effort: Effort | None = None,
+) -> DrainPlan:
+    """Return the waves, or the obstacles. Raises ValueError if the nodes to drain are unknown."""
+    rules = rules or Rules()
+    if rules.surge and rules.remove:
+        raise ValueError("--surge and --remove exclude each other: removed nodes are not replaced")
+    targets = targets_of(cluster.inventory.nodes, pool, nodes)
+    now = Now(manifests, cluster, options)
+    plan = Planner(now, targets, rules, effort or Effort()).plan()
+    return replace(plan, notes=tuple(_notes(now, cluster)), errors=manifests.errors)
+
+
+class Planner:
+    """The search for a plan, from proofs to traces."""
+
+    def __init__(self, now: Now, targets: Sequence[str], rules: Rules, effort: Effort) -> None:
+        self._now = now
+        self._targets = tuple(targets)
+        self._rules = rules
+        self._effort = effort
+        self._any = Replay(lambda: now.story(targets, expected=False, most_states=effort.states), rules)
+        self._default = Replay(lambda: now.story(targets, expected=True, most_states=effort.states), rules)
+        self._traces = Replay(lambda: now.story(targets, expected=True, runs=_TRACES, seed=effort.seed), rules)
+
+    def plan(self) -> DrainPlan:
+        certain = tuple(certain_obstacles(self._now, self._targets, force=self._rules.force))
+        missing = tuple(_missing(self._now))
+        if certain:
+            found = self._impossible(certain, PROVEN)
+        elif missing:
+            found = self._by_traces()
+        else:
+            found = (self._is_small and self._searched()) or self._by_traces()
+        if missing and not certain:
+            found = replace(found, verdict=UNKNOWN, evidence="", missing=missing)
+        return replace(found, assumes=tuple(self._assumes()))
+
+    # --- exhaustive -------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_small(self) -> bool:
+        setting = self._now.setting
+        pods = sum(len(setting.running.get(i, ())) or setting.wanted(i) for i in self._now.members)
+        pods += sum(len(guest.pods) for guest in self._now.guests)
+        return len(setting.nodes) <= MOST_NODES and pods <= MOST_PODS and len(self._targets) <= MOST_TARGETS
+
+    def _searched(self) -> DrainPlan | None:
+        """Return the answer of an exhaustive search; None if it is too large."""
+        if self._now.scope.open_:
+            return None
+        sure = Fewest(self._any, self._targets, _is_sure)
+        waves = _within_steps(sure)
+        if waves:
+            return self._possible(self._any, waves, PROVEN, is_fewest=True)
+        some = Fewest(self._any, self._targets, lambda played: bool(played.good))
+        lucky = _within_steps(some)
+        if lucky is not None and not lucky and some.is_sound:
+            is_elastic = self._now.world.is_elastic or bool(self._now.world.pools)
+            return self._impossible(tuple(self._where_it_ends(self._any)), TODAY if is_elastic else PROVEN)
+        usual = Fewest(self._default, self._targets, _is_sure)
+        waves = _within_steps(usual)
+        if waves:
+            return self._possible(self._default, waves, BY_DEFAULT, is_fewest=True)
+        if lucky and usual.is_sound and sure.is_sound:
+            return self._depends(lucky)
+        return None
+
+    # --- traces -----------------------------------------------------------------------------------------------------
+
+    def _by_traces(self) -> DrainPlan:
+        ordered = zone_by_zone(self._now.setting.nodes, self._targets)
+        found = _tried(lambda: greedy(self._traces, ordered, lambda played: played.always_ends_well, lambda _: True))
+        if found is None:
+            return DrainPlan(UNKNOWN, "", self._targets, missing=(work.WHY,))
+        waves, stuck = found
+        if not stuck:
+            return self._possible(self._traces, waves, SIMULATED, is_fewest=len(waves) == 1)
+        obstacles = tuple(self._where_it_ends(self._traces, waves, stuck))
+        return DrainPlan(
+            UNKNOWN, "", self._targets, obstacles=obstacles, missing=("a proof that no order of events ends well",)
+        )
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def _possible(self, replay: Replay, waves: Waves, evidence: str, *, is_fewest: bool) -> DrainPlan:
+        return DrainPlan(POSSIBLE, evidence, self._targets, told(self._traces, waves), is_fewest)
+
+    def _depends(self, waves: Waves) -> DrainPlan:
+        return DrainPlan(DEPENDS, PROVEN, self._targets, told(self._traces, waves))
+
+    def _impossible(self, obstacles: tuple[Obstacle, ...], evidence: str) -> DrainPlan:
+        return DrainPlan(IMPOSSIBLE, evidence, self._targets, obstacles=obstacles)
+
+    def _where_it_ends(self, replay: Replay, waves: Waves = (), stuck: Sequence[str] = ()) -> Iterator[Obstacle]:
+        """Yield what keeps single nodes from being drained; else, what ends the plan that drains the most nodes."""
+        alone = [(*waves, (name,)) for name in stuck or self._targets]
+        failed = [plan for plan in alone if not replay.play(plan).good] or replay.longest_failed()
+        seen = set()
+        for plan in failed:
+            played = replay.play(plan)
+            for obstacle in found_in(played, plan[-1], replay.least_bound, played.bad[0]) if played.bad else ():
+                if (obstacle.kind, obstacle.of) not in seen:
+                    seen.add((obstacle.kind, obstacle.of))
+                    yield obstacle
+
+    def _assumes(self) -> Iterator[str]:
+        yield "pods become ready as soon as they are bound"
+        yield "nobody creates or changes anything else meanwhile, and no autoscaler adds a node"
+        if self._now.scope.open_:
+            yield f"no pod drives out another: {self._now.scope.open_}"
+        others = list(dict.fromkeys(unmodelled_controllers(self._now.guests)))
+        if others:
+            yield f"{first_few(others, _FEW)} make lost pods again as they are"
+        if self._now.deploys:
+            yield "the manifests are deployed first: the cluster file shows none of their pods"
+
+
+def _is_sure(played: Played) -> bool:
+    return played.is_sound and played.always_ends_well
+
+
+def _within_steps(search: Fewest) -> Waves | None:
+    """Return the waves, empty if there are none; None after too many steps."""
+    try:
+        with work.within(_SEARCH_STEPS):
+            return search.waves() or ()
+    except work.OutOfWorkError:
+        search.is_sound = False
+        return None
+
+
+def _tried(compute: Callable[[], T]) -> T | None:
+    """Return the result; None after too many steps."""
+    try:
+        with work.within(_TRACE_STEPS):
+            return compute()
+    except work.OutOfWorkError:
+        return None
+
+
+def _missing(now: Now) -> Iterator[str]:
+    """Yield facts without which nothing is established."""
+    cluster, setting = now.world.cluster, now.setting
+    for gap in cluster.gaps if cluster is not None else ():
+        yield f"the snapshot has a gap: {gap}"
+    for number, key in not_followed(setting.workloads).items():
+        yield f"{setting.workloads[number]} selects the label {key}, whose value differs from pod to pod"
+    for number in now.members:
+        pod = setting.pods[number]
+        if not knows_scheduler(pod):
+            yield f"how the scheduler {pod.scheduler_name} places the pods of {setting.workloads[number]}"
+        if pod.group:
+            yield f"{setting.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone"
+        if setting.need_devices((number,)):
+            yield f"{setting.workloads[number]} claims devices: which ones its next pods get"
+
+
+def _notes(now: Now, cluster: Cluster) -> Iterator[str]:
+    yield from cluster.notes
+    if now.absent:
+        yield f"not in the cluster, so left out: {first_few([str(w) for w in now.absent], _FEW)}"

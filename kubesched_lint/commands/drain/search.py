@@ -1,0 +1,83 @@
+"""Find waves: the fewest by exhaustive search on small clusters, else as many nodes at once as room allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+from kubesched_lint.commands.drain.replay import Played, Replay, Wave, Waves
+
+Accepts = Callable[[Played], bool]
+"""Whether a plan may contain a wave with these ends."""
+
+
+class Fewest:
+    """An exhaustive search over all series of waves: the first that is accepted has the fewest waves."""
+
+    def __init__(self, replay: Replay, targets: Sequence[str], accepts: Accepts) -> None:
+        self._replay = replay
+        self._targets = tuple(targets)
+        self._accepts = accepts
+        self._at_once = replay.rules.at_once or len(self._targets)
+        self.is_sound = True
+        """Whether every wave that was played has all its ends."""
+
+    def waves(self) -> Waves | None:
+        """Return the accepted plan with the fewest waves; None if there is none."""
+        least = -(-len(self._targets) // self._at_once)
+        for count in range(least, len(self._targets) + 1):
+            found = self._within((), self._targets, count)
+            if found is not None:
+                return found
+        return None
+
+    def _within(self, done: Waves, left: Wave, count: int) -> Waves | None:
+        """Return the plan that begins with ``done`` and drains ``left`` in exactly ``count`` waves."""
+        for wave in self._choices(left, count):
+            waves = (*done, wave)
+            played = self._replay.play(waves)
+            self.is_sound = self.is_sound and played.is_sound
+            if not self._accepts(played):
+                continue
+            rest = tuple(name for name in left if name not in wave)
+            found = self._within(waves, rest, count - 1) if rest else waves
+            if found is not None:
+                return found
+        return None
+
+    def _choices(self, left: Wave, count: int) -> Iterator[Wave]:
+        """Yield the waves that may come next, large ones first, so that the rest fits ``count - 1`` waves."""
+        if count == 1:
+            if len(left) <= self._at_once:
+                yield left
+            return
+        for size in range(min(self._at_once, len(left) - count + 1), 0, -1):
+            if len(left) - size <= (count - 1) * self._at_once:
+                yield from combinations(left, size)
+
+
+def greedy(
+    replay: Replay, ordered: Sequence[str], accepts: Accepts, fits: Callable[[Wave], bool]
+) -> tuple[Waves, Wave]:
+    """Return accepted waves, each as large as halving finds it, and the nodes that no accepted wave drains.
+
+    ``fits`` refuses a wave that is too large by counting.
+    """
+    waves: Waves = ()
+    left, later = list(ordered), list[str]()
+    most = size = replay.rules.at_once or len(left)
+    tried_after = -1
+    while left:
+        size = min(size, len(left))
+        wave = tuple(left[:size])
+        if (size == 1 or fits(wave)) and accepts(replay.play((*waves, wave))):
+            waves = (*waves, wave)
+            del left[:size]
+        elif size > 1:
+            size = -(-size // 2)
+        else:
+            later.append(left.pop(0))
+            size = most
+        if not left and later and tried_after < len(waves):  # other nodes have room now that did not have it then
+            left, later, tried_after = later, [], len(waves)
+    return waves, tuple(later)

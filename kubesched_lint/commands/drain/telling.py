@@ -1,0 +1,80 @@
+"""Tell a plan wave by wave: the pods that move, where they go, and the least room that is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kubesched_lint.commands.drain.plan import Move, Tight, Wave
+from kubesched_lint.commands.drain.replay import Played, Replay, Waves
+from kubesched_lint.lifecycle.explore import TracePart
+from kubesched_lint.lifecycle.states import State
+from kubesched_lint.lifecycle.trace import trace
+from kubesched_lint.model.node import zone_of
+
+_COUNTED = ("cpu", "memory", "pods")
+
+
+def told(replay: Replay, waves: Waves) -> tuple[Wave, ...]:
+    """Return the waves as one random trace plays them; without the moves if no trace ends well."""
+    found: list[Wave] = []
+    for number, wave in enumerate(waves):
+        played = replay.play(waves[: number + 1])
+        if not played.good:
+            return (*found, *(Wave(rest) for rest in waves[number:]))
+        found.append(_told(played, wave))
+    return tuple(found)
+
+
+def _told(played: Played, wave: tuple[str, ...]) -> Wave:
+    end = played.good[0]
+    part = trace(played.drain.phases, end)[-1]
+    old = frozenset(wave)
+    new = tuple(n.name for n in played.drain.nodes if n.name.removesuffix("-new") in old and n.name not in old)
+    return Wave(wave, new, tuple(_moves(part)), _tight(played, end, old))
+
+
+def _moves(part: TracePart) -> Iterator[Move]:
+    """Yield the pods that leave, by workload and node; pods of a workload are alike, so any of them may be meant."""
+    names, pod_types = part.oracle.index.names, part.oracle.pod_types
+    left: Counter[tuple[int, int]] = Counter()
+    came: dict[int, list[int]] = {}
+    for step, _ in part.steps:
+        number = pod_types.slots[step.slot].workload if step.slot >= 0 else -1
+        if step.what == "evict":
+            left[number, step.position] += 1
+        elif step.what in ("bind", "preempt") and pod_types.kind(step.slot) != "DaemonSet":
+            came.setdefault(number, []).append(step.position)
+    for (number, position), count in left.items():
+        to = came.get(number, [])[:count]
+        del came.get(number, [])[:count]
+        ref = pod_types.revisions[number][-1].ref
+        yield Move(ref, count, names[position], dict(Counter(names[p] for p in to)))
+
+
+def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
+    """Return the zone and resource with the least room on open nodes; None if no resources are known."""
+    oracle = played.phase.transitions.oracle
+    oracle.show(end)
+    zones: dict[str, list[int]] = {}
+    for position, node in enumerate(played.drain.nodes):
+        if not node.unschedulable and node.allocatable is not None:
+            zones.setdefault(zone_of(node.labels), []).append(position)
+    found = [
+        Tight(zone, resource, used, whole)
+        for zone, there in zones.items()
+        for resource in _COUNTED
+        if (
+            whole := sum(
+                int(oracle.index.allocatable(resource)[p])
+                for p in there
+                if _is_known(oracle.index.allocatable(resource)[p])
+            )
+        )
+        for used in [sum(oracle.cluster.requested(p, resource) for p in there)]
+    ]
+    return max(found, key=lambda one: one.share, default=None)
+
+
+def _is_known(amount: float) -> bool:
+    return amount < 1 << 59

@@ -1,0 +1,69 @@
+"""Compare ``drain`` with the plain model on many clusters: ``python -m tests.drain.run --count 1000``."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from random import Random
+
+from kubesched_lint.commands.drain.plan import DEPENDS, IMPOSSIBLE, POSSIBLE, PROVEN, DrainPlan
+from kubesched_lint.commands.drain.replay import Rules
+from kubesched_lint.commands.drain.run import drain
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from tests.drain.made import cluster_of, drawn
+from tests.drain.reference import Reference
+
+
+def planned(made: Reference, targets: tuple[int, ...], at_once: int = 0) -> DrainPlan:
+    names = ",".join(made.nodes[n].name for n in targets)
+    rules = Rules(remove=made.remove, at_once=at_once)
+    return drain(ManifestSet(), cluster_of(made), Options(), nodes=names, rules=rules)
+
+
+def disagreement(seed: int) -> tuple[str, str]:
+    """Return (what both say, where they differ; empty if they agree)."""
+    made, random = drawn(seed), Random(seed)
+    count = len(made.nodes)
+    targets = tuple(sorted(random.sample(range(count), random.randint(1, min(count, 4)))))
+    at_once = random.choice([0, 0, 1])
+    plan = planned(made, targets, at_once)
+    said = f"{plan.verdict}, {plan.evidence}"
+    sure = made.fewest(targets, sure=True, at_once=at_once)
+    some = made.fewest(targets, sure=False, at_once=at_once)
+    if plan.verdict == POSSIBLE and plan.evidence == PROVEN:
+        numbers = {node.name: n for n, node in enumerate(made.nodes)}
+        waves = [tuple(numbers[name] for name in wave.nodes) for wave in plan.waves]
+        if not made.holds(waves):
+            return said, f"the plan {waves} may end badly"
+        if plan.is_fewest and sure != len(waves):
+            return said, f"{len(waves)} waves, and {sure} suffice"
+    elif sure is not None:
+        return said, f"a sure plan has {sure} waves"
+    if (plan.verdict, plan.evidence) == (IMPOSSIBLE, PROVEN) and some is not None:
+        return said, f"a plan of {some} waves may end well"
+    if some is None and plan.verdict != IMPOSSIBLE:
+        return said, "no order of any plan ends well"
+    if plan.verdict == DEPENDS and some != len(plan.waves):
+        return said, f"{len(plan.waves)} waves, and {some} may suffice"
+    return said, ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    options = parser.parse_args()
+    said: Counter[str] = Counter()
+    wrong = 0
+    for seed in range(options.first, options.first + options.count):
+        what, difference = disagreement(seed)
+        said[what] += 1
+        if difference:
+            wrong += 1
+            print(f"seed {seed}: {what}: {difference}")
+    print(dict(said), f"{wrong} disagreements")
+
+
+if __name__ == "__main__":
+    main()

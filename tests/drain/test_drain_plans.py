@@ -1,0 +1,97 @@
+"""``drain`` against a plain model of every order of events, and what it says of small clusters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from kubesched_lint.cli.drain import app
+from kubesched_lint.commands.drain.nodes import selector_of
+from tests.drain.run import disagreement
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_plans_agree_with_a_plain_model(first: int) -> None:
+    """Possible or not, and how few waves; ``python -m tests.drain.run`` has more clusters."""
+    found = [disagreement(seed) for seed in range(first, first + 20)]
+    assert [difference for _, difference in found if difference] == []
+    assert {"possible, proven", "impossible, proven"} <= {said for said, _ in found}
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+CLUSTER = str(ROOT / "fixtures" / "drain" / "cluster.yaml")
+MANIFESTS = str(ROOT / "fixtures" / "drain" / "shop")
+SCHEMA = json.loads((ROOT / "kubesched_lint" / "schemas" / "drain.schema.json").read_bytes())
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, [*arguments, "-c", CLUSTER])
+
+
+def test_the_examples_of_the_page_are_what_it_prints() -> None:
+    page = (ROOT / "docs" / "drain.md").read_text()
+    printed = run(MANIFESTS, "--pool", "general")
+    assert printed.exit_code == 0
+    shown = page.split("```text\n")[1].split("```")[0]
+    assert printed.output.startswith(shown)
+    refused = run(MANIFESTS, "--nodes", "topology.kubernetes.io/zone=eu-west-1a", "--remove", "--fixed")
+    assert refused.exit_code == 1
+    assert refused.output.startswith(page.split("```text\n")[2].split("```")[0])
+    assert f"{MANIFESTS}/queue.yaml:" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "verdict", "evidence"),
+    [
+        (("--pool", "general", "--surge", "1"), 0, "possible", "proven"),
+        (("--nodes", "topology.kubernetes.io/zone=eu-west-1a", "--remove"), 3, "impossible", "today's nodes"),
+        (("--nodes", "general-eu-west-1a-1"), 0, "possible", "proven"),
+    ],
+)
+def test_json_is_valid_under_its_schema(arguments, code, verdict, evidence) -> None:
+    printed = run(MANIFESTS, *arguments, "--format", "json")
+    value = json.loads(printed.output)
+    Draft202012Validator.check_schema(SCHEMA)
+    Draft202012Validator(_closed(SCHEMA)).validate(value)
+    assert (printed.exit_code, value["verdict"], value["evidence"]) == (code, verdict, evidence)
+
+
+def _closed(schema):
+    """Every key that is written has a description."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _closed(value) for key, value in schema.items()}
+    return {**found, "additionalProperties": False} if "properties" in found and "$schema" not in found else found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--pool", "generall"), "did you mean `general`?"),
+        (("--nodes", "zone=x"), "selects no node"),
+        (("--nodes", "a b"), "is no label selector"),
+        (("--pool", "general", "--nodes", "x"), "exclude each other"),
+        (("--surge", "1", "--remove"), "exclude each other"),
+    ],
+)
+def test_nodes_that_nobody_can_choose_are_an_error(arguments, says) -> None:
+    refused = run(*arguments)
+    assert refused.exit_code == 2
+    assert says in refused.output
+
+
+def test_a_selector_is_read_as_kubectl_reads_it() -> None:
+    labels = [{"a": "1"}, {"a": "2", "b": ""}, {"c": "x"}]
+    selected = {
+        text: [number for number, each in enumerate(labels) if selector_of(text).matches(each)]
+        for text in ("a=1", "a==2", "a!=1", "a in (1, 2)", "a notin (1),!c", "b", "!a", "a in (2),b=")
+    }
+    assert list(selected.values()) == [[0], [1], [1, 2], [0, 1], [1], [1], [2], [1]]

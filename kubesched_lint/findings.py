@@ -222,6 +222,8 @@ class Finding:
     """What else was found of the same cause, by other rules or at other places; no report counts these."""
     cause: str = ""
     """What one edit mends, if it is more than the line; see ``Hazard.cause``."""
+    told_by: str = ""
+    """The rule in preview with a finding of the same object that names the cause better; readers see them as one."""
     targets: tuple[str, ...] = ()
     """The targets that have it, in a run over several targets."""
     rendered: str = ""

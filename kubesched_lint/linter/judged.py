@@ -157,9 +157,11 @@ def without_yielding(
 
     An error never yields to a lower severity. It yields to a finding on another object only if that one counts all
     of its workloads. A trial does not yield to findings that explain fewer waiting pods. If rules yield in a circle,
-    one finding stays. ``meet`` tells whether two findings may be of one set that somebody applies.
+    one finding stays. A finding of a stable rule stays beside one of a rule in preview, and names it in ``told_by``:
+    who does not rely on rules in preview loses nothing. ``meet`` tells whether two findings may be of one set that
+    somebody applies.
     """
-    explains = _explanations(judged, meet)
+    explains, tells = _explanations(judged, meet)
     parts: dict[int, list[Finding]] = {}
     for one in judged:
         if id(one) in explains:
@@ -167,11 +169,18 @@ def without_yielding(
     for one in judged:
         if id(one) not in explains:
             also = tuple(parts.get(id(one), ()))
-            yield replace(one, finding=replace(one.finding, also=also)) if also else one
+            told_by = _last(tells[id(one)], explains).rule.slug if id(one) in tells else ""
+            yield replace(one, finding=replace(one.finding, also=also, told_by=told_by)) if also or told_by else one
 
 
-def _explanations(judged: Sequence[Judged], meet: Callable[[Judged, Judged], bool]) -> Mapping[int, Judged]:
-    """Return the identity of each finding that a better one explains → that one."""
+_Explanations = Mapping[int, Judged]
+"""Identity of a finding → a better one."""
+
+
+def _explanations(
+    judged: Sequence[Judged], meet: Callable[[Judged, Judged], bool]
+) -> tuple[_Explanations, _Explanations]:
+    """Return the findings that a better one explains, and those of stable rules that only one in preview explains."""
     about: dict[tuple[str, ObjectRef], list[Judged]] = {}
     counting: dict[tuple[str, ObjectRef], list[Judged]] = {}
     for one in judged:
@@ -180,11 +189,15 @@ def _explanations(judged: Sequence[Judged], meet: Callable[[Judged, Judged], boo
             if ref != one.finding.object:
                 counting.setdefault((one.rule.slug, ref), []).append(one)
     explains: dict[int, Judged] = {}
+    tells: dict[int, Judged] = {}
     for one in judged:
-        better = (other for other in _better(one, about, counting, meet) if _last(other, explains) is not one)
-        if (best := next(better, None)) is not None:
+        found = [other for other in _better(one, about, counting, meet) if _last(other, explains) is not one]
+        best = next((other for other in found if one.rule.preview or not other.rule.preview), None)
+        if best is not None:
             explains[id(one)] = best
-    return explains
+        elif found:
+            tells[id(one)] = found[0]
+    return explains, tells
 
 
 def _better(
@@ -211,7 +224,7 @@ def _better(
                 yield other
 
 
-def _last(one: Judged, explains: Mapping[int, Judged]) -> Judged:
+def _last(one: Judged, explains: _Explanations) -> Judged:
     """Return the finding at the end of the explanations, which no other explains."""
     while id(one) in explains:
         one = explains[id(one)]

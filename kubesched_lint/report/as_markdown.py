@@ -140,7 +140,7 @@ def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
         rule = f"<code>{_html(finding.rule)}</code>"
         yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n{text}\n</details>\n"
     if cause.others:
-        yield from _others(cause.others, context)
+        yield from _others(cause.first, cause.others, context)
 
 
 def _remarks(finding: Finding) -> Iterator[str]:
@@ -151,10 +151,11 @@ def _remarks(finding: Finding) -> Iterator[str]:
     yield from (f"- **fix:** {_plain(fix.title)} ({_safety(fix)})\n" for fix in finding.fixes)
 
 
-def _others(others: Sequence[Finding], context: RenderContext) -> Iterator[str]:
+def _others(first: Finding, others: Sequence[Finding], context: RenderContext) -> Iterator[str]:
     yield f"\n<details><summary>and {len(others):,} more of the same cause</summary>\n\n"
     for finding in others[:_MOST_LISTED]:
-        yield f"- {_code(_where(finding, context))} {_plain(subject(finding))}\n"
+        rule = f" ({_code(finding.rule)})" if finding.rule != first.rule else ""
+        yield f"- {_code(_where(finding, context))} {_plain(subject(finding))}{rule}\n"
     if len(others) > _MOST_LISTED:
         yield f"- … and {len(others) - _MOST_LISTED:,} more\n"
     yield "\n</details>\n"

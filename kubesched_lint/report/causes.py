@@ -80,8 +80,19 @@ def members(finding: Finding) -> tuple[Finding, ...]:
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield groups in the order of their first findings; two similar findings follow each other without a group.
 
-    All findings of a rule with ``once_per_run`` are one group.
+    All findings of a rule with ``once_per_run`` are one group. A finding that a rule in preview tells better
+    (``told_by``) is in the group of that rule's finding.
     """
+    tellers = {(finding.rule, part.object) for finding in findings for part in members(finding)}
+    told = [finding for finding in findings if (finding.told_by, finding.object) in tellers]
+    groups = _alike([finding for finding in findings if finding not in told] if told else findings)
+    for group in groups:
+        of_group = {(finding.rule, part.object) for finding in group for part in members(finding)} if told else ()
+        yield _group((*group, *(finding for finding in told if (finding.told_by, finding.object) in of_group)))
+
+
+def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
+    """Return the findings in groups of those that differ only in names and places."""
     alike: dict[tuple[object, ...], list[Finding]] = {}
     rules = Counter(finding.rule for finding in findings)
     for number, finding in enumerate(findings):
@@ -96,7 +107,7 @@ def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
         is_whole = len(group) >= _FEWEST or group[0].once_per_run
         for finding in group:
             groups.setdefault(key if is_whole else (*key, finding.location), []).append(finding)
-    yield from map(_group, groups.values())
+    return groups.values()
 
 
 def _group(findings: Sequence[Finding]) -> FindingGroup:
@@ -125,7 +136,12 @@ def once_per_run(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
 
 
 def difference(finding: Finding, first: Finding) -> str:
-    """The evidence (or else the message) of ``finding`` if it differs from that of ``first``; else empty."""
+    """The evidence (or else the message) of ``finding`` if it differs from that of ``first``; else empty.
+
+    Of another rule, its name and the message.
+    """
+    if finding.rule != first.rule:
+        return f"{finding.rule}: {finding.message}"
     if finding.evidence.text:
         ours, theirs = finding.evidence.text, first.evidence.text
     else:

@@ -1,6 +1,6 @@
 """A mistake about devices is one finding of the rules about devices, at its line.
 
-``deploy-leaves-pending`` speaks beside them until they leave preview: a stable rule yields to stable rules only.
+``deploy-leaves-pending`` is stable and they are in preview: its finding stays for programs, and readers see one group.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import pytest
 
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.report.causes import causes, errors_first
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -57,8 +58,14 @@ spec:
 def findings(manifest: str, cluster: str = CLUSTER) -> tuple[Finding, ...]:
     book = Rulebook.shipped()
     example = Example("none", "none.md", 1, manifest, cluster=cluster, setting=ExampleOptions(profile="ci"))
-    found = lint_example(example, book.select("ci"), book).findings
-    return tuple(finding for finding in found if finding.rule != "deploy-leaves-pending")
+    return lint_example(example, book.select("ci"), book).findings
+
+
+def finding(manifest: str, cluster: str = CLUSTER) -> Finding:
+    """Return the finding that a reader sees in full; what is listed below it is of ``deploy-leaves-pending``."""
+    (group,) = causes(errors_first(findings(manifest, cluster)))
+    assert {other.rule for other in group.others} <= {"deploy-leaves-pending"}
+    return group.first
 
 
 def test_without_a_mistake_there_is_none() -> None:
@@ -78,12 +85,18 @@ def test_without_a_mistake_there_is_none() -> None:
 )
 def test_a_mistake_is_one_finding_at_its_line(right: str, wrong: str, rule: str, line: int) -> None:
     assert right in MANIFEST
-    (finding,) = findings(MANIFEST.replace(right, wrong))
-    assert (finding.rule, finding.location.span.line) == (rule, line)
-    assert finding.help
+    found = finding(MANIFEST.replace(right, wrong))
+    assert (found.rule, found.location.span.line) == (rule, line)
+    assert found.help
 
 
 def test_tainted_devices_are_one_finding() -> None:
     cluster = CLUSTER.replace("attributes: {model: A100}", "attributes: {model: A100}, taints: [broken=yes:NoSchedule]")
-    (finding,) = findings(MANIFEST, cluster)
-    assert finding.rule == "devices-tainted"
+    assert finding(MANIFEST, cluster).rule == "devices-tainted"
+
+
+def test_the_finding_of_a_stable_rule_stays_for_who_ignores_rules_in_preview() -> None:
+    stable, new = findings(MANIFEST.replace("replicas: 2", "replicas: 3"))
+    assert (new.rule, new.preview, new.also, new.told_by) == ("devices-too-few", True, (), "")
+    assert (stable.rule, stable.preview, stable.told_by) == ("deploy-leaves-pending", False, "devices-too-few")
+    assert [group.others for group in causes([stable])] == [()], "without the other finding it is shown in full"

@@ -10,6 +10,7 @@ from kubesched_lint.analysis.worlds import amid_rollout, as_it_stands, without_w
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.revisions import by_revision
 from kubesched_lint.cluster.running import HASH
+from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.inventory import Inventory
@@ -153,7 +154,8 @@ def _tied_templates(it: Member, known: Workload) -> Iterator[Claim]:
     for template in it.workload.claim_templates:
         if template in known.claim_templates:
             continue
-        names = [f"{template.name}-{it.workload.name}-{ordinal}" for ordinal in known_ordinals(it)]
+        first = it.workload.first_ordinal
+        names = [claim_name(it.workload, template, ordinal - first) for ordinal in known_ordinals(it)]
         bound = [name for name in names if bound_volume(it.world, it.workload.namespace, name) is not None]
         if bound and all(name in bound or claim_named(it.world, it.workload.namespace, name) is None for name in names):
             yield template

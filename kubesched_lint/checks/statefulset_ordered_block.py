@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Volume
 from kubesched_lint.world.claims import bound_volume, known_ordinals, nodes_of_volume
@@ -18,7 +19,7 @@ def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     for ordinal in known_ordinals(it):
         for template in it.workload.claim_templates:
-            name = f"{template.name}-{it.workload.name}-{ordinal}"
+            name = claim_name(it.workload, template, ordinal - it.workload.first_ordinal)
             volume = bound_volume(it.world, it.workload.namespace, name)
             if volume is None:
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 from kubesched_lint.model.inventory import Inventory
@@ -70,7 +71,8 @@ class Running:
                 owner = bound.owner
                 direct = owner is not None and custom.owner == owner.kind
                 known = self._replica_sets.get((bound.namespace, owner.name)) if owner is not None and direct else None
-                if known is None or known.owner_kind == custom.ref.kind:
+                is_named = owner is not None and fnmatchcase(owner.name, custom.owner_name or "*")
+                if is_named and (known is None or known.owner_kind == custom.ref.kind):
                     yield bound
 
     @cached_property

@@ -7,7 +7,7 @@ OrderedReady set does nothing for higher ordinals, so a waiting pod of an old re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.controllers.bounds import scaled
@@ -119,18 +119,44 @@ def claims_of(workload: Workload, ordinal: int) -> tuple[Claim, ...]:
     """Return the claims that the controller creates for pod ``ordinal``, from 0 (getPersistentVolumeClaims)."""
     home = workload.namespace
     return tuple(
-        replace(t, name=_claim_name(workload, t, ordinal), namespace=home, uid="") for t in workload.claim_templates
+        replace(t, name=claim_name(workload, t, ordinal), namespace=home, uid="") for t in workload.claim_templates
     )
 
 
-def _claim_name(workload: Workload, template: Claim, ordinal: int) -> str:
-    return f"{template.name}-{workload.name}-{workload.first_ordinal + ordinal}"
+def claim_name(workload: Workload, template: Claim, ordinal: int) -> str:
+    """Return the name of the claim of a template for pod ``ordinal``, from 0."""
+    own = _own_claims(workload, template)
+    return own[ordinal] if ordinal < len(own) else f"{_stem(workload, template)}{workload.first_ordinal + ordinal}"
+
+
+def makes_claim(workload: Workload, template: Claim, name: str) -> bool:
+    """Return whether a claim has a name that its controller gives to claims of the template."""
+    return name in _own_claims(workload, template) or name.startswith(_stem(workload, template))
+
+
+def ordinals_with(workload: Workload, claims: Collection[str]) -> set[int]:
+    """Return the ordinals, as in names of pods, that have one of these claims."""
+    found = set()
+    for template in workload.claim_templates:
+        own, stem = _own_claims(workload, template), _stem(workload, template)
+        found |= {workload.first_ordinal + number for number, name in enumerate(own) if name in claims}
+        endings = (name.removeprefix(stem) for name in claims if not own and name.startswith(stem))
+        found |= {int(e) for e in endings if e.isascii() and e.isdecimal() and len(e) < 11 and str(int(e)) == e}
+    return found
+
+
+def _own_claims(workload: Workload, template: Claim) -> Sequence[str]:
+    return () if workload.custom is None else workload.custom.claims.get(template.name, ())
+
+
+def _stem(workload: Workload, template: Claim) -> str:
+    return f"{template.name}-{workload.name}-"
 
 
 def pod_with_claims(workload: Workload, pod: Pod, ordinal: int) -> Pod:
     """Return the pod of an ordinal: a claim template replaces the volume of the same name (updateStorage)."""
     if not workload.claim_templates:
         return pod
-    names = {t.name: _claim_name(workload, t, ordinal) for t in workload.claim_templates}
+    names = {t.name: claim_name(workload, t, ordinal) for t in workload.claim_templates}
     own = tuple(v for v in pod.volumes if v.name not in names)
     return replace(pod, volumes=own + tuple(Volume(n, "persistentVolumeClaim", c) for n, c in names.items()))

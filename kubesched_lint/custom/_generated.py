@@ -78,11 +78,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                  'workloads': [{'as': 'StatefulSet',
                                                 'owner': 'Cluster',
                                                 'replica_pods': 1,
+                                                'claims': "metadata.name + '-' + (ordinal + 1) + ('-wal' if "
+                                                          "claim == 'wal' else '')",
                                                 'varying_labels': ['cnpg.io/instanceName',
                                                                    'cnpg.io/instanceRole',
                                                                    'role',
                                                                    'app.kubernetes.io/version'],
                                                 'fields': {'spec.replicas': 'spec.instances or 1',
+                                                           'spec.ordinals.start': 1,
                                                            'spec.template.metadata.labels': 'spec.inheritedMetadata.labels',
                                                            'spec.template.spec.nodeSelector': 'spec.affinity.nodeSelector',
                                                            'spec.template.spec.tolerations': 'spec.affinity.tolerations',
@@ -150,7 +153,26 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                  'spec.storage.pvcTemplate.storageClassName',
                                                            'spec.volumeClaimTemplates[0].spec.resources.requests.storage': 'spec.storage.size '
                                                                                                                            'or '
-                                                                                                                           'spec.storage.pvcTemplate.resources.requests.storage'},
+                                                                                                                           'spec.storage.pvcTemplate.resources.requests.storage',
+                                                           'spec.volumeClaimTemplates[1].metadata.name': "'wal' "
+                                                                                                         'if '
+                                                                                                         'spec.walStorage '
+                                                                                                         'else '
+                                                                                                         'null',
+                                                           'spec.volumeClaimTemplates[1].spec': 'spec.walStorage.pvcTemplate',
+                                                           'spec.volumeClaimTemplates[1].spec.accessModes[0]': 'spec.walStorage.pvcTemplate.accessModes[0] '
+                                                                                                               'or '
+                                                                                                               "'ReadWriteOnce' "
+                                                                                                               'if '
+                                                                                                               'spec.walStorage '
+                                                                                                               'else '
+                                                                                                               'null',
+                                                           'spec.volumeClaimTemplates[1].spec.storageClassName': 'spec.walStorage.storageClass '
+                                                                                                                 'or '
+                                                                                                                 'spec.walStorage.pvcTemplate.storageClassName',
+                                                           'spec.volumeClaimTemplates[1].spec.resources.requests.storage': 'spec.walStorage.size '
+                                                                                                                           'or '
+                                                                                                                           'spec.walStorage.pvcTemplate.resources.requests.storage'},
                                                 'labels': {'cnpg.io/cluster': 'metadata.name',
                                                            'cnpg.io/podRole': "'instance'",
                                                            'app.kubernetes.io/name': "'postgresql'",
@@ -348,21 +370,21 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'spec.template.spec.containers[0].resources': 'spec.resources '
                                                                                                              'or '
                                                                                                              'kafka.spec.kafka.resources',
-                                                               'spec.volumeClaimTemplates[0].metadata.name': "'data-0' "
-                                                                                                             'if '
-                                                                                                             '(spec.storage '
+                                                               'spec.volumeClaimTemplates[0].metadata.name': "'data' "
                                                                                                              'if '
                                                                                                              'spec.storage.type '
                                                                                                              '== '
                                                                                                              "'persistent-claim' "
                                                                                                              'else '
-                                                                                                             'spec.storage.volumes[0] '
+                                                                                                             "'data-' "
+                                                                                                             '+ '
+                                                                                                             '(spec.storage.volumes[0].id '
+                                                                                                             'or '
+                                                                                                             '0) '
                                                                                                              'if '
                                                                                                              'spec.storage.volumes[0].type '
                                                                                                              '== '
                                                                                                              "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null) '
                                                                                                              'else '
                                                                                                              'null',
                                                                'spec.volumeClaimTemplates[0].spec.accessModes': "['ReadWriteOnce'] "
@@ -408,15 +430,15 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                                "'persistent-claim' "
                                                                                                                                'else '
                                                                                                                                'null).size',
-                                                               'spec.volumeClaimTemplates[1].metadata.name': "'data-1' "
-                                                                                                             'if '
-                                                                                                             '(spec.storage.volumes[1] '
+                                                               'spec.volumeClaimTemplates[1].metadata.name': "'data-' "
+                                                                                                             '+ '
+                                                                                                             '(spec.storage.volumes[1].id '
+                                                                                                             'or '
+                                                                                                             '1) '
                                                                                                              'if '
                                                                                                              'spec.storage.volumes[1].type '
                                                                                                              '== '
                                                                                                              "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null) '
                                                                                                              'else '
                                                                                                              'null',
                                                                'spec.volumeClaimTemplates[1].spec.accessModes': "['ReadWriteOnce'] "
@@ -444,15 +466,15 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                                "'persistent-claim' "
                                                                                                                                'else '
                                                                                                                                'null).size',
-                                                               'spec.volumeClaimTemplates[2].metadata.name': "'data-2' "
-                                                                                                             'if '
-                                                                                                             '(spec.storage.volumes[2] '
+                                                               'spec.volumeClaimTemplates[2].metadata.name': "'data-' "
+                                                                                                             '+ '
+                                                                                                             '(spec.storage.volumes[2].id '
+                                                                                                             'or '
+                                                                                                             '2) '
                                                                                                              'if '
                                                                                                              'spec.storage.volumes[2].type '
                                                                                                              '== '
                                                                                                              "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null) '
                                                                                                              'else '
                                                                                                              'null',
                                                                'spec.volumeClaimTemplates[2].spec.accessModes': "['ReadWriteOnce'] "
@@ -480,15 +502,15 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                                "'persistent-claim' "
                                                                                                                                'else '
                                                                                                                                'null).size',
-                                                               'spec.volumeClaimTemplates[3].metadata.name': "'data-3' "
-                                                                                                             'if '
-                                                                                                             '(spec.storage.volumes[3] '
+                                                               'spec.volumeClaimTemplates[3].metadata.name': "'data-' "
+                                                                                                             '+ '
+                                                                                                             '(spec.storage.volumes[3].id '
+                                                                                                             'or '
+                                                                                                             '3) '
                                                                                                              'if '
                                                                                                              'spec.storage.volumes[3].type '
                                                                                                              '== '
                                                                                                              "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null) '
                                                                                                              'else '
                                                                                                              'null',
                                                                'spec.volumeClaimTemplates[3].spec.accessModes': "['ReadWriteOnce'] "
@@ -678,21 +700,20 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                        'spec.template.spec.schedulerName': 'spec.kafka.template.pod.schedulerName',
                                                        'spec.template.spec.containers[0].name': "'kafka'",
                                                        'spec.template.spec.containers[0].resources': 'spec.kafka.resources',
-                                                       'spec.volumeClaimTemplates[0].metadata.name': "'data-0' "
-                                                                                                     'if '
-                                                                                                     '(spec.kafka.storage '
+                                                       'spec.volumeClaimTemplates[0].metadata.name': "'data' "
                                                                                                      'if '
                                                                                                      'spec.kafka.storage.type '
                                                                                                      '== '
                                                                                                      "'persistent-claim' "
                                                                                                      'else '
-                                                                                                     'spec.kafka.storage.volumes[0] '
+                                                                                                     "'data-' "
+                                                                                                     '+ '
+                                                                                                     '(spec.kafka.storage.volumes[0].id '
+                                                                                                     'or 0) '
                                                                                                      'if '
                                                                                                      'spec.kafka.storage.volumes[0].type '
                                                                                                      '== '
                                                                                                      "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null) '
                                                                                                      'else '
                                                                                                      'null',
                                                        'spec.volumeClaimTemplates[0].spec.accessModes': "['ReadWriteOnce'] "
@@ -738,15 +759,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                        "'persistent-claim' "
                                                                                                                        'else '
                                                                                                                        'null).size',
-                                                       'spec.volumeClaimTemplates[1].metadata.name': "'data-1' "
-                                                                                                     'if '
-                                                                                                     '(spec.kafka.storage.volumes[1] '
+                                                       'spec.volumeClaimTemplates[1].metadata.name': "'data-' "
+                                                                                                     '+ '
+                                                                                                     '(spec.kafka.storage.volumes[1].id '
+                                                                                                     'or 1) '
                                                                                                      'if '
                                                                                                      'spec.kafka.storage.volumes[1].type '
                                                                                                      '== '
                                                                                                      "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null) '
                                                                                                      'else '
                                                                                                      'null',
                                                        'spec.volumeClaimTemplates[1].spec.accessModes': "['ReadWriteOnce'] "
@@ -774,15 +794,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                        "'persistent-claim' "
                                                                                                                        'else '
                                                                                                                        'null).size',
-                                                       'spec.volumeClaimTemplates[2].metadata.name': "'data-2' "
-                                                                                                     'if '
-                                                                                                     '(spec.kafka.storage.volumes[2] '
+                                                       'spec.volumeClaimTemplates[2].metadata.name': "'data-' "
+                                                                                                     '+ '
+                                                                                                     '(spec.kafka.storage.volumes[2].id '
+                                                                                                     'or 2) '
                                                                                                      'if '
                                                                                                      'spec.kafka.storage.volumes[2].type '
                                                                                                      '== '
                                                                                                      "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null) '
                                                                                                      'else '
                                                                                                      'null',
                                                        'spec.volumeClaimTemplates[2].spec.accessModes': "['ReadWriteOnce'] "
@@ -810,15 +829,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                        "'persistent-claim' "
                                                                                                                        'else '
                                                                                                                        'null).size',
-                                                       'spec.volumeClaimTemplates[3].metadata.name': "'data-3' "
-                                                                                                     'if '
-                                                                                                     '(spec.kafka.storage.volumes[3] '
+                                                       'spec.volumeClaimTemplates[3].metadata.name': "'data-' "
+                                                                                                     '+ '
+                                                                                                     '(spec.kafka.storage.volumes[3].id '
+                                                                                                     'or 3) '
                                                                                                      'if '
                                                                                                      'spec.kafka.storage.volumes[3].type '
                                                                                                      '== '
                                                                                                      "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null) '
                                                                                                      'else '
                                                                                                      'null',
                                                        'spec.volumeClaimTemplates[3].spec.accessModes': "['ReadWriteOnce'] "
@@ -925,6 +943,12 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                               'name': "metadata.name + '-workers'",
                                                               'replica_pods': '(spec.leaderWorkerTemplate.size '
                                                                               'or 1) - 1',
+                                                              'claims': "claim + '-' + metadata.name + '-' + "
+                                                                        'ordinal // '
+                                                                        '(spec.leaderWorkerTemplate.size - '
+                                                                        "1) + '-' + (ordinal % "
+                                                                        '(spec.leaderWorkerTemplate.size - '
+                                                                        '1) + 1)',
                                                               'fields': {'spec.replicas': '(spec.replicas or '
                                                                                           '1) * '
                                                                                           '((spec.leaderWorkerTemplate.size '
@@ -953,6 +977,10 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                        'name': "'prometheus-' + metadata.name",
                                                        'owner': 'StatefulSet',
                                                        'replica_pods': 'spec.replicas or 1',
+                                                       'claims': "claim + '-prometheus-' + metadata.name + "
+                                                                 "('-shard-' + ordinal // (spec.replicas or "
+                                                                 '1) if ordinal >= (spec.replicas or 1) else '
+                                                                 "'') + '-' + ordinal % (spec.replicas or 1)",
                                                        'fields': {'spec.replicas': '(spec.replicas or 1) * '
                                                                                    'max(spec.shards or 1, 1)',
                                                                   'spec.podManagementPolicy': 'spec.podManagementPolicy '
@@ -963,6 +991,21 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                   'spec.template.spec.affinity': 'spec.affinity',
                                                                   'spec.template.spec.tolerations': 'spec.tolerations',
                                                                   'spec.template.spec.topologySpreadConstraints': 'spec.topologySpreadConstraints',
+                                                                  'spec.template.spec.topologySpreadConstraints[0].labelSelector.matchLabels.prometheus': 'metadata.name '
+                                                                                                                                                          'if '
+                                                                                                                                                          'spec.topologySpreadConstraints[0].additionalLabelSelectors '
+                                                                                                                                                          'else '
+                                                                                                                                                          'null',
+                                                                  'spec.template.spec.topologySpreadConstraints[1].labelSelector.matchLabels.prometheus': 'metadata.name '
+                                                                                                                                                          'if '
+                                                                                                                                                          'spec.topologySpreadConstraints[1].additionalLabelSelectors '
+                                                                                                                                                          'else '
+                                                                                                                                                          'null',
+                                                                  'spec.template.spec.topologySpreadConstraints[2].labelSelector.matchLabels.prometheus': 'metadata.name '
+                                                                                                                                                          'if '
+                                                                                                                                                          'spec.topologySpreadConstraints[2].additionalLabelSelectors '
+                                                                                                                                                          'else '
+                                                                                                                                                          'null',
                                                                   'spec.template.spec.priorityClassName': 'spec.priorityClassName',
                                                                   'spec.template.spec.schedulerName': 'spec.schedulerName',
                                                                   'spec.template.spec.hostNetwork': 'spec.hostNetwork',
@@ -1002,16 +1045,20 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                        'labels': {'app.kubernetes.io/name': "'prometheus'",
                                                                   'app.kubernetes.io/managed-by': "'prometheus-operator'",
                                                                   'app.kubernetes.io/instance': 'metadata.name',
-                                                                  'prometheus': 'metadata.name'},
+                                                                  'prometheus': 'metadata.name',
+                                                                  'operator.prometheus.io/name': 'metadata.name'},
                                                        'selects': ['app.kubernetes.io/name',
                                                                    'app.kubernetes.io/instance',
                                                                    'app.kubernetes.io/managed-by'],
                                                        'unknown': {'any': {'when': 'spec.containers or '
-                                                                                   'spec.initContainers',
+                                                                                   'spec.initContainers or '
+                                                                                   'spec.shardingStrategy.mode '
+                                                                                   "== 'Topology'",
                                                                            'why': 'the operator merges '
                                                                                   'containers of the '
-                                                                                  'resource into its '
-                                                                                  'own'}}}]},
+                                                                                  'resource into its own, '
+                                                                                  'and may give each shard a '
+                                                                                  'zone (Topology)'}}}]},
  'rayclusters.ray.io': {'group': 'ray.io',
                         'versions': ['v1', 'v1alpha1'],
                         'kind': 'RayCluster',
@@ -1056,11 +1103,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                     'labels': {'ray.io/is-ray-node': "'yes'",
                                'app.kubernetes.io/name': "'kuberay'",
                                'app.kubernetes.io/created-by': "'kuberay-operator'"},
+                    'varying_labels': ['ray.io/cluster', 'ray.io/identifier'],
                     'workloads': [{'as': 'Job',
                                    'when': 'spec.rayClusterSpec.headGroupSpec',
                                    'part': "'head'",
                                    'name': "metadata.name + '-head'",
                                    'owner': 'RayCluster',
+                                   'owner_name': "metadata.name + '-?????'",
+                                   'selects': ['ray.io/is-ray-node', 'ray.io/group'],
                                    'fields': {'spec.parallelism': '0 if spec.suspend else 1',
                                               'spec.template': 'spec.rayClusterSpec.headGroupSpec.template'},
                                    'labels': {'ray.io/group': "'headgroup'", 'ray.io/node-type': "'head'"},
@@ -1072,6 +1122,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                    'part': 'item.groupName',
                                    'name': "metadata.name + '-' + item.groupName",
                                    'owner': 'RayCluster',
+                                   'owner_name': "metadata.name + '-?????'",
+                                   'selects': ['ray.io/is-ray-node', 'ray.io/group'],
                                    'fields': {'spec.parallelism': '0 if spec.suspend or item.suspend else '
                                                                   'min(max(item.replicas or 0, '
                                                                   'item.minReplicas or 0), item.maxReplicas '

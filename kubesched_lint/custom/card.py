@@ -27,7 +27,8 @@ _REVISION = {
     ("StatefulSet", "StatefulSet"): "controller-revision-hash",
     ("DaemonSet", "DaemonSet"): "controller-revision-hash",
 }
-_FACTS = ("when", "each", "part", "name", "replica_pods")
+_FACTS = ("when", "each", "part", "name", "replica_pods", "owner_name", "claims")
+_OF_CLAIMS = ("claim", "ordinal")
 
 
 @record
@@ -49,6 +50,9 @@ class Part:
     excludes: Mapping[str, str] = field(default_factory=dict)
     """Labels that its running pods do not have with these values, because another part's pods do."""
     owner: str = ""
+    owner_name: str = ""
+    claims: str = ""
+    """The name of the claim of template ``claim`` for pod ``ordinal``."""
     revision_label: str = ""
     varying_labels: tuple[str, ...] = ()
     replica_pods: str = ""
@@ -187,7 +191,8 @@ def _faults_of_values(card: Card) -> Iterator[CardError]:
         of_part = (*names, "item") if "each" in part else names
         for key in _FACTS:
             if key in part:
-                yield from _fault_of(card, (*at, key), part[key], of_part if key != "each" else names)
+                own = names if key == "each" else (*of_part, *_OF_CLAIMS) if key == "claims" else of_part
+                yield from _fault_of(card, (*at, key), part[key], own)
         yield from _faults_of_maps(card, at, part, of_part)
         labels = {**front.get("labels", {}), **part.get("labels", {})}
         for label in part.get("selects", front.get("selects", ())):

@@ -19,6 +19,8 @@ from kubesched_lint.record import replace
 
 MOST_PARTS = 200
 """Most workloads of one custom resource."""
+MOST_NAMED = 200
+"""Most pods of a workload whose claims are named."""
 _API = {
     "Deployment": "apps/v1",
     "StatefulSet": "apps/v1",
@@ -116,12 +118,26 @@ def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, na
         ObjectRef(kind.kind, made.namespace, f"{title}:{suffix}" if suffix else title),
         _count(part.replica_pods, scope) if part.replica_pods else 0,
         part.owner,
+        _text(part.owner_name, scope) if part.owner_name else "",
         part.revision_label,
         part.varying_labels,
         {event: why for event, when, why in part.unknown if not when or is_true(when, scope)},
         selector or made.selector,
+        _claims(part, made, scope),
     )
     return replace(made, custom=custom, strategy=_strategy(made.strategy, part))
+
+
+def _claims(part: Part, made: Workload, scope: Scope) -> dict[str, tuple[str, ...]]:
+    """Return the names that the operator gives to the claims of each template, by pod."""
+    numbers = range(min(made.replicas, MOST_NAMED) if part.claims else 0)
+    return {
+        template.name: tuple(
+            _text(part.claims, {**scope, "claim": Found(template.name), "ordinal": Found(n)}) for n in numbers
+        )
+        for template in made.claim_templates
+        if part.claims
+    }
 
 
 def _evaluated(path: Path, expression: str, scope: Scope) -> Found:

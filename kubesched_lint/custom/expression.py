@@ -35,6 +35,8 @@ _COUNTED: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
 }
 _LISTS = ({list}, {list, type(None)}, {type(None)})
 _MAPPINGS = ({dict}, {dict, type(None)})
@@ -232,7 +234,10 @@ def _combined(op: ast.operator, left: Found, right: Found) -> Found:
     if isinstance(op, ast.Add) and str in (type(left.value), type(right.value)):
         other = right if isinstance(left.value, str) else left
         raise ExpressionError(f"{_brief(other.value)} is not a text")
-    number = _COUNTED[type(op)](_number(left.value), _number(right.value))
+    try:
+        number = _COUNTED[type(op)](_number(left.value), _number(right.value))
+    except ZeroDivisionError:
+        raise ExpressionError("a number is divided by 0") from None
     return Found(_number(number), place)
 
 

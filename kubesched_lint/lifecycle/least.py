@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
+from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, made_again, repelling
 from kubesched_lint.lifecycle.contention import max_full_domains, max_full_nodes, takers_of_ports
@@ -385,7 +386,7 @@ def made_anywhere(setting: Setting, number: int, wanted: int) -> bool:
     }
     taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
     return all(
-        t.storage_class in anywhere and f"{t.name}-{workload.name}-{i}" not in taken
+        t.storage_class in anywhere and claim_name(workload, t, i) not in taken
         for t in workload.claim_templates
         for i in range(wanted)
     )

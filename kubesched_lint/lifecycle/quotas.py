@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
+from kubesched_lint.controllers.statefulset import makes_claim
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
@@ -191,8 +192,9 @@ def _templates(setting: Setting, number: int) -> tuple[Claim, ...]:
 def _claimed(setting: Setting, number: int, resource: str) -> int:
     """Return the use by existing claims, without the StatefulSet's own claims, which are not created again."""
     workload = setting.workloads[number]
-    own = tuple(f"{t.name}-{workload.name}-" for t in _templates(setting, number))
-    there = (c for c in setting.objects.claims if c.namespace == workload.namespace and not c.name.startswith(own))
+    templates = _templates(setting, number)
+    near = (claim for claim in setting.objects.claims if claim.namespace == workload.namespace)
+    there = (claim for claim in near if not any(makes_claim(workload, template, claim.name) for template in templates))
     return sum(asked_with_claims(setting.pods[number], (claim,), resource) for claim in there)
 
 

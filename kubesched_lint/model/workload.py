@@ -51,6 +51,8 @@ class Custom:
     """Pods of this part per replica of the resource's scale subresource; 0: an autoscaler does not scale it."""
     owner: str = ""
     """Kind of the controller in ``ownerReferences`` of its pods."""
+    owner_name: str = ""
+    """Name of this controller, where ``?`` is any character; empty: its selector alone tells its pods."""
     revision_label: str = ""
     """The label whose value differs between revisions; empty if the controller sets none."""
     varying_labels: tuple[str, ...] = ()
@@ -59,6 +61,8 @@ class Custom:
     """Event → why its outcome is unknown."""
     selector: Selector | None = None
     """Selects its running pods."""
+    claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Claim template → names of its claims, by pod; those of a StatefulSet where none is listed."""
 
     @property
     def resource(self) -> ObjectRef:

@@ -43,13 +43,12 @@ def known_ordinals(it: Member) -> list[int]:
 
     Nothing is known about the other ordinals; there may be billions.
     """
+    from kubesched_lint.controllers.statefulset import ordinals_with
+
     home, most = it.workload.namespace, it.replicas
     names = {claim.name for claim in _claims(it.world) if claim.namespace == home}
     names |= {v.claim_ref[1] for v in volumes_of(it.world) if v.claim_ref is not None and v.claim_ref[0] == home}
-    found = set()
-    for prefix in (f"{template.name}-{it.workload.name}-" for template in it.workload.claim_templates):
-        endings = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
-        found |= {int(e) for e in endings if e.isascii() and e.isdecimal() and len(e) < 11 and str(int(e)) == e}
+    found = ordinals_with(it.workload, names)
     return sorted(ordinal for ordinal in found if 0 <= ordinal - it.workload.first_ordinal < most)
 
 

@@ -14,10 +14,11 @@ test *args:
 check:
     ruff check . && ruff format --check . && mypy && lint-imports
 
-# Regenerate what is generated: the rule index, rules/README.md, the configuration's schema, a table and the pictures.
+# Regenerate what is generated: the rule index, the options of lint, rules/README.md, the configuration's schema, a table and the pictures.
 generate:
     python -m kubesched_lint.rulebook.build
     python -m kubesched_lint.custom.build
+    python -m kubesched_lint.cli.table
     python -m kubesched_lint.rulebook.cel.page
     python -m kubesched_lint.project.config_schema
     python scripts/cloud_table.py

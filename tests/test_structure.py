@@ -16,7 +16,7 @@ def is_small_by_nature(name: str) -> bool:
 
 
 def test_no_file_is_too_long_or_too_short() -> None:
-    generated = {"_generated.py", "_index.py"}
+    generated = {"_generated.py", "_index.py", "_lint_options.py"}
     files = (file for file in PACKAGE.rglob("*.py") if file.name not in generated)
     lines = {str(file.relative_to(PACKAGE)): len(file.read_bytes().splitlines()) for file in files}
     assert len(lines) > 200

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMPLETE = "_KUBESCHED_LINT_COMPLETE"
+"""The environment variable that a shell sets to ask for completions; ``--show-completion`` prints the script."""
 
 
 def main() -> None:
@@ -31,7 +38,11 @@ def _run(program: str | None = None) -> int:
     import gc
 
     gc.disable()  # `lint` makes almost no reference cycles, and garbage collection takes a third of a run
-    from kubesched_lint.cli.app import COMPLETE, app
+    if sys.argv[1:2] == ["lint"] and COMPLETE not in os.environ:
+        code = _linted(sys.argv[2:])
+        if code is not None:
+            return code
+    from kubesched_lint.cli.app import app
 
     if COMPLETE in os.environ:
         from typer._completion_classes import completion_init
@@ -39,3 +50,16 @@ def _run(program: str | None = None) -> int:
         completion_init()
     code = app(complete_var=COMPLETE, standalone_mode=False, prog_name=program)
     return code if isinstance(code, int) else 0
+
+
+def _linted(arguments: Sequence[str]) -> int | None:
+    """Return the exit code of ``lint``; None if Typer has to read the arguments, for help or to say what is wrong."""
+    from kubesched_lint.cli.linting import linted
+    from kubesched_lint.cli.ordinary import Mistake, call_of_lint
+
+    try:
+        return linted(call_of_lint(arguments))
+    except Exception as error:
+        if isinstance(error, Mistake) or hasattr(error, "format_message"):  # a usage error of the parser
+            return None
+        raise

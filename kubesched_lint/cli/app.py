@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from kubesched_lint.cli import COMPLETE
 from kubesched_lint.cli.parser import CommandGroup
 from kubesched_lint.printing import say, say_exactly
 
-COMPLETE = "_KUBESCHED_LINT_COMPLETE"
-"""The environment variable that a shell sets to ask for completions; ``--show-completion`` prints the script."""
 _COMMANDS = (
     "lint",
     "why",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-import typer
-
+from kubesched_lint.cli.invocation import refused
 from kubesched_lint.commands.fix import search
 from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import Mended
@@ -30,12 +29,12 @@ class Mending:
 def mending_of(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> Mending:
     """Return the options as one value. Raises BadParameter for options that exclude each other."""
     if diff and fix:
-        raise typer.BadParameter("--diff shows what --fix would do; use only one of them.", param_hint="'--fix'")
+        raise refused("--diff shows what --fix would do; use only one of them.", "--fix")
     if not diff and not fix:
-        raise typer.BadParameter("needs --diff or --fix.", param_hint="'--unsafe-fixes'")
+        raise refused("needs --diff or --fix.", "--unsafe-fixes")
     if fix and "-" in paths:
         words = "standard input cannot be written; use --diff to print the changes."
-        raise typer.BadParameter(words, param_hint="'--fix'")
+        raise refused(words, "--fix")
     return Mending(fix, unsafe)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, cast
 
-import typer
-
+from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.findings import Severity
@@ -18,13 +16,14 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import DECLARED, KEYS, OF_CLUSTER, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.text import seconds_of
 
 if TYPE_CHECKING:
+    from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.model.node import NodePool
 
 DEFAULT = "default"
@@ -95,7 +94,7 @@ class Settings:
         )
 
 
-def settle(context: typer.Context, paths: Sequence[str]) -> Settings:
+def settle(context: Invocation, paths: Sequence[str]) -> Settings:
     """Return the settings of a command, from its flags and the configuration file nearest to the paths.
 
     Their rulebook includes the rules of ``--rules`` and of the configuration's ``rule-folders``.
@@ -112,7 +111,7 @@ def settle(context: typer.Context, paths: Sequence[str]) -> Settings:
     except ConfigError as error:
         for line in str(error).split("\n"):
             tell(f"error: {line}")
-        raise typer.Exit(2) from None
+        raise SystemExit(2) from None
     values = {}
     for key in KEYS:
         flag = _flag(context, key.name)
@@ -139,7 +138,7 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
     return Given(rulebook.asked, origin)
 
 
-def cluster_of(context: typer.Context, settings: Settings) -> str:
+def cluster_of(context: Invocation, settings: Settings) -> str:
     """Return the path of the cluster, for commands that require one. Raises UsageError when none is given."""
     path = settings.maybe("cluster")
     if path is None:
@@ -147,7 +146,7 @@ def cluster_of(context: typer.Context, settings: Settings) -> str:
     return path
 
 
-def _config(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> Config:
+def _config(context: Invocation, paths: Sequence[str], rulebook: Rulebook) -> Config:
     given = context.params.get("config_file")
     if given is None and not context.params.get("no_config"):
         given = find_config(paths)
@@ -169,27 +168,26 @@ def _with_clusters_from(config: Config, folder: str) -> Config:
     return replace(config, values=moved(config.values), targets=targets)
 
 
-def _flag(context: typer.Context, name: str) -> Given | None:
+def _flag(context: Invocation, name: str) -> Given | None:
     """Return the value of a key on the command line; None if it is not given."""
     parameter = name.replace("-", "_")
-    source = context.get_parameter_source(parameter)
-    if source is None or source.name not in ("COMMANDLINE", "ENVIRONMENT"):
+    if not is_given(context, parameter):
         return None
     value = context.params[parameter]
     flag = next(p.opts[0] for p in context.command.params if p.name == parameter)
     if isinstance(value, Enum):
         value = value.value
     elif name == "kubernetes-version" and not is_asked_for(value):
-        raise typer.BadParameter(f"{value!r} is {NO_VERSION}.", param_hint=f"'{flag}'")
+        raise refused(f"{value!r} is {NO_VERSION}.", flag)
     elif name == "max-age" and seconds_of(value) is None:
-        raise typer.BadParameter(f"{value!r} is no duration such as 12h, 7d or 2w.", param_hint=f"'{flag}'")
+        raise refused(f"{value!r} is no duration such as 12h, 7d or 2w.", flag)
     elif name == "feature-gates":
         from kubesched_lint.model.feature_gates import parsed
 
         try:
             parsed(value)
         except ValueError as error:
-            raise typer.BadParameter(f"{error}.", param_hint=f"'{flag}'") from None
+            raise refused(f"{error}.", flag) from None
     elif isinstance(value, list):
         value = tuple(value)
     elif value is False:
@@ -198,7 +196,7 @@ def _flag(context: typer.Context, name: str) -> Given | None:
 
 
 def _of_rules(
-    context: typer.Context, config: Config, rulebook: Rulebook
+    context: Invocation, config: Config, rulebook: Rulebook
 ) -> tuple[Mapping[str, Mapping[str, Given]], Mapping[str, Given]]:
     """Return (parameters, severities) of rules, by slug, from ``--set`` and the configuration."""
     texts = context.params.get("sets")

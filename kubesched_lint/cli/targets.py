@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
+from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.project.config import Target
@@ -22,7 +21,7 @@ _MOST_NAMED = 8
 
 
 def chosen(
-    context: typer.Context, settings: Settings, paths: Sequence[str], names: Sequence[str] | None
+    context: Invocation, settings: Settings, paths: Sequence[str], names: Sequence[str] | None
 ) -> tuple[list[str], tuple[Target, ...], str]:
     """Return (paths, no targets) or (no paths, targets), and the question that paths without a cluster raise, or "".
 
@@ -31,7 +30,7 @@ def chosen(
     """
     targets = settings.config.targets
     if paths and names:
-        raise typer.BadParameter("names paths of the configuration; leave out PATH.", param_hint="'--target'")
+        raise refused("names paths of the configuration; leave out PATH.", "--target")
     has_cluster = settings.maybe("cluster") is not None
     if paths and (not targets or has_cluster):
         return list(paths), (), ""
@@ -45,14 +44,12 @@ def chosen(
             named = (
                 f"; there are {first_few(known, _MOST_NAMED)}" if known else "; the configuration has no [[targets]]"
             )
-            raise typer.BadParameter(
-                f"no target is called {name!r}{did_you_mean(name, known) or named}.", param_hint="'--target'"
-            )
+            raise refused(f"no target is called {name!r}{did_you_mean(name, known) or named}.", "--target")
     return [], tuple(target for target in targets if not names or target.name in names), ""
 
 
 def one_target(
-    context: typer.Context, settings: Settings, paths: Sequence[str], name: str | None
+    context: Invocation, settings: Settings, paths: Sequence[str], name: str | None
 ) -> tuple[Settings, list[str]]:
     """Return the settings and paths of a command that reads one cluster. Raises like ``chosen``.
 

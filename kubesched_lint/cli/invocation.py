@@ -1,0 +1,43 @@
+"""What a command knows of its own call. Typer's context is one; ``lint`` has another, which needs no Typer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+
+class Source(NamedTuple):
+    """Where a value comes from, by Click's names: COMMANDLINE, ENVIRONMENT, DEFAULT …"""
+
+    name: str
+
+
+class Invocation(Protocol):
+    """A call of a command."""
+
+    @property
+    def command(self) -> Any:
+        """The command: ``params`` has its options, each with a ``name`` and its ``opts``."""
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Option → its value, defaults included."""
+
+    def get_parameter_source(self, name: str, /) -> Any:
+        """Return the ``Source`` of a value."""
+
+    def fail(self, message: str, /) -> NoReturn:
+        """Raise the parser's UsageError."""
+
+
+def is_given(invocation: Invocation, name: str) -> bool:
+    """Whether the user gave the option, instead of leaving its default."""
+    source = invocation.get_parameter_source(name)
+    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def refused(message: str, flag: str) -> Exception:
+    """Return the parser's error about the value of an option."""
+    from typer import BadParameter
+
+    return BadParameter(message, param_hint=f"'{flag}'")

@@ -1,0 +1,169 @@
+"""What ``kubesched-lint lint`` does with its arguments. Imports no Typer: see ``ordinary``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint.cli.invocation import is_given
+from kubesched_lint.cli.output import Progress, show, tell_undecided
+from kubesched_lint.cli.settings import settle
+from kubesched_lint.commands.lint.run import Request, checked
+from kubesched_lint.linter.options import BaselineError, ChangedError
+from kubesched_lint.printing import OutputError, tell
+from kubesched_lint.record import record, replace
+from kubesched_lint.report.footer import FAIL_ON, exit_code
+from kubesched_lint.report.formats import FormatError, targets
+from kubesched_lint.rulebook.library import UnknownRuleError
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.invocation import Invocation
+    from kubesched_lint.cli.mending import Mending
+    from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.commands.lint.run import LintRun
+    from kubesched_lint.commands.lint.targets import TargetsRun
+    from kubesched_lint.findings import Report
+    from kubesched_lint.project.config import Target
+    from kubesched_lint.report.formats import ReportTarget
+
+
+@record
+class _Wanted:
+    """The settings, and what is linted: the paths, or several targets, or the paths of one target."""
+
+    settings: Settings
+    paths: Sequence[str]
+    several: Sequence[Target] = ()
+    question: str = ""
+    shares_baseline: bool = False
+
+
+def linted(call: Invocation) -> int:
+    """Lint as the arguments say, and print the reports. Return the exit code."""
+    asked = call.params
+    mending = _mending(asked)
+    wanted = _wanted(call, mending)
+    settings = wanted.settings
+    failing = FAIL_ON[settings.text("fail-on")]
+    try:
+        reports = targets(settings.names("formats"))
+        run, least = _run(call, wanted, mending, reports)
+        if mending:
+            reports = tuple(one for one in reports if one.file or not asked["diff"])  # the diff has standard output
+        show(
+            run,
+            reports,
+            settings.rulebook,
+            str(asked["color"]),
+            failing,
+            verbose=asked["verbose"] or settings.text("profile") == "strict" or settings.flag("strict-skips"),
+            quiet=asked["quiet"],
+            statistics=asked["statistics"],
+        )
+        if asked["quiet"]:
+            _tell_missing_cluster(run.report)
+        if asked["require_node_groups"]:
+            tell_undecided(run.report)
+    except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
+        tell(f"error: {error}")
+        return 2
+    code = exit_code(run.report, failing, settings.flag("strict-skips"), asked["require_node_groups"])
+    return max(least, code)
+
+
+def _mending(asked: Any) -> Mending | None:
+    if not (asked["diff"] or asked["fix"] or asked["unsafe_fixes"]):
+        return None
+    from kubesched_lint.cli.mending import mending_of
+
+    return mending_of(asked["paths"] or (), diff=asked["diff"], fix=asked["fix"], unsafe=asked["unsafe_fixes"])
+
+
+def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
+    paths = list(call.params["paths"] or ())
+    names = call.params["target"]
+    settings = settle(call, paths)
+    if not names and paths and not settings.config.targets:
+        return _Wanted(settings, paths)
+    from kubesched_lint.cli.targets import chosen, has_whole_baseline, settings_of
+
+    paths, several, question = chosen(call, settings, paths, names)
+    shares_baseline = not has_whole_baseline(settings, several)
+    if len(several) == 1:
+        one = several[0]
+        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline)
+    if several and mending:
+        call.fail("A fix that suits one cluster may not suit another: name one with --target.")
+    return _Wanted(settings, paths, several, question, shares_baseline)
+
+
+def _run(
+    call: Invocation, wanted: _Wanted, mending: Mending | None, reports: Sequence[ReportTarget]
+) -> tuple[LintRun | TargetsRun, int]:
+    """Return the run, and the least exit code, which fixes decide."""
+    settings, progress = wanted.settings, Progress()
+    request = _request(call, wanted, progress, is_mending=mending is not None)
+    try:
+        if wanted.several:
+            return _over(wanted.several, request, settings, call, reports), 0
+        alone = _asking(checked(request, settings.options, settings.rulebook), wanted.question)
+    finally:
+        progress.end()
+    if mending is None:
+        return alone, 0
+    from kubesched_lint.cli.mending import mend
+
+    return mend(alone, mending, settings.rulebook, lambda: checked(request, settings.options, settings.rulebook))
+
+
+def _request(call: Invocation, wanted: _Wanted, progress: Progress, *, is_mending: bool) -> Request:
+    asked, settings = call.params, wanted.settings
+    return Request(
+        paths=tuple(wanted.paths),
+        cluster=settings.maybe("cluster"),
+        cluster_options=settings.cluster_options,
+        changed=asked["changed"],
+        max_age=settings.maybe("max-age"),
+        force_exclude=asked["force_exclude"],
+        render=settings.flag("render"),
+        baseline=settings.maybe("baseline"),
+        cache=not asked["no_cache"] and not is_mending,
+        jobs=asked["jobs"],
+        mending=is_mending,
+        configuration=settings.in_force(wanted.several),
+        config_file=settings.config.file,
+        progress=progress,
+        is_one_of_many=wanted.shares_baseline,
+    )
+
+
+def _asking(run: LintRun, question: str) -> LintRun:
+    """Return the run with a question that the user must answer; "" is none."""
+    if not question:
+        return run
+    summary = replace(run.report.summary, undecided=question)
+    return replace(run, report=replace(run.report, summary=summary))
+
+
+def _over(
+    several: Sequence[Target],
+    request: Request,
+    settings: Settings,
+    call: Invocation,
+    reports: Sequence[ReportTarget],
+) -> TargetsRun:
+    """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
+    from kubesched_lint.cli.targets import run_targets
+
+    jobs = request.jobs if is_given(call, "jobs") else 0
+    names_files = any(one.format in ("junit", "gitlab") for one in reports)
+    return run_targets(request, settings, several, jobs, names_files=names_files)
+
+
+def _tell_missing_cluster(report: Report) -> None:
+    """Print on stderr how many rules need a cluster, because --quiet hides the footer that names them."""
+    missing = sum(skip.reason == "needs a cluster (--cluster)" for skip in report.skipped)
+    if missing and not report.summary.unreadable_cluster:
+        from kubesched_lint.text import many
+
+        tell(f"no cluster given (--cluster): {many(missing, 'rule')} skipped")

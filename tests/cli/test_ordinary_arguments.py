@@ -1,0 +1,115 @@
+"""`lint` reads ordinary arguments without Typer, exactly as Typer reads them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer._click.exceptions import ClickException
+
+from kubesched_lint.cli import _lint_options, table
+from kubesched_lint.cli.lint import app
+from kubesched_lint.cli.ordinary import Mistake, call_of_lint
+
+_COMMAND = typer.main.get_command(app)
+_FLAGS = [flag for option in _lint_options.OPTIONS for flag in (*option.opts, *option.secondary_opts)]
+_VALUES = [
+    "",
+    "-",
+    "--",
+    "x",
+    "a=b",
+    "-q",
+    "--quiet",
+    "3",
+    "0",
+    "-1",
+    "ci",
+    "strict",
+    "error",
+    "argocd",
+    "never",
+    "HEAD",
+    ".",
+]
+
+
+def by_typer(words: list[str]) -> tuple[Mapping[str, Any], set[str]] | None:
+    """Return (values, the given ones); None if Typer refuses the arguments or prints help."""
+    try:
+        context = _COMMAND.make_context("lint", list(words))
+    except (ClickException, typer.Exit):
+        return None
+    values = {name: value.value if isinstance(value, Enum) else value for name, value in context.params.items()}
+    given_ones = {name for name in values if context.get_parameter_source(name).name == "COMMANDLINE"}
+    return values, given_ones
+
+
+def without_typer(words: list[str]) -> tuple[Mapping[str, Any], set[str]] | None:
+    try:
+        call = call_of_lint(words)
+    except Mistake:
+        return None
+    return call.params, {name for name in call.params if call.get_parameter_source(name).name == "COMMANDLINE"}
+
+
+def words_of_a_call() -> st.SearchStrategy[list[str]]:
+    flag, value = st.sampled_from(_FLAGS), st.sampled_from(_VALUES)
+    joined = st.builds(lambda name, text: f"{name}={text}" if name.startswith("--") else name + text, flag, value)
+    bundle = st.text("qvjcnfhx3=", min_size=1, max_size=4).map("-".__add__)
+    return st.lists(
+        st.one_of(flag, value, joined, bundle, st.sampled_from(["-h", "--help", "--nope", "--elastic"])), max_size=6
+    )
+
+
+@settings(max_examples=600, deadline=None)
+@given(words_of_a_call())
+def test_both_parsers_read_the_same(words: list[str]) -> None:
+    assert without_typer(words) == by_typer(words)
+
+
+@pytest.mark.parametrize("flag", _FLAGS)
+@pytest.mark.parametrize("value", ["x", "3", "strict"])
+def test_every_option_is_read(flag: str, value: str) -> None:
+    for words in ([flag], [flag, value], [flag, value, flag, value, "path"], [f"{flag}={value}", "--", flag]):
+        assert without_typer(words) == by_typer(words)
+
+
+def test_the_table_is_that_of_typer() -> None:
+    assert tuple(table.options()) == _lint_options.OPTIONS, "just generate"
+
+
+@pytest.mark.parametrize(
+    ("words", "imports_it"), [(["fixtures/shop/web.yaml"], False), (["-h"], True), (["--color", "red", "x"], True)]
+)
+def test_typer_is_imported_only_for_what_is_not_ordinary(words: list[str], imports_it: bool) -> None:
+    program = (
+        "import os, sys; import kubesched_lint.cli as cli\n"
+        "os._exit = lambda code: sys.stdout.write('TYPER' * ('typer' in sys.modules))\n"
+        f"sys.argv = ['kubesched-lint', 'lint', '--no-cache', '--no-config', *{words!r}]\n"
+        "cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ}, check=True
+    )
+    assert done.stdout.endswith("TYPER") is imports_it
+
+
+@pytest.mark.parametrize("words", [[], ["--max-age", "soon", "."], ["--fix", "--diff", "."], ["--target", "x", "."]])
+def test_a_mistake_that_the_settings_find_is_told_with_the_usage(words: list[str]) -> None:
+    """Both ways end in the same message, because Typer reads the arguments again."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", "lint", "--no-config", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: ")
+    assert done.stderr.count("Usage: ") == 1

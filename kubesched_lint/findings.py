@@ -6,11 +6,10 @@ The lowest layer: it is independent of Kubernetes, so that every layer above can
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from enum import IntEnum
 from typing import Protocol
 
-from kubesched_lint.record import frozen_record, record
+from kubesched_lint.record import field, frozen_record, record
 
 Path = tuple[str | int, ...]
 """The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""

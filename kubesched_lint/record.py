@@ -12,7 +12,6 @@ file, and their users may not run mypy.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
 from functools import cache, cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, dataclass_transform
@@ -25,9 +24,31 @@ _FEW = 16
 Compiling costs as much as filling thirty.
 """
 
+
+class _Missing:
+    """No value is given."""
+
+
+class _Field:
+    """What ``field`` says about a field."""
+
+    __slots__ = ("compare", "default", "default_factory")
+
+    def __init__(self, default: Any, default_factory: Any, compare: bool) -> None:
+        self.default = default
+        self.default_factory = default_factory
+        self.compare = compare
+
+
 if TYPE_CHECKING:
+    from dataclasses import Field
+    from dataclasses import field as field
     from dataclasses import replace as replace
 else:
+
+    def field(*, default=_Missing, default_factory=_Missing, compare=True):
+        """Describe a field of a record, as ``dataclasses.field`` does; that module takes 4 ms to import."""
+        return _Field(default, default_factory, compare)
 
     def replace(instance, /, **changes):
         """Return a copy of a record or dataclass with some fields changed."""
@@ -70,6 +91,8 @@ def _made(cls: type[T], more: Mapping[str, object]) -> type[T]:
     body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
     names = tuple(body.get("__annotations__", ()))
     given = {name: body.pop(name) for name in names if name in body}
+    if any(value.__class__.__module__ == "dataclasses" for value in given.values()):
+        raise TypeError(f"{cls.__qualname__}: import field from kubesched_lint.record")
     compared = _compared([name for name in names if getattr(given.get(name), "compare", True)])
     caches = any(isinstance(value, cached_property) for value in body.values())
     left = iter(range(_FEW))
@@ -110,12 +133,12 @@ def _fill(
     if len(values) != len(args) + len(kwargs):
         return False
     for name in names:
-        value = values.pop(name, MISSING)
-        if value is MISSING:
-            value = given.get(name, MISSING)
-            if isinstance(value, Field):
-                value = value.default if value.default_factory is MISSING else value.default_factory()
-        if value is MISSING:
+        value = values.pop(name, _Missing)
+        if value is _Missing:
+            value = given.get(name, _Missing)
+            if isinstance(value, _Field):
+                value = value.default if value.default_factory is _Missing else value.default_factory()
+        if value is _Missing:
             return False
         object.__setattr__(instance, name, value)
     return not values
@@ -123,18 +146,18 @@ def _fill(
 
 def _init(names: tuple[str, ...], given: Mapping[str, Any], frozen: type | None) -> Callable[..., None]:
     """Return a compiled ``__init__``; it fills ``frozen`` by its slots, in half the time of ``object.__setattr__``."""
-    known: dict[str, Any] = {"missing": MISSING}
+    known: dict[str, Any] = {"missing": _Missing}
     parameters, lines = [], []
     for name in names:
-        default = given.get(name, MISSING)
+        default = given.get(name, _Missing)
         value = name
-        if isinstance(default, Field) and default.default_factory is not MISSING:
-            known[f"new_{name}"], default = default.default_factory, MISSING
+        if isinstance(default, _Field) and default.default_factory is not _Missing:
+            known[f"new_{name}"], default = default.default_factory, _Missing
             value, parameter = f"new_{name}() if {name} is missing else {name}", f"{name}=missing"
         else:
-            default = default.default if isinstance(default, Field) else default
+            default = default.default if isinstance(default, _Field) else default
             known[f"default_{name}"] = default
-            parameter = name if default is MISSING else f"{name}=default_{name}"
+            parameter = name if default is _Missing else f"{name}=default_{name}"
         parameters.append(parameter)
         if frozen is not None:
             known[f"set_{name}"] = frozen.__dict__[name].__set__
@@ -145,6 +168,8 @@ def _init(names: tuple[str, ...], given: Mapping[str, Any], frozen: type | None)
 
 
 def _refuse(self: object, name: str, *_: object) -> NoReturn:
+    from dataclasses import FrozenInstanceError
+
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
@@ -160,9 +185,23 @@ class _Fields:
         self._given = given
 
     def __get__(self, instance: object, owner: type) -> dict[str, Field[Any]]:
-        twin: Any = dataclass(init=False, repr=False, eq=False)(
-            type(owner.__name__, (), {"__annotations__": owner.__annotations__, **self._given})
+        import dataclasses
+
+        given = {name: _described(value) if isinstance(value, _Field) else value for name, value in self._given.items()}
+        twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(
+            type(owner.__name__, (), {"__annotations__": owner.__annotations__, **given})
         )
         found: dict[str, Field[Any]] = twin.__dataclass_fields__
         owner.__dataclass_fields__ = found  # type: ignore[attr-defined]
         return found
+
+
+def _described(field: _Field) -> Any:
+    """Return the field as ``dataclasses`` describes it."""
+    import dataclasses
+
+    if field.default_factory is not _Missing:
+        return dataclasses.field(default_factory=field.default_factory, compare=field.compare)
+    if field.default is not _Missing:
+        return dataclasses.field(default=field.default, compare=field.compare)
+    return dataclasses.field(compare=field.compare)

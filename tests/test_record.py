@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from dataclasses import FrozenInstanceError, dataclass, fields
 from functools import cached_property
 
 import pytest
 
-from kubesched_lint.record import frozen_record, record, replace
+from kubesched_lint.record import field, frozen_record, record, replace
 
 
 @record
@@ -26,8 +27,8 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     name: str
-    labels: dict[str, str] = field(default_factory=dict)
-    line: int = field(default=0, compare=False)
+    labels: dict[str, str] = dataclasses.field(default_factory=dict)
+    line: int = dataclasses.field(default=0, compare=False)
 
 
 @record
@@ -170,3 +171,12 @@ def test_it_travels_between_processes() -> None:
     for twin in (pickle.loads(pickle.dumps(seen)), copy.deepcopy(seen)):
         assert twin == seen
         assert twin.line == 4
+
+
+def test_a_field_of_dataclasses_is_refused() -> None:
+    """Else its description would become the default value."""
+    with pytest.raises(TypeError, match=r"import field from kubesched_lint\.record"):
+
+        @record
+        class Mixed:
+            line: int = dataclasses.field(default=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from kubesched_lint.cluster.transient import TransientState, transient_state_of,
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
-from kubesched_lint.record import frozen_record, replace
+from kubesched_lint.record import field, frozen_record, replace
 from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:

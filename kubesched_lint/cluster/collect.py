@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -16,7 +15,7 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from kubesched_lint.model.devices import (
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.resources import DEVICE_CLASS
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.releases import RECORDED
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import TypeVar
 
 from kubesched_lint import work
@@ -17,7 +16,7 @@ from kubesched_lint.model.storage import (
     VolumeAttachment,
     default_class,
 )
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 
 
 @record

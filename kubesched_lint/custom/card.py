@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from pathlib import Path as File
 from typing import Any, cast
@@ -12,7 +11,7 @@ from kubesched_lint.custom.expression import ExpressionError, parsed
 from kubesched_lint.custom.fields import path_of
 from kubesched_lint.files import place_of
 from kubesched_lint.findings import Path
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.text import did_you_mean

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path as File
+from typing import TYPE_CHECKING
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.rulebook.entry_points import is_any_installed
+
+if TYPE_CHECKING:
+    from pathlib import Path as File
 
 
 def kinds_with(folders: Sequence[str] = ()) -> Kinds:
@@ -21,6 +24,8 @@ def kinds_with(folders: Sequence[str] = ()) -> Kinds:
 
 
 def _joined(folders: Sequence[str]) -> Kinds:
+    from pathlib import Path as File
+
     from kubesched_lint.custom.card import CustomKind, card_files, usable
     from kubesched_lint.rulebook.frontmatter import CardError
 

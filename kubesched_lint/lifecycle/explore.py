@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from random import Random
 
 from kubesched_lint import work
@@ -14,8 +13,8 @@ from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
 from kubesched_lint.record import record
 
-Extra = Callable[[State], Iterator[Iterator[Move]]]
-"""Moves that an event adds to those of scheduler and controllers: for each deletion, the states that it may lead to."""
+Extra = Callable[[State], Iterator[Move]]
+"""Moves that an event adds to those of scheduler and controllers."""
 Draw = Callable[[State, Random], Move | None]
 """A random one of these moves, found without listing them all."""
 
@@ -132,13 +131,11 @@ def run_once(
 
 
 def _listed(transitions: Transitions, state: State, random: Random, extra: Extra | None) -> Move | None:
-    deletions = list(extra(state)) if extra is not None else []
-    comes_first = bool(deletions) and random.random() < 0.5
-    move = None if comes_first else transitions.any_move(state, random)
-    if move is not None or not deletions:
-        return move
-    ways = list(random.choice(deletions))  # where the others would lead is not worked out
-    return random.choice(ways) if len(ways) > 1 else ways[0]
+    evictions = list(extra(state)) if extra is not None else []
+    if evictions and random.random() < 0.5:
+        return random.choice(evictions)
+    move = transitions.any_move(state, random)
+    return random.choice(evictions) if move is None and evictions else move
 
 
 def _drawn(transitions: Transitions, state: State, random: Random, draw: Draw) -> Move | None:
@@ -181,4 +178,4 @@ def explore_by_runs(
 def all_moves(transitions: Transitions, state: State, extra: Extra | None) -> Iterator[Move]:
     yield from transitions.moves(state)
     if extra is not None:
-        yield from chain.from_iterable(extra(state))
+        yield from extra(state)

@@ -8,7 +8,6 @@ order within the group is by priority, then by entry into the queue.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState
@@ -17,7 +16,7 @@ from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
 
 Order = tuple[BoundPod, ...]

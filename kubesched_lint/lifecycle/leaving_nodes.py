@@ -77,16 +77,13 @@ class Loss:
         present = (s for s in (*counts.bound, *counts.waiting) if pod_types.slots[s].workload == number)
         return len({pod_types.slots[s].revision for s in present}) > 1
 
-    def moves(self, state: State) -> Iterator[Iterator[Move]]:
-        """Yield the moves of each deletion of a remaining pod of the lost nodes."""
-        for slot, _ in state.leaving:
-            yield self._deleted(state, slot)
-
-    def _deleted(self, state: State, slot: int) -> Iterator[Move]:
+    def moves(self, state: State) -> Iterator[Move]:
+        """Yield each deletion of a remaining pod of the lost nodes."""
         transitions = self._after
-        before = transitions.remade(state, slot)
-        for woken in transitions.woken(before, with_leaving(before, slot, -1), (slot,)):
-            yield Step("lose", slot), transitions.settle(woken, slot)
+        for slot, _ in state.leaving:
+            before = transitions.remade(state, slot)
+            for woken in transitions.woken(before, with_leaving(before, slot, -1), (slot,)):
+                yield Step("lose", slot), transitions.settle(woken, slot)
 
 
 # --- A drain in progress: which pods of the nodes the eviction API allows to evict next -------------------------------
@@ -113,12 +110,12 @@ class Evictions:
         self._guards: dict[int, tuple[DisruptionBudget, ...]] = {}
         """Slot → the budgets that select its pods."""
 
-    def moves(self, state: State) -> Iterator[Iterator[Move]]:
-        """Yield the moves of every eviction that is possible next."""
+    def moves(self, state: State) -> Iterator[Move]:
+        """Yield every eviction that is possible next."""
         for position in self._positions:
             for slot in self.leaving(state, position):
                 if self.is_allowed(slot, state):
-                    yield self._evicted(slot, position, state)
+                    yield from self._evicted(slot, position, state)
 
     def any_move(self, state: State, random: Random) -> Move | None:
         """Return a random eviction; None if there is none."""
@@ -184,14 +181,13 @@ class Evictions:
 class Drain(Evictions):
     """The drain of one node, one pod at a time, in any order; it gives up when budgets protect all remaining pods."""
 
-    def moves(self, state: State) -> Iterator[Iterator[Move]]:
-        """Yield the moves of each allowed eviction; without one, that of the drain's end."""
+    def moves(self, state: State) -> Iterator[Move]:
         if not state.draining:
             return
         evicted = False
-        for eviction in super().moves(state):
+        for move in super().moves(state):
             evicted = True
-            yield eviction
+            yield move
         if not evicted:
             left = any(True for position in self._positions for _ in self.leaving(state, position))
-            yield iter([(Step("give up" if left else "stop"), state._replace(draining=False))])
+            yield Step("give up" if left else "stop"), state._replace(draining=False)

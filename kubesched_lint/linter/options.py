@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 PROFILES = ("ci", "strict", "editor")
 

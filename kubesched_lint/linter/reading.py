@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
@@ -14,7 +13,7 @@ from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 from kubesched_lint.releases import minor_of
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment
@@ -21,7 +20,7 @@ class Written:
     """A file that a rendering was made from, with the path to display."""
 
     path: str
-    text: str = field(repr=False)
+    text: str
 
 
 @runtime_checkable
@@ -86,18 +85,18 @@ class Document:
     api_version: str
     meta: dict[str, Any]
     """The object's ``metadata``; empty if it has none."""
-    held: list[dict[str, Any]] = field(repr=False, compare=False)
+    held: list[dict[str, Any]] = field(compare=False)
     """The object as plain values; empty after ``release``."""
-    text: str = field(repr=False)
+    text: str
     line: int
     prefix: Path = ()
     is_plain: bool = False
     """The fast reader has read it, so positions can be found line by line."""
     unrendered: bool = False
     """A kustomization builds on it: missing fields may be added before it is applied."""
-    rendering: Rendering | None = field(default=None, repr=False, compare=False)
+    rendering: Rendering | None = field(default=None, compare=False)
     """A tool rendered the text: ``path`` is not a file, and ``span`` is a place in the rendered text."""
-    moves: tuple[Move, ...] = field(default=(), repr=False, compare=False)
+    moves: tuple[Move, ...] = field(default=(), compare=False)
     """The text is a custom resource, and ``value`` is a plain workload that stands for it; see ``workloads``."""
 
     @property

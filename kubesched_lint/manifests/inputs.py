@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.charts import ChartRendering

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field
 
 from kubesched_lint.files import is_within
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 # Patterns are text: ``re`` compiles one when a run first needs it.
 _CASE = r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml"

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from fractions import Fraction
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 Attribute = tuple[str, str | int | bool]
 """Kind and value of a device's attribute.

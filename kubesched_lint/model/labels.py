@@ -6,10 +6,9 @@ Mirrors ``k8s.io/apimachinery/pkg/labels/selector.go`` (v1.36).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from kubesched_lint.findings import Path
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 Labels = Mapping[str, str]
 

@@ -7,12 +7,11 @@ bytes or counts for the rest. ``path`` fields hold the position in the manifest 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cached_property
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 Resources = Mapping[str, int]
 
@@ -260,9 +259,9 @@ class SchedulerProfile:
     """False for a scheduler that the configuration does not name: the fields say nothing."""
     origin: str = ""
     """Its place in the configuration, like ``scheduler.yaml:4``."""
-    source: Source | None = field(default=None, repr=False, compare=False)
+    source: Source | None = field(default=None, compare=False)
     """The text of the configuration: the paths of ``default_spread`` and ``added_node_terms`` lead into it."""
-    configuration: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    configuration: Mapping[str, object] = field(default_factory=dict, compare=False)
     """The whole configuration as plain values."""
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import Pod, Resources, Toleration
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 
 
 @record

@@ -6,12 +6,11 @@ Sizes are bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 _NOW = "~"
 """Sorts after every time: a class that is about to be applied is the newest."""

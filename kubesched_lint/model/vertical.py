@@ -8,11 +8,10 @@ and a bound of zero is none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.pod import Container, Resources
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 ALL_OTHERS = "*"
 """The container name of the policy for containers without one of their own."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
 from kubesched_lint.files import is_within
@@ -35,7 +34,7 @@ from kubesched_lint.project.rule_settings import (
     shown,
 )
 from kubesched_lint.project.toml_places import Spot
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from pathlib import Path as File
 from typing import Protocol
 
 from kubesched_lint.findings import Finding, Location, Report
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.rulebook.card import Card, Fence
 from kubesched_lint.rulebook.frontmatter import CardError, scalar
 from kubesched_lint.rulebook.library import Rulebook, cards_folder

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 if TYPE_CHECKING:
     import yaml

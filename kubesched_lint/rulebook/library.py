@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from functools import cached_property
-from pathlib import Path as File
 from typing import TYPE_CHECKING
 
-from kubesched_lint.record import frozen_record
+from kubesched_lint.record import field, frozen_record
 from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
 
 if TYPE_CHECKING:
+    from pathlib import Path as File
+
     from kubesched_lint.rulebook.card import Card
     from kubesched_lint.rulebook.frontmatter import CardError
 

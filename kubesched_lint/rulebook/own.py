@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path as File
 
 from kubesched_lint.rulebook.entry_points import is_any_installed
 from kubesched_lint.rulebook.library import Rulebook
@@ -23,6 +22,8 @@ def rulebook_with(folders: Sequence[str] = ()) -> Rulebook:
 
 def _joined(folders: Sequence[str]) -> Rulebook:
     """The shipped rules, those of installed packages and those of ``folders``."""
+    from pathlib import Path as File
+
     from kubesched_lint.rulebook.frontmatter import CardError
     from kubesched_lint.rulebook.loading import card_files, usable
     from kubesched_lint.rulebook.packages import rulebook_packages

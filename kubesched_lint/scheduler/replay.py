@@ -6,7 +6,6 @@ A case is one JSON object of the conformance recordings or of docs/verify.md: a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
 from kubesched_lint.admission.admission import Admission
@@ -21,7 +20,7 @@ from kubesched_lint.model.decode.policy import decode_namespace
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.devices.failures import UndecidedError

@@ -7,11 +7,10 @@ are refused later, one by one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 from kubesched_lint.validation.causes import Cause, quoted
 
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -30,7 +29,7 @@ from kubesched_lint.model.node import (
 )
 from kubesched_lint.model.pod import Pod, Resources, knows_scheduler
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.scheduler.framework import static_feasible
 
 _MOST_OFFERS = MOST_KINDS

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import stable_key
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 _COMMON = ("cpu", "memory", "pods", "ephemeral-storage")
 _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")

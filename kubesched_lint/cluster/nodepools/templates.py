@@ -7,7 +7,6 @@ and ``Labels`` of kubernetes-sigs/karpenter, ``pkg/scheduling``). So the possibl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache, partial
 from itertools import islice, product
 
@@ -32,7 +31,7 @@ from kubesched_lint.model.node import (
     with_place_names,
 )
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 
 _FAMILY = "karpenter.k8s.aws/instance-family"
 # Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from itertools import chain
 
@@ -37,7 +36,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
 

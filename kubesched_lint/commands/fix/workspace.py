@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
 from functools import cached_property
 from itertools import groupby
 from typing import IO
@@ -20,7 +19,7 @@ from kubesched_lint.manifests.editing import splice_of, spliced
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.writing import kept, replacing
 
 _TRIES = 100

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__

@@ -7,7 +7,6 @@ the default scheduler places them. The nodes of a finding are those that its wor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 
 from kubesched_lint.analysis.trial import queued_pods
 from kubesched_lint.analysis.wanted import pods_of_the_set
@@ -18,7 +17,7 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.running import lasting_state

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import field
 
 from kubesched_lint.commands.lint.known import gone_from_all
 from kubesched_lint.commands.lint.merging import merged
@@ -16,7 +15,7 @@ from kubesched_lint.findings import Report, TargetSummary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.project.baseline import KnownFinding, gone_note
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.rulebook.library import Rulebook
 
 _LOOK_AFTER = 0.5

@@ -6,11 +6,10 @@ A finding is the same as in a baseline: by rule, object and path inside the obje
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.project.baseline import entry_of
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 
 Key = tuple[str, ObjectRef, str]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
@@ -30,7 +29,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
 

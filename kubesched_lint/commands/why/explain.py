@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import field, record, replace
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import GATED, Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer, is_sampled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
@@ -17,7 +16,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import field, record
 from kubesched_lint.rulebook.card import Card, Fence
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, MARK
 from kubesched_lint.rulebook.frontmatter import CardError

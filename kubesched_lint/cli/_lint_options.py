@@ -2,7 +2,7 @@
 # ruff: noqa
 # fmt: off
 
-from kubesched_lint.cli.ordinary import Option
+from kubesched_lint.cli.invocation import Option
 
 OPTIONS = (
     Option('paths', (), (), 'texts', (), (), 0),

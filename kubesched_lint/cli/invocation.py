@@ -12,6 +12,21 @@ class Source(NamedTuple):
     name: str
 
 
+class Option(NamedTuple):
+    """An option as Typer declares it."""
+
+    name: str
+    """The parameter."""
+    opts: tuple[str, ...]
+    """What users type; ``secondary_opts`` turn a flag off."""
+    secondary_opts: tuple[str, ...]
+    kind: str
+    """``flag``, ``text``, ``texts`` (repeatable), ``choice`` or ``number``."""
+    default: object
+    choices: tuple[str, ...] = ()
+    least: int = 0
+
+
 class Invocation(Protocol):
     """A call of a command."""
 

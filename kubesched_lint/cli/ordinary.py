@@ -10,25 +10,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from kubesched_lint.cli.invocation import Source
+from kubesched_lint.cli._lint_options import OPTIONS
+from kubesched_lint.cli.invocation import Option, Source
 
 _GIVEN, _DEFAULT = Source("COMMANDLINE"), Source("DEFAULT")
 _MOST_DIGITS = 9
-
-
-class Option(NamedTuple):
-    """An option as Typer declares it."""
-
-    name: str
-    """The parameter."""
-    opts: tuple[str, ...]
-    """What users type; ``secondary_opts`` turn a flag off."""
-    secondary_opts: tuple[str, ...]
-    kind: str
-    """``flag``, ``text``, ``texts`` (repeatable), ``choice`` or ``number``."""
-    default: object
-    choices: tuple[str, ...] = ()
-    least: int = 0
 
 
 class _Command(NamedTuple):
@@ -56,8 +42,6 @@ class Ordinary:
 
 def call_of_lint(arguments: Sequence[str]) -> Ordinary:
     """Return the call of ``lint`` with these arguments. Raises Mistake if they are not ordinary."""
-    from kubesched_lint.cli._lint_options import OPTIONS
-
     return Ordinary(OPTIONS, _values(OPTIONS, list(with_base(arguments))))
 
 

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path as File
 from typing import Any
 
-from kubesched_lint.cli.ordinary import Option
+from kubesched_lint.cli.invocation import Option
 
 _FILE = File(__file__).with_name("_lint_options.py")
 _HEAD = '''\
@@ -18,7 +18,7 @@ _HEAD = '''\
 # ruff: noqa
 # fmt: off
 
-from kubesched_lint.cli.ordinary import Option
+from kubesched_lint.cli.invocation import Option
 
 OPTIONS = (
 '''

@@ -176,6 +176,12 @@ def simulate(
     workloads: Sequence[Path] = (),
     events: Sequence[str] = EVENTS,
     scale: Mapping[str, int] | None = None,
+    lose: Sequence[str] = (),
+    taint: Sequence[str] = (),
+    unlabel: Sequence[str] = (),
+    add: Mapping[str, int] | None = None,
+    upgrade: bool | str = False,
+    image_change: bool = False,
     states: int = 4_000,
     seed: int = 1,
     namespace: str = "default",
@@ -187,11 +193,14 @@ def simulate(
     """Return the possible results of each lifecycle event for each workload.
 
     Manifests, ``cluster`` and ``workloads`` as for ``lint``. ``scale`` maps workloads, as NAME or NAMESPACE/NAME, to
-    numbers of replicas: each adds an event (``scale-to-15``). ``states`` limits one search; ``seed`` seeds the random
-    runs that replace a search that is too large. Raises ClusterError, and ValueError for an unknown event, name or
-    option.
+    numbers of replicas: each adds an event (``scale-to-15``). ``lose`` to ``image_change`` are hypotheses, written as
+    on the command line: each adds an event (``lose zone=a``), and several add ``all at once``. ``add`` maps nodes to
+    the number of further nodes like them; ``upgrade`` is True for all nodes, or chooses some. ``states`` limits one
+    search; ``seed`` seeds the random runs that replace a search that is too large. Raises ClusterError, and ValueError
+    for an unknown event, name, node, label or option.
     """
     from kubesched_lint.commands.simulate.run import simulate as matrix_of
+    from kubesched_lint.commands.simulate.wishes import Wishes
     from kubesched_lint.lifecycle.courses import Effort
 
     options = Options(
@@ -205,8 +214,17 @@ def simulate(
     known = _cluster(cluster, elastic)
     assert known is not None
     manifests = _manifests(paths, text, objects, options, cluster)
-    sizes = [f"{name}={size}" for name, size in (scale or {}).items()]
-    simulation = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), scale=sizes)
+    sizes = tuple(f"{name}={size}" for name, size in (scale or {}).items())
+    supposed = (
+        *(("lose", text) for text in lose),
+        *(("taint", text) for text in taint),
+        *(("unlabel", text) for text in unlabel),
+        *(("add", f"{like}={count}") for like, count in (add or {}).items()),
+        *([("upgrade", upgrade if isinstance(upgrade, str) else "")] if upgrade else ()),
+        *([("image-change", "")] if image_change else ()),
+    )
+    wishes = Wishes(scale=sizes, suppose=supposed)
+    simulation = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), wishes=wishes)
     outcomes = (
         _outcome(simulation, simulation.workloads[row.number].ref, cell)
         for row in simulation.rows

@@ -13,6 +13,8 @@ from kubesched_lint.printing import say, say_exactly, tell
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+_NODES = "node/NAME, zone=a, or other labels; repeatable, like all hypotheses"
+
 
 class SimulationFormat(StrEnum):
     TEXT = "text"
@@ -46,6 +48,38 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    lose: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NODES", help=f"Also simulate the loss of these nodes: {_NODES}.", show_default=False),
+    ] = None,
+    taint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NODES:]KEY[=VALUE]:EFFECT", help="Also simulate this taint on nodes.", show_default=False
+        ),
+    ] = None,
+    unlabel: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NODES:]KEY", help="Also simulate that nodes lose this label.", show_default=False),
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NODES=N",
+            help="Also simulate N more nodes like these; or GROUP=N, for a node group.",
+            show_default=False,
+        ),
+    ] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Also simulate an upgrade: each node is drained and replaced in turn.")
+    ] = False,
+    upgrade_nodes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NODES", help="Also simulate an upgrade of these nodes only.", show_default=False),
+    ] = None,
+    image_change: Annotated[
+        bool, typer.Option("--image-change", help="Also simulate that all workloads roll out at once.")
+    ] = False,
     states: Annotated[int, typer.Option(min=1, help="Maximum number of states that one search visits.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Seed of the random runs that replace a too large search.")] = 1,
     color: ColorOption = Color.AUTO,
@@ -64,6 +98,10 @@ def simulate(
 
       kubesched-lint simulate shop/ -c cluster.yaml --scale web=15 --scale shop/api=4
 
+      kubesched-lint simulate shop/ -c cluster.yaml --lose zone=eu-west-1a --scale web=20
+
+      kubesched-lint simulate shop/ -c cluster.yaml --unlabel disktype --upgrade
+
       kubesched-lint simulate --target prod-eu
     """
     import os
@@ -75,6 +113,7 @@ def simulate(
     from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.simulate.run import simulate as simulated
+    from kubesched_lint.commands.simulate.wishes import Wishes
     from kubesched_lint.lifecycle.courses import Effort
     from kubesched_lint.report.palette import terminal_width, wants_color
     from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
@@ -93,8 +132,19 @@ def simulate(
             chosen,
             Effort(states=states, seed=seed),
             picture,
-            never_ready=never_ready or (),
-            scale=scale or (),
+            wishes=Wishes(
+                tuple(never_ready or ()),
+                tuple(scale or ()),
+                (
+                    *(("lose", text) for text in lose or ()),
+                    *(("taint", text) for text in taint or ()),
+                    *(("unlabel", text) for text in unlabel or ()),
+                    *(("add", text) for text in add or ()),
+                    *([("upgrade", "")] if upgrade else ()),
+                    *(("upgrade", text) for text in upgrade_nodes or ()),
+                    *([("image-change", "")] if image_change else ()),
+                ),
+            ),
         )
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")

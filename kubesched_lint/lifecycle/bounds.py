@@ -41,6 +41,24 @@ class Counted(NamedTuple):
     why: str
 
 
+class EventBounds:
+    """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end."""
+
+    __slots__ = ("always_stuck", "least", "most", "never_stuck", "wanted")
+
+    def __init__(self, wanted: int, least: Counted, most: Counted) -> None:
+        self.wanted = wanted
+        self.least = least
+        self.most = most
+        self.never_stuck = least.pods >= wanted
+        self.always_stuck = False
+        """For a drain: stuck on each node that has pods of the workload."""
+
+    @property
+    def is_fine(self) -> bool:
+        return self.never_stuck and self.least.pods >= self.wanted
+
+
 def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
     """Return the most pods of a workload that any order binds at once; ``without`` are nodes lost or cordoned.
 

@@ -6,43 +6,33 @@ from collections.abc import Iterable
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
-from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds
+from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_of_template, most_on_fewer, most_placed
+from kubesched_lint.lifecycle.bounds import (
+    Counted,
+    EventBounds,
+    most_beside,
+    most_of_template,
+    most_on_fewer,
+    most_placed,
+)
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after, zones
-from kubesched_lint.lifecycle.guests import LOSSES, comes_back, guests_of
+from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
 from kubesched_lint.lifecycle.preemption_scope import outranks
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.revisions import is_mixed, stands_well
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import LOSSES, Setting, once_per_setting
+from kubesched_lint.lifecycle.supposed_bounds import rolling_total, supposed_bounds, surging
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
 
 _STEPS = 100
 """Cost of one count, in steps of ``work``; each other workload adds a quarter step."""
-
-
-class EventBounds:
-    """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end."""
-
-    __slots__ = ("always_stuck", "least", "most", "never_stuck", "wanted")
-
-    def __init__(self, wanted: int, least: Counted, most: Counted) -> None:
-        self.wanted = wanted
-        self.least = least
-        self.most = most
-        self.never_stuck = least.pods >= wanted
-        self.always_stuck = False
-        """For a drain: stuck on each node that has pods of the workload."""
-
-    @property
-    def is_fine(self) -> bool:
-        return self.never_stuck and self.least.pods >= self.wanted
 
 
 def count(setting: Setting, event: str, number: int) -> EventBounds:
@@ -85,6 +75,8 @@ _MADE_ROOM = "other pods may be deleted"
 
 def _without_deletions(setting: Setting, event: str, number: int) -> EventBounds:
     bounds = _paused(setting, event, number) if setting.workloads[number].suspended else _count(setting, event, number)
+    if setting.supposes(event) is not None:
+        return bounds
     moving = event in LOSSES
     beside = most_beside(setting, number, bounds.wanted, moving=moving, with_nodes=moving and event != "drain")
     daemon = setting.workloads[number].kind == "DaemonSet"
@@ -138,7 +130,9 @@ def _granted(setting: Setting, event: str, number: int, bounds: EventBounds) -> 
     less = EventBounds(bounds.wanted, Counted(sure, granted.why), bounds.most)
     less.never_stuck = bounds.never_stuck and sure == bounds.least.pods
     less.always_stuck = bounds.always_stuck
-    if event not in ("deploy", "rollout") or (event == "deploy" and not setting.running.get(number)):
+    if setting.supposes(event) is None and event not in ("deploy", "rollout"):
+        return less
+    if event == "deploy" and not setting.running.get(number):
         return less
     less.never_stuck = less.never_stuck and made >= setting.most_wished(number)
     if event != "rollout" or is_mixed(setting, number):
@@ -154,10 +148,7 @@ _NO_WAY = "with maxUnavailable 0 no old pod makes way for the new one"
 
 def _spares_none(setting: Setting, number: int) -> bool:
     """Whether a rollout must create a pod before it deletes one."""
-    workload = setting.workloads[number]
-    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
-        return False
-    surge, unavailable = rolling_bounds(workload.strategy, setting.wanted(number))
+    surge, unavailable = surging(setting.workloads[number], setting.wanted(number))
     return surge > 0 == unavailable
 
 
@@ -188,6 +179,8 @@ def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:
 
 def _from_nothing(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds if today's filters placed each pod of the workload."""
+    if setting.supposes(event) is not None:
+        return supposed_bounds(setting, number)
     match event:
         case "rollout":
             return _rollout(setting, number)
@@ -220,9 +213,7 @@ def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, m
 
 def _rollout(setting: Setting, number: int) -> EventBounds:
     workload, wanted = setting.workloads[number], setting.wanted(number)
-    surge = unavailable = 0
-    if workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate":
-        surge, unavailable = rolling_bounds(workload.strategy, wanted)
+    surge, unavailable = surging(workload, wanted)
     bounds = _placed(setting, number, wanted)
     if workload.kind == "DaemonSet" and setting.pods[number].host_ports and daemon_bounds(workload.strategy, wanted)[0]:
         bounds.never_stuck = False
@@ -237,10 +228,7 @@ def _rollout(setting: Setting, number: int) -> EventBounds:
             wanted, "a surging pod needs room next to the old pod, and some node has no room for both"
         )
         return bounds
-    # With maxUnavailable, old pods are deleted while any runs: it suffices that fewer than wanted leave room for one
-    # more. Without it, or if a waiting pod may miss the deletion, the surging pods need room beside all.
-    sees = not may_miss([setting.pods[number]], setting.cluster)
-    total = wanted + min(surge, workload.strategy.by_weight) if unavailable and sees else wanted + surge
+    total = rolling_total(setting, number, wanted)
     more = _least(setting, number, total, mixed=True)
     bounds.never_stuck = more.pods >= total
     if bounds.never_stuck:

@@ -18,6 +18,7 @@ from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
 from kubesched_lint.lifecycle.verdicts import BAD
 from kubesched_lint.model.node import HOSTNAME
 
@@ -102,6 +103,9 @@ class Courses:
         if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
             return []
         if self._largest > MOST_RUN:
+            return []
+        hypothesis = setting.supposes(event)
+        if hypothesis is not None and len(hypothesis.upgraded) > MOST_UPGRADED:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number)):
             return []

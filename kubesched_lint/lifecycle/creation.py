@@ -6,12 +6,12 @@ from kubesched_lint.admission.decision import OBJECT, AdmissionRefusal, Decision
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.counted import EventBounds, count, is_fine_if_granted
+from kubesched_lint.lifecycle.bounds import EventBounds
+from kubesched_lint.lifecycle.counted import count, is_fine_if_granted
 from kubesched_lint.lifecycle.event_outcomes import zones
 from kubesched_lint.lifecycle.groups import group_of
-from kubesched_lint.lifecycle.guests import LOSSES
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
 

@@ -9,9 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from kubesched_lint.lifecycle.events import Phase, Story
+from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.lifecycle.node_events import drain, lose
+from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState, State
+from kubesched_lint.lifecycle.supposed_bounds import after_of
+from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_after
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
@@ -43,9 +47,11 @@ class FinalState:
     where: str = ""
     """The node or zone that was lost or drained."""
     blocked: bool = False
-    """Whether a drain gave up while a pod of the workload, guarded by a budget, was still on the node."""
+    """Whether a drain or an upgrade gave up while a pod of the workload, guarded by a budget, was still on the node."""
     may_stay: int = 0
     """Number of old pods that the update strategy does not replace."""
+    rolls: bool = False
+    """Whether the event changes the template, so that a rollout must end."""
     elsewhere: int = 0
     """Number of bound pods of a DaemonSet on nodes where it wants none but lets them stay."""
 
@@ -114,21 +120,25 @@ class EventOutcomes:
         workload = self.setting.workloads[number]
         desired = story.desired_states[story.numbers[workload.key]]
         transitions = story.phases[-1].transitions
-        guarded = event == "drain" and bool(self.setting.guards(number))
+        guarded = where and self.setting.drains(event) and bool(self.setting.guards(number))
+        rolling = event == "rollout" or self._rolls(event, number)
         seen: set[tuple[EventOutcome, bool, int]] = set()
         for state in story.states:
             here = outcome(transitions, desired, state)
-            blocked = guarded and _holds(story, where, state, desired.workload)
+            blocked = bool(guarded) and holds(story, where, state, desired.workload)
             elsewhere = transitions.elsewhere(desired, state)
             if (here, blocked, elsewhere) not in seen:
                 seen.add((here, blocked, elsewhere))
-                yield FinalState(
-                    desired.workload, here, state, story, where, blocked, _may_stay(desired) + elsewhere, elsewhere
-                )
+                stay = _may_stay(desired) + elsewhere
+                yield FinalState(desired.workload, here, state, story, where, blocked, stay, rolling, elsewhere)
+
+    def _rolls(self, event: str, number: int) -> bool:
+        hypothesis = self.setting.supposes(event)
+        return hypothesis is not None and rolls(hypothesis, self.setting.workloads[number])
 
     def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
         """Return (node or zone, story after the event) for each node or zone that the event may concern."""
-        shared = event in ("deploy", "node-loss", "zone-loss", "drain")
+        shared = event in ("deploy", "node-loss", "zone-loss", "drain") or self.setting.supposes(event) is not None
         key = (event, -1 if shared else number)
         if key not in self._variants:
             self._variants[key] = tuple(self._forks(event, number))
@@ -138,9 +148,23 @@ class EventOutcomes:
         if event == "deploy":
             yield from (("", story) for story in self.unready or self.deployed)
             return
+        hypothesis = self.setting.supposes(event)
+        if hypothesis is not None:
+            objects = self._objects(hypothesis)
+            for base in self.deployed:
+                yield from stories_after(hypothesis, objects, partial(_continued, base))
+            return
         for where, happen in self._happenings(event, number):
             for base in self.deployed:
-                yield where, _fork(base, happen)
+                story = _continued(base)
+                happen(story)
+                yield where, story
+
+    def _objects(self, hypothesis: Hypothesis) -> Sequence[Workload]:
+        """Return the workloads that a hypothesis changes, as they are applied."""
+        before = {i: as_granted(self.setting, i) for i in self.members}
+        after = {i: applied(hypothesis, i, workload, with_new_template) for i, workload in before.items()}
+        return [after[i] for i in self.members if after[i] is not before[i]]
 
     def _happenings(self, event: str, number: int) -> Iterator[tuple[str, Callable[[Story], object]]]:
         match event:
@@ -163,10 +187,9 @@ class EventOutcomes:
                 yield "", partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
 
 
-def _fork(base: Story, happen: Callable[[Story], object]) -> Story:
+def _continued(base: Story) -> Story:
     story = base.fork()
     story.from_now_unready()
-    happen(story)
     return story
 
 
@@ -206,15 +229,6 @@ def with_new_template(workload: Workload) -> Workload:
     return replace(workload, template={"of": workload.template, "changed": True})
 
 
-def _holds(story: Story, node: str, state: State, number: int) -> bool:
-    position = next((p for p, n in enumerate(story.nodes) if n.name == node), -1)
-    pod_types = story.pod_types
-    return position >= 0 and any(
-        pod_types.slots[slot].workload == number and pod_types.kind(slot) != "DaemonSet"
-        for slot, _ in state.bound[position]
-    )
-
-
 # --- Find the events that do not concern a workload -------------------------------------------------------------------
 
 
@@ -224,6 +238,9 @@ def idle(setting: Setting, event: str, number: int) -> str:
     scalable = workload.kind in SCALED
     if workload.suspended and not workload.replicas:
         return "paused: no pods" if workload.suspended == "paused" else workload.suspended
+    hypothesis = setting.supposes(event)
+    if hypothesis is not None:
+        return "" if setting.wanted(number) or after_of(setting).wanted(number) else "no pods"
     if event == "rollout" and workload.suspended:
         return workload.suspended
     if event == "rollout" and workload.kind not in ROLLED_OUT:

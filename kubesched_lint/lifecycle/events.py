@@ -43,11 +43,11 @@ def _as_it_is(state: State) -> Iterator[State]:
     yield state
 
 
-def _in_turn(changes: Sequence[Enter]) -> Enter:
+def in_turn(changes: Sequence[Enter]) -> Enter:
     """Return one change that makes all ``changes`` in order; most deployments change no replicas."""
     if len(changes) < 2:
         return changes[0] if changes else _as_it_is
-    first, then = changes[0], _in_turn(changes[1:])
+    first, then = changes[0], in_turn(changes[1:])
 
     def enter(state: State) -> Iterator[State]:
         for between in first(state):
@@ -301,7 +301,11 @@ class Story:
         return self._apply("rollout", [workload])
 
     def _apply(self, name: str, workloads: Sequence[Workload]) -> Phase:
-        """Apply objects at one moment. Workloads of the story change their template and replicas."""
+        """Apply objects at one moment."""
+        return self.run(name, *self.applying(workloads))
+
+    def applying(self, workloads: Sequence[Workload]) -> tuple[Oracle, Enter]:
+        """Apply objects and return how that changes a state. Workloads of the story change template and replicas."""
         known = [w for w in workloads if w.key in self.numbers]
         before = [self.desired_states[self.numbers[w.key]] for w in known]
         revisions = list(map(self._revised, known, before))
@@ -315,7 +319,7 @@ class Story:
         ]
         for workload, desired, revision in zip(known, before, revisions, strict=True):
             self.desired_states[desired.workload] = self._desired(desired.workload, revision, workload)
-        return self.run(name, oracle, _in_turn([enter for enter in enters if enter is not _as_it_is]))
+        return oracle, in_turn([enter for enter in enters if enter is not _as_it_is])
 
     def _revised(self, workload: Workload, desired: DesiredState) -> int:
         """Return the revision that is current after the workload is applied."""

@@ -16,7 +16,12 @@ MOST_UNKNOWN = 2
 
 @once_per_setting
 def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
-    """Return groups of workloads that can change where each other's pods fit, directly or through others."""
+    """Return groups of workloads that can change where each other's pods fit, directly or through others.
+
+    A hypothesis may open nodes to workloads that share none before: then all of them are one group.
+    """
+    if setting.supposed is not None and (setting.supposed.change.added or setting.supposed.change.unlabelled):
+        return (tuple(range(len(setting.pods))),)
     contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
     return _joined(setting, [*_pairs(setting), *pairwise(contended)])
 

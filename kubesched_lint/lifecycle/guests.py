@@ -26,8 +26,6 @@ from kubesched_lint.text import and_more
 MOST_GUESTS = 40
 """Pods of others that a story follows; if there are more, none moves."""
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
-LOSSES = ("drain", "node-loss", "zone-loss")
-"""Events that delete pods of others too."""
 
 
 class Weaker(NamedTuple):
@@ -108,10 +106,10 @@ class Guests:
         may be bound there.
         """
         yield from (bound.pod for bound in self._setting.going)
-        if event not in LOSSES:
-            return
         setting, pod = self._setting, self._setting.pods[number]
-        back = event == "drain" and comes_back(setting, number)
+        if not setting.deletes(event):
+            return
+        back = setting.drains(event) and (event != "drain" or comes_back(setting, number))
         everybody = back or pod.required_anti_affinity
         for other in self._kinds.values() if everybody else self._repelling:
             repels = any(setting.selects(t, other, pod) for t in other.required_anti_affinity)

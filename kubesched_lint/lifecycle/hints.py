@@ -11,7 +11,7 @@ deleted pod opens its own node, and other nodes to pods that it repels or that r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -76,6 +76,27 @@ def wakes_on_node_change(pod: Pod, rejected_by: frozenset[str], labels: Iterable
     """Whether adding or removing a taint on a node with these label keys requeues a waiting pod (spread only)."""
     keys = set(labels)
     return SPREAD in rejected_by and all(c.topology_key in keys for c in pod.spread if c.is_hard)
+
+
+def wakes_on_new_node(pod: Pod, rejected_by: frozenset[str], labels: Collection[str]) -> bool:
+    """Whether a new node with these label keys requeues a waiting pod that fits there."""
+    if rejected_by - {AFFINITY, SPREAD}:
+        return True
+    drawn = any(t.topology_key in labels for t in pod.required_affinity)
+    near = AFFINITY in rejected_by and (bool(pod.required_anti_affinity) or drawn)
+    return near or wakes_on_node_change(pod, rejected_by, labels)
+
+
+def wakes_on_lost_label(pod: Pod, rejected_by: frozenset[str], keys: Collection[str]) -> bool:
+    """Whether a node that loses labels with these keys requeues a waiting pod.
+
+    Plugins that look at one node requeue a pod that fits there now. Those that look at domains ask whether the key is
+    one of theirs.
+    """
+    if rejected_by - {AFFINITY, SPREAD}:
+        return True
+    apart = AFFINITY in rejected_by and any(t.topology_key in keys for t in pod.required_anti_affinity)
+    return apart or (SPREAD in rejected_by and any(c.topology_key in keys for c in pod.spread if c.is_hard))
 
 
 def _is_counted(pod: Pod, other: Pod) -> bool:

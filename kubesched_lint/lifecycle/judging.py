@@ -50,12 +50,10 @@ def verdict_of(event: str, ends: Sequence[FinalState]) -> tuple[str, bool, bool]
 
 
 def is_stuck(event: str, end: FinalState) -> bool:
-    if event == "drain":
-        return end.blocked
     if event == "deploy":
         # The workload ran before: applying the manifest starts a rollout, which does not end.
         return end.outcome.old > end.may_stay
-    return event == "rollout" and not end.is_updated
+    return end.blocked or (end.rolls and not end.is_updated)
 
 
 def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:

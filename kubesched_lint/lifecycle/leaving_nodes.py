@@ -1,4 +1,4 @@
-"""Pods leave a node: the loss of nodes with their pods, and a drain by the eviction API.
+"""Pods leave a node: nodes are lost with their pods, or get taints that evict pods, or are drained by the eviction API.
 
 Lost pods go all at once if the order does not matter, else one after another. The pods of a lost node are deleted one
 by one, in any order, and controllers act in between (``pkg/controller/podgc/gc_controller.go``, gcOrphaned). A
@@ -13,55 +13,79 @@ from random import Random
 
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
-from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
+from kubesched_lint.lifecycle.hints import (
+    wakes_on_delete,
+    wakes_on_lost_label,
+    wakes_on_new_node,
+    wakes_on_node_change,
+)
+from kubesched_lint.lifecycle.hypotheses import NodeChange
 from kubesched_lint.lifecycle.states import State, Step, queued, with_bound, with_leaving
 from kubesched_lint.lifecycle.transitions import Move, Transitions, overlooked
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import DisruptionBudget
 
 
-class Loss:
-    """The loss of all nodes except the ``kept`` positions of ``before``; ``after`` has only the kept nodes."""
+class NodeEvent:
+    """A change of the nodes of ``before``; ``after`` has the nodes as they are then, and the new desired states."""
 
-    def __init__(self, before: Transitions, after: Transitions, kept: Sequence[int]) -> None:
+    def __init__(self, before: Transitions, after: Transitions, change: NodeChange) -> None:
         self._before = before
         self._after = after
-        self._kept = kept
-        nodes = range(len(before.oracle.index))
-        self._lost = sorted(set(nodes).difference(kept))
+        self._change = change
+        at, index = before.oracle.index.positions, after.oracle.index
+        came = {newcomer.node.name for newcomer in change.added}
+        self._origin = [-1 if name in came else at[name] for name in index.names]
+        """Per position afterwards: the position before, -1 for a new node."""
+        self._touched = sorted(at[name] for name in change.touched if name in at)
 
     def enter(self, state: State) -> Iterator[State]:
-        """Yield the states after the loss; DaemonSet pods that wait for a lost node stay until the next sync."""
+        """Yield the states after the change; DaemonSet pods that wait for a lost node stay until the next sync."""
         transitions, oracle, later = self._before, self._before.oracle, self._after.oracle
-        here = [held for p in self._lost for held in state.bound[p]]
+        here = [(slot, n) for p in self._touched for slot, n in state.bound[p] if self._must_go(slot, p)]
         leaving = frozenset(slot for slot, _ in here if self._go_one_by_one(slot, state))
-        gone = [(slot, count) for slot, count in here if slot not in leaving]
-        pods = [oracle.pod(slot) for slot, _ in gone]
-        labels = [oracle.index.nodes[p].labels for p in self._lost]
+        gone = [oracle.pod(slot) for slot, _ in here if slot not in leaving]
 
         def wakes(pod: Pod, by: frozenset[str]) -> bool:
-            return any(wakes_on_delete(pod, by, g, oracle.cluster) for g in pods) or any(
-                wakes_on_node_change(pod, by, keys) for keys in labels
-            )
+            return self._wakes(pod, by) or any(wakes_on_delete(pod, by, g, oracle.cluster) for g in gone)
 
-        after = self._without_nodes(state)
+        after = self._on_later_nodes(state)
         for slot, count in here:
             after = with_leaving(after, slot, count) if slot in leaving else transitions.remade(after, slot, count)
             after = after if slot in leaving else transitions.synced(after, slot)
         after = transitions.looked_at(state, after, wakes)
         if later.may_miss():
-            yield from overlooked(oracle, state, later, after, wakes, self._kept)
+            yield from overlooked(oracle, state, later, after, wakes, self._origin)
         else:
             yield after
 
-    def _without_nodes(self, state: State) -> State:
+    def _must_go(self, slot: int, position: int) -> bool:
+        oracle = self._before.oracle
+        return self._change.evicts(oracle.pod(slot), oracle.index.names[position])
+
+    def _wakes(self, pod: Pod, rejected_by: frozenset[str]) -> bool:
+        """Whether the change of the nodes itself requeues a waiting pod."""
+        nodes, change = self._before.oracle.index.nodes, self._change
+        dropped = {key for _, key in change.unlabelled}
+        return (
+            any(wakes_on_new_node(pod, rejected_by, newcomer.node.labels) for newcomer in change.added)
+            or any(wakes_on_node_change(pod, rejected_by, nodes[p].labels) for p in self._touched)
+            or (bool(dropped) and wakes_on_lost_label(pod, rejected_by, dropped))
+        )
+
+    def _on_later_nodes(self, state: State) -> State:
         orphans = state.orphans
-        for p in self._lost:
+        for p in set(range(len(state.pinned))).difference(self._origin):
             for slot, status, count in state.pinned[p]:
                 orphans = queued(orphans, slot, status, count)
+        touched = frozenset(self._touched)
+        bound = [state.bound[p] if p >= 0 else () for p in self._origin]
+        for later, p in enumerate(self._origin):
+            if p in touched:
+                bound[later] = tuple(held for held in state.bound[p] if not self._must_go(held[0], p))
         return state._replace(
-            bound=tuple(state.bound[p] for p in self._kept),
-            pinned=tuple(state.pinned[p] for p in self._kept),
+            bound=tuple(bound),
+            pinned=tuple(state.pinned[p] if p >= 0 else () for p in self._origin),
             orphans=orphans,
         )
 
@@ -83,7 +107,7 @@ class Loss:
         for slot, _ in state.leaving:
             before = transitions.remade(state, slot)
             for woken in transitions.woken(before, with_leaving(before, slot, -1), (slot,)):
-                yield Step("lose", slot), transitions.settle(woken, slot)
+                yield Step("lose" if self._change.lost else "taint", slot), transitions.settle(woken, slot)
 
 
 # --- A drain in progress: which pods of the nodes the eviction API allows to evict next -------------------------------

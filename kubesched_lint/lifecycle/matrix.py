@@ -9,8 +9,8 @@ from itertools import islice
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas
-from kubesched_lint.lifecycle.bounds import Counted
-from kubesched_lint.lifecycle.counted import EventBounds, count
+from kubesched_lint.lifecycle.bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
 from kubesched_lint.lifecycle.devices import with_devices
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
@@ -197,6 +197,8 @@ class Matrix:
     # --- exact ------------------------------------------------------------------------------------------------------
 
     def _ends(self, members: tuple[int, ...], event: str, number: int, *, expected: bool) -> list[FinalState] | None:
+        if (hypothesis := self.setting.supposes(event)) is not None and not hypothesis.has_few_orders:
+            return None
         event_outcomes = self._search(members, expected=expected)
         ends = event_outcomes.ends(event, number) if event_outcomes is not None else None
         if event_outcomes is not None and ends is None:
@@ -243,7 +245,7 @@ class Matrix:
         if any(e.outcome.unready for e in ends):
             counts = [min(e.outcome.ready, wanted) for e in ends]
             ready = Range(min(counts), max(counts), "search")
-        blocked = self._budget(event, number, stuck)
+        blocked = self._budget(number, any(e.blocked for e in ends))
         cell = Cell(
             event,
             verdict,
@@ -259,7 +261,7 @@ class Matrix:
         )
         if verdict == BAD and ready is None:
             bounds = count(self.setting, event, number)
-            if (bounds.always_stuck and event != "drain") or bounds.most.pods == bound.most < wanted:
+            if (bounds.always_stuck and not self.setting.drains(event)) or bounds.most.pods == bound.most < wanted:
                 cell = replace(cell, why=bounds.most.why, proven=True)
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
@@ -277,14 +279,14 @@ class Matrix:
         wanted = bounds.wanted
         least, most = min(bounds.least.pods, wanted), min(bounds.most.pods, wanted)
         bound = Range(least, most, "closed-form" if least == most else "bound")
-        blocked = self._budget(event, number, not bounds.never_stuck)
+        blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
         fine = bounds.is_fine
         ends = [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or (
             (bounds.always_stuck or bounds.most.pods < wanted) and (not ends or verdict_of(event, ends)[0] == BAD)
         ):
-            stuck = bounds.always_stuck and event in ("deploy", "rollout", "drain")
+            stuck = bounds.always_stuck
             cell = Cell(
                 event,
                 FINE if fine else BAD,
@@ -354,10 +356,8 @@ class Matrix:
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def _budget(self, event: str, number: int, stuck: bool) -> str:
-        if event != "drain" or not stuck:
-            return ""
-        names = [b.name for b in self.setting.guards(number)]
+    def _budget(self, number: int, is_blocked: bool) -> str:
+        names = [b.name for b in self.setting.guards(number)] if is_blocked else ()
         return f"PDB {', '.join(names)}" if names else ""
 
     def _quota(self, number: int) -> str:

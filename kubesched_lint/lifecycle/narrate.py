@@ -34,6 +34,8 @@ def _happening(part: TracePart, where: str) -> str:
             return "a new template"
         case "scale":
             return "a new number of replicas"
+        case "image-change":
+            return "new templates"
     return part.name
 
 
@@ -107,6 +109,8 @@ def _words(part: TracePart, step: Step, newest: Newest) -> tuple[str, str] | Non
             return f"{name} surges on", node
         case "lose":
             return f"{name} lost with its node", ""
+        case "taint":
+            return f"{name} evicted by a taint", ""
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
 
 

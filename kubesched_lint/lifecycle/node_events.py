@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from kubesched_lint.lifecycle.events import Enter, Phase, Story
+from kubesched_lint.lifecycle.events import Enter, Phase, Story, in_turn
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
-from kubesched_lint.lifecycle.leaving_nodes import Drain, Evictions, Loss
+from kubesched_lint.lifecycle.hypotheses import Newcomer, NodeChange
+from kubesched_lint.lifecycle.leaving_nodes import Drain, Evictions, NodeEvent
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.lifecycle.transitions import Transitions, overlooked
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.tolerance import CORDON
 
@@ -37,22 +39,23 @@ def drain(story: Story, name: str) -> Phase:
 
 def lose(story: Story, names: Iterable[str]) -> Phase:
     """Remove nodes together with the pods on them."""
-    lost = frozenset(names)
+    return alter(story, "lose", NodeChange(lost=frozenset(names)))
+
+
+def alter(story: Story, title: str, change: NodeChange, workloads: Sequence[Workload] = ()) -> Phase:
+    """Change nodes and then apply objects, at one moment."""
     before = Transitions(story.oracle(), story.desired_states.values())
-    kept = [p for p, node in enumerate(story.nodes) if node.name not in lost]
-    story.nodes = tuple(story.nodes[p] for p in kept)
-    lasting = tuple(p for p in story.objects.pods if p.node not in lost)
-    if len(lasting) < len(story.objects.pods):
-        story.objects = replace(story.objects, pods=lasting)
-    after = story.oracle()
-    loss = Loss(before, Transitions(after, story.desired_states.values()), kept)
-    return story.run("lose", after, loss.enter, loss.moves)
+    story.nodes = tuple(change.nodes(story.nodes))
+    story.objects = change.objects(story.objects)
+    oracle, applied = story.applying(workloads)
+    event = NodeEvent(before, Transitions(oracle, story.desired_states.values()), change)
+    return story.run(title, oracle, in_turn([event.enter, applied]), event.moves)
 
 
 # --- the waves of an upgrade ------------------------------------------------------------------------------------------
 
 
-def evict(story: Story, names: Collection[str], spared: Collection[int] = ()) -> Phase:
+def evict(story: Story, names: Collection[str], spared: Collection[int] = (), title: str = "evict") -> Phase:
     """Cordon nodes together and evict their pods, again and again while a budget refuses, as kubectl drain does.
 
     ``spared`` are the numbers of workloads whose pods nobody evicts.
@@ -61,7 +64,7 @@ def evict(story: Story, names: Collection[str], spared: Collection[int] = ()) ->
     transitions = Transitions(oracle, story.desired_states.values())
     there = [oracle.index.positions[name] for name in names]
     evictions = Evictions(transitions, there, story.objects.budgets, spared)
-    return story.run("evict", oracle, enter, evictions.moves, evictions.any_move)
+    return story.run(title, oracle, enter, evictions.moves, evictions.any_move)
 
 
 def uncordon(story: Story, names: Collection[str]) -> Phase:
@@ -71,16 +74,7 @@ def uncordon(story: Story, names: Collection[str]) -> Phase:
 
 def join(story: Story, nodes: Sequence[Node]) -> Phase:
     """Add nodes without pods; DaemonSets make theirs."""
-    before, there = story.oracle(), len(story.nodes)
-    story.nodes = (*story.nodes, *nodes)
-    after = story.oracle()
-    none = ((),) * len(nodes)
-
-    def enter(state: State) -> Iterator[State]:
-        larger = state._replace(bound=(*state.bound, *none), pinned=(*state.pinned, *none))
-        yield from _seen(before, state, after, larger, nodes, [*range(there), *(-1 for _ in nodes)])
-
-    return story.run("join", after, enter)
+    return alter(story, "join", NodeChange(added=tuple(Newcomer(node, node.name) for node in nodes)))
 
 
 def cordoned(node: Node) -> Node:
@@ -99,26 +93,13 @@ def _changing(story: Story, names: Collection[str], change: Callable[[Node], Nod
     story.nodes = tuple(change(n) if n.name in names else n for n in story.nodes)
     after = story.oracle()
 
+    def wakes(pod: Pod, by: frozenset[str]) -> bool:
+        return any(wakes_on_node_change(pod, by, node.labels) for node in changed)
+
     def enter(state: State) -> Iterator[State]:
-        yield from _seen(before, state, after, state, changed)
+        if after.may_miss():
+            yield from overlooked(before, state, after, state, wakes)
+        else:
+            yield state
 
     return after, enter
-
-
-def _seen(
-    before: Oracle,
-    state: State,
-    after: Oracle,
-    later: State,
-    nodes: Sequence[Node],
-    origin: Sequence[int] | None = None,
-) -> Iterator[State]:
-    """Yield ``later`` with the waiting pods that an event of these nodes requeues, or that miss it."""
-    if not after.may_miss():
-        yield later
-        return
-
-    def wakes(pod: Pod, by: frozenset[str]) -> bool:
-        return any(wakes_on_node_change(pod, by, node.labels) for node in nodes)
-
-    yield from overlooked(before, state, after, later, wakes, origin)

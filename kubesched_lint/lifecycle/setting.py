@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
+from operator import or_
 from typing import TypeVar
 
 from kubesched_lint import work
@@ -16,6 +17,7 @@ from kubesched_lint.controllers.bounds import covers, daemon_bounds, rolling_bou
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import Story, revision_of
+from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
@@ -28,6 +30,8 @@ from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
 T = TypeVar("T")
+LOSSES = ("drain", "node-loss", "zone-loss")
+"""Events that delete pods of nodes, also of others."""
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
 """Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
 
@@ -53,6 +57,8 @@ class Setting:
     scalers: Mapping[int, Autoscaler] = field(default_factory=dict)
     scaled: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """By place in ``workloads``: the numbers of replicas to which a user plans to scale it."""
+    supposed: Hypothesis | None = None
+    """A hypothesis to simulate, as one more event."""
     together: bool = True
     """Whether everything is applied at once; else each object settles before the next is created."""
     kubernetes_version: str = RECORDED
@@ -65,6 +71,8 @@ class Setting:
 
     leaving: tuple[BoundPod, ...] = ()
     """Pods of others that terminate."""
+    lingering: tuple[NodeSet, ...] = ()
+    """Per workload: nodes that its new pods may not use, but where its pods may stand since before they changed."""
     going: tuple[BoundPod, ...] = ()
     """Pods of others that a controller of the set may delete and not recreate (see ``created``)."""
 
@@ -77,6 +85,23 @@ class Setting:
     @cached_property
     def _answers(self) -> dict[object, object]:
         return {}
+
+    def supposes(self, event: str) -> Hypothesis | None:
+        """Return the hypothesis of this name; None for any other event."""
+        return self.supposed if self.supposed is not None and self.supposed.event == event else None
+
+    def parts(self, event: str) -> frozenset[str]:
+        """Return the event; for a hypothesis, also the ordinary events that it contains."""
+        hypothesis = self.supposes(event)
+        return frozenset([event]) if hypothesis is None else hypothesis.parts | {event}
+
+    def drains(self, event: str) -> bool:
+        """Whether an event drains nodes, which budgets may stop."""
+        return "drain" in self.parts(event)
+
+    def deletes(self, event: str) -> bool:
+        """Whether an event deletes pods of nodes, also of others."""
+        return not self.parts(event).isdisjoint(LOSSES)
 
     @cached_property
     def refused(self) -> frozenset[int]:
@@ -99,6 +124,7 @@ class Setting:
             sizes=_renumbered(self.sizes, kept),
             scalers=_renumbered(self.scalers, kept),
             scaled=_renumbered(self.scaled, kept),
+            supposed=self.supposed and replace(self.supposed, sizes=_renumbered(self.supposed.sizes, kept)),
             never_ready=frozenset(n for n, i in enumerate(kept) if i in self.never_ready),
             going=tuple(b for i in sorted(self.refused) if self._takes_away(i) for b in self.running.get(i, ())),
             claim_templates=_renumbered(self.claim_templates, kept),
@@ -127,8 +153,9 @@ class Setting:
 
     @cached_property
     def usable(self) -> tuple[int, ...]:
-        """Per workload: the nodes that it may ever use."""
-        return tuple(static_feasible(pod, self.index) for pod in self.pods)
+        """Per workload: the nodes where its pods may ever be."""
+        found = tuple(static_feasible(pod, self.index) for pod in self.pods)
+        return tuple(map(or_, found, self.lingering)) if self.lingering else found
 
     def wanted(self, number: int) -> int:
         """Return how many pods a workload wants."""
@@ -166,6 +193,8 @@ class Setting:
         if scaler is not None:
             wanted = max(wanted, scaler.max_replicas)
         wanted = max(wanted, *self.scaled.get(number, (0,)))
+        if self.supposed is not None:
+            wanted = max(wanted, self.supposed.sizes.get(number, 0))
         if workload.kind == "Deployment":
             return wanted + rolling_bounds(workload.strategy, wanted)[0]
         return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted

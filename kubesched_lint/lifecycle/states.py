@@ -187,7 +187,7 @@ class Step(NamedTuple):
     """One step of a trace."""
 
     what: str
-    """``bind``, ``preempt``, ``delete``, ``surge``, ``evict``, ``lose``, ``give up`` or ``stop``."""
+    """``bind``, ``preempt``, ``delete``, ``surge``, ``evict``, ``lose``, ``taint``, ``give up`` or ``stop``."""
     slot: int = -1
     position: int = -1
 

@@ -22,6 +22,18 @@ def _admission(setting: Setting) -> Admission:
     return Admission(setting.objects)
 
 
+def _marks(setting: Setting) -> Mapping[str, Hashable]:
+    """Return by name of a node what a hypothesis does to it: nodes that look alike must not be swapped then."""
+    if setting.supposed is None:
+        return {}
+    change, upgraded = setting.supposed.change, setting.supposed.upgraded
+    groups = [change.lost, *(names for names, _ in (*change.tainted, *change.unlabelled))]
+    return {
+        node.name: (*(node.name in names for names in groups), node.name if node.name in upgraded else "")
+        for node in setting.nodes
+    }
+
+
 def story_of(
     setting: Setting,
     members: Sequence[int],
@@ -54,7 +66,7 @@ def story_of(
         setting.nodes,
         replace(setting.objects, pods=staying) if moving else setting.objects,
         foreseen=chosen,
-        marks=marks,
+        marks=_marks(setting) if marks is None else marks,
         expected=expected,
         most_states=most_states,
         runs=runs,

@@ -88,7 +88,7 @@ def words(
     tail = "" if ready is None else f"{ready}/{wanted} ready"
     if blocked:
         return f"blocked ({blocked})" if always_stuck else f"may block ({blocked})"
-    if event in ("deploy", "rollout") and stuck:
+    if stuck and event != "drain":
         return ("stuck" if always_stuck else "may get stuck") + (f", {tail}" if tail else "")
     if tail:
         return tail

@@ -28,8 +28,8 @@ _WELL = "one way it ends well"
 
 
 def event_title(event: str) -> str:
-    """Return the event in words: ``HPA max``, ``zone loss``."""
-    return event.replace("hpa", "HPA").replace("-", " ")
+    """Return the event in words: ``HPA max``, ``zone loss``; a hypothesis as it was written: ``lose node/worker-1``."""
+    return event if " " in event else event.replace("hpa", "HPA").replace("-", " ")
 
 
 def verdict_words(cell: Cell) -> str:

@@ -12,6 +12,7 @@ import yaml
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import Cell
@@ -73,13 +74,15 @@ def report_of(
     pictured: str = "",
     never_ready=(),
     scale=(),
+    suppose=(),
     version="",
     **effort: Any,
 ) -> SimulationReport:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     options = Options(kubernetes_version=version)
-    return simulate(found, cluster, options, events, Effort(**effort), pictured, never_ready=never_ready, scale=scale)
+    wishes = Wishes(tuple(never_ready), tuple(scale), tuple(suppose))
+    return simulate(found, cluster, options, events, Effort(**effort), pictured, wishes=wishes)
 
 
 def cell(result: SimulationReport, name: str, event: str) -> Cell:

@@ -13,15 +13,19 @@ from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, idle, size_after
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
+from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
 from tests.lifecycle import simulated
 from tests.lifecycle.made_settings import nodes
@@ -61,6 +65,36 @@ def test_bounds_also_enclose_every_end_where_older_pods_run(data, cluster, event
     assume(_is_enclosed(Setting(cluster, Inventory(), (web, db), run, changes, scalers={0: scaler}), event))
 
 
+@st.composite
+def supposed(draw, cluster) -> Hypothesis:
+    """Some of: nodes that go, a taint, a label that goes, a node that comes, new sizes, new templates, an upgrade."""
+    names = [n.name for n in cluster]
+    some = st.frozensets(st.sampled_from(names))
+    effect = draw(st.sampled_from(["NoSchedule", "NoExecute"]))
+    taint = Taint(draw(st.sampled_from(["dedicated", "new"])), "", effect)
+    like = draw(st.sampled_from(cluster))
+    newcomer = Newcomer(replace(like, name="new", labels={**like.labels, HOSTNAME: "new"}), like.name)
+    change = NodeChange(
+        draw(st.one_of(st.just(frozenset()), some)),
+        ((draw(some), taint),) if draw(st.booleans()) else (),
+        ((draw(some), draw(st.sampled_from([HOSTNAME, ZONE]))),) if draw(st.integers(0, 2)) == 0 else (),
+        (newcomer,) if draw(st.integers(0, 2)) == 0 else (),
+    )
+    sizes = {0: draw(st.integers(0, 4))} if draw(st.integers(0, 2)) == 0 else {}
+    upgraded = tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True)))
+    return Hypothesis("what if", change, sizes, draw(st.booleans()), upgraded)
+
+
+@thorough
+@given(st.data(), nodes(most=3), made("web", KINDS), made("db", KINDS, most=2), st.sampled_from([None, 1, "50%"]))
+def test_bounds_enclose_every_end_of_a_hypothesis(data, cluster, web, db, allowed):
+    """The budget lets ``allowed`` pods be missing; None: there is none."""
+    selects = Selector((Requirement("app", "In", ("web",)),))
+    budgets = () if allowed is None else (DisruptionBudget("default", "keep", selects, max_unavailable=allowed),)
+    what = data.draw(supposed(cluster))
+    assume(_is_enclosed(Setting(cluster, Inventory(budgets=budgets), (web, db), supposed=what), "what if"))
+
+
 HASHED = {
     "labelSelector": {"matchLabels": {"app": "web"}},
     "topologyKey": HOSTNAME,
@@ -92,6 +126,10 @@ def _is_enclosed(setting: Setting, event: str) -> bool:
         # A DaemonSet wants a pod fewer for each lost node.
         bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted
         stuck = end.blocked if event == "drain" else not end.outcome.complete
+        if setting.supposed is not None:
+            stuck = is_stuck(event, end)
+            assert not (event_bounds.never_stuck and stuck), event_bounds.least.why
+            assert stuck or not event_bounds.always_stuck, event_bounds.most.why
         assert min(bound, event_bounds.wanted) <= event_bounds.most.pods, event_bounds.most.why
         if event_bounds.is_fine:
             assert bound >= event_bounds.wanted, event_bounds.least.why

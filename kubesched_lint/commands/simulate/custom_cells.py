@@ -35,10 +35,11 @@ def _unknown(cell: Cell, why: str) -> Cell:
 def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str:
     if cell.verdict == NONE and cell.event == "hpa-max":
         return _why_unscaled(number, custom, matrix)
-    told = custom.unknown.get(cell.event, "")
+    events = matrix.whole.parts(cell.event)
+    told = next((custom.unknown[event] for event in sorted(events) if event in custom.unknown), "")
     if told:
         return "" if cell.verdict == NONE and cell.event != "rollout" else told
-    may_wait = cell.event == "rollout" and cell.verdict == FINE and _may_wait_at_a_weight(number, matrix)
+    may_wait = "rollout" in events and cell.verdict == FINE and _may_wait_at_a_weight(number, matrix)
     return _AT_A_WEIGHT if may_wait else ""
 
 

@@ -109,6 +109,8 @@ class _Group:
         always = self._doubt_of_set()
         if always:
             return always
+        if self.facts.setting.supposes(event) is not None:
+            return "groups are not followed through hypotheses"
         if event != "deploy" and not self._is_deployed:
             return "it may not start whole"
         enough_run = event == "scale-down" or self._floor(event) >= self.gang.needed

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
 from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import (
-    WhatIf,
     amid_rollout,
-    grown_world,
-    surviving,
-    with_known_growth,
     without_suspended,
     without_transient,
 )
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.commands.simulate.refuting_cells import established_cells
-from kubesched_lint.commands.simulate.scaling import scale_events, sizes
-from kubesched_lint.commands.simulate.weighing import weighed
-from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE, of_cluster, of_unknown_nodes
+from kubesched_lint.commands.simulate.hypothetical import hypotheses
+from kubesched_lint.commands.simulate.rows import Rows
+from kubesched_lint.commands.simulate.scaling import scale_events
+from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE
+from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.findings import InputError, Location, ObjectRef
-from kubesched_lint.lifecycle.by_scores import with_scores
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row, cut_short
@@ -37,12 +31,9 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
-from kubesched_lint.world.gangs import gangs_of
-from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
 
 MOST_STEPS, STEPS_EACH = 6_000_000, 80_000
@@ -98,21 +89,20 @@ def simulate(
     effort: Effort | None = None,
     pictured: str = "",
     only: Collection[ObjectRef] | None = None,
-    never_ready: Collection[str] = (),
-    scale: Collection[str] = (),
+    wishes: Wishes | None = None,
 ) -> SimulationReport:
     """Return the matrix, or its rows for the workloads in ``only``.
 
-    ``never_ready`` names workloads, as NAMESPACE/NAME, whose new pods never become ready. ``scale`` has numbers of
-    replicas, as ``web=15``; each adds an event. Transient states of nodes (cordons, taints that controllers remove)
-    count as over, as in ``lint``. Raises ValueError for an unknown event or workload.
+    Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises ValueError
+    for an unknown event, workload, node or label.
     """
     inventory, chosen = defined_once(manifests.inventory, options)
     world = World(inventory, without_transient(cluster), manifests.premises(options))
-    effort = effort or Effort()
+    effort, wishes = effort or Effort(), wishes or Wishes()
+    limit = _steps(effort, inventory, len(cluster.inventory.nodes)) * (1 + len(wishes.suppose))
     try:
-        with work.within(_steps(effort, inventory, len(cluster.inventory.nodes))):
-            return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, never_ready, scale)
+        with work.within(limit):
+            return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, wishes)
     except work.OutOfWorkError as reason:
         return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
 
@@ -167,39 +157,28 @@ def _simulated(
     effort: Effort,
     pictured: str,
     only: Collection[ObjectRef] | None,
-    never_ready: Collection[str],
-    scale: Collection[str],
+    wishes: Wishes,
 ) -> SimulationReport:
-    grown = grown_world(world)
-    setting = _with_options(setting_of(grown), never_ready, scale)
-    events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
-    _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
-    matrix = Matrix(setting, effort)
-    numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
-    rows = tuple(established_cells(tuple(_rows(matrix, events, numbers)), matrix, grown))
-    standing = without_suspended(world)
-    missing, names = dict(_missing(setting, world)), [str(workload) for workload in setting.workloads]
-    every = with_known_growth(world)
-    tables = {r.number: of_cluster(cluster, every.member(setting.workloads[r.number])) for r in rows}
-    other = cache(lambda other: Matrix(_with_options(setting_of(other), never_ready, scale), effort))
-    tested = (_tested(r, world, (*tables[r.number], *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
-    rows = _with_gangs(tuple(weighed(tuple(tested), matrix, setting, world)), setting, world)
+    base = Rows(world, cluster, effort, wishes.applied, only)
+    setting = base.setting
+    supposed = tuple(one.event for one in hypotheses(wishes.suppose, setting))
+    own = (*scale_events(setting.scaled), *supposed)
+    _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *own))
+    events = tuple(event for event in dict.fromkeys((*events, *own)) if event not in supposed)
+    rows = base.weighed(events)
+    columns = {event: Rows(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
+    matrix = columns.get(pictured, base).matrix
     drawn = work.tried(lambda: _pictures(matrix, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
-    unmissing = [i for i in numbers if i not in missing]
+    unmissing = [i for i in base.numbers if i not in base.missing]
     skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little work follows
-    if not world.pools:  # with pools, the nodes that the scheduler can choose are unknown
-        rows = tuple(
-            replace(row, cells=tuple(_placed(cell, world) for cell in row.cells)) for row in with_scores(rows, matrix)
-        )
-    if any(workload.custom is not None for workload in setting.workloads):
-        from kubesched_lint.commands.simulate.custom_cells import with_custom
-
-        rows = tuple(with_custom(rows, matrix))
+    rows = base.scored(rows)
+    for event, column in columns.items():
+        rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
     return SimulationReport(
         setting.workloads,
-        tuple(events),
+        (*events, *supposed),
         rows,
         skewed or (),
         before,
@@ -209,18 +188,15 @@ def _simulated(
         (
             *chosen,
             *_notes(setting, cluster, world),
-            *_pool_notes(standing, rows, pictured),
+            *_pool_notes(without_suspended(world), rows, pictured),
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
     )
 
 
-def _with_gangs(rows: tuple[Row, ...], setting: Setting, world: World) -> tuple[Row, ...]:
-    if not gangs_of(world):
-        return rows
-    from kubesched_lint.commands.simulate.gang_cells import with_gangs
-
-    return tuple(with_gangs(rows, setting, world))
+def _beside(row: Row, other: Row) -> Row:
+    """Return the row with the cells of another one for the same workload."""
+    return replace(row, cells=(*row.cells, *other.cells))
 
 
 def defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tuple[str, ...]]:
@@ -232,59 +208,11 @@ def defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tup
     return as_applied(manifests, together=options.together)
 
 
-def _rows(matrix: Matrix, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
-    for number in numbers:
-        yield Row(number, tuple(matrix.cell(event, number) for event in events))
-
-
-def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Callable[[World], Matrix]) -> Row:
-    """Return the row with its cells tested in other worlds: see ``commands.simulate.what_if_cells``."""
-
-    def again(cell: Cell, other: World) -> Cell:
-        return simulated(other).cell(cell.event, row.number)
-
-    cells = (surviving(_placed(cell, world), world, table, again) or cell for cell in row.cells)
-    return replace(row, cells=tuple(cells))
-
-
-def _placed(cell: Cell, world: World) -> Cell:
-    """Return the cell without a place in the snapshot: only lines of manifests are blamed."""
-    ours = (*world.manifests.budgets, *world.manifests.quotas)
-    if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
-        return replace(cell, blamed=None, at=())
-    return cell
-
-
-def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
-    """Yield (number of a workload, missing fact) for workloads whose possible nodes are unknown."""
-    for i, key in not_followed(setting.workloads).items():
-        yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
-    for i, pod in enumerate(setting.pods):
-        fact = unknown_nodes(pod, world)
-        if fact:
-            yield i, fact
-
-
 def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
     unknown = [event for event in events if event not in known]
     if unknown:
         hint = "; --scale web=15 adds scale-to-15" if scaled_to(unknown[0]) is not None else ""
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(known)}{hint}")
-
-
-def _with_options(setting: Setting, never_ready: Collection[str], scale: Collection[str]) -> Setting:
-    """Return the setting with ``--never-ready`` and ``--scale``."""
-    setting = _with_never_ready(setting, never_ready)
-    return replace(setting, scaled=sizes(scale, setting)) if scale else setting
-
-
-def _with_never_ready(setting: Setting, never_ready: Collection[str]) -> Setting:
-    names = {f"{w.namespace}/{w.name}" for w in setting.workloads}
-    for name in never_ready:
-        if name not in names:
-            raise ValueError(f"no workload {name} in the manifests: --never-ready takes NAMESPACE/NAME")
-    held = [i for i, w in enumerate(setting.workloads) if f"{w.namespace}/{w.name}" in never_ready]
-    return replace(setting, never_ready=frozenset(held)) if held else setting
 
 
 def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[str]:

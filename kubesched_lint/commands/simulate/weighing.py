@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of, looks_at_others
+from kubesched_lint.commands.simulate.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
@@ -21,7 +22,10 @@ _WITHOUT_NODES = ("no nodes", "no zones", "no pods")
 def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World) -> Iterator[Row]:
     """Yield each row with missing facts applied. ``setting`` has the workloads of the rows, in the same order."""
     written = {w.ref: w for w in world.manifests.workloads}
-    lacks = {i: _lacks(world.member(written[w.ref])) for i, w in enumerate(setting.workloads)}
+    lacks = {
+        i: (*_lacks(world.member(written[w.ref])), *lacks_of_hypothesis(setting, i, world))
+        for i, w in enumerate(setting.workloads)
+    }
     own = _with_gangs(lacks, rows, matrix, setting, world)
     lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in lacks.items()}
     lacking = {members: [i for i in members if lacks[i]] for members in components(setting)}
@@ -33,7 +37,10 @@ def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World)
             continue
         beside = _of_neighbours(row.number, setting, lacks, lacking[group_of(setting, row.number)])
         alone = not looks_at_others(setting.pods[row.number], setting.index)
-        cells = (_weighed(_without_known_nodes(cell, world), own[row.number], beside) for cell in row.cells)
+        cells = (
+            _weighed(_without_known_nodes(cell, world), _about(cell.event, own[row.number], setting), beside)
+            for cell in row.cells
+        )
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
 
 
@@ -85,8 +92,13 @@ def _without_known_nodes(cell: Cell, world: World) -> Cell:
     return replace(cell, verdict=UNKNOWN)
 
 
-def _weighed(cell: Cell, lacks: Sequence[Lack], beside: Sequence[str]) -> Cell:
-    own = [lack for lack in lacks if not lack.events or cell.event in lack.events]
+def _about(event: str, lacks: Sequence[Lack], setting: Setting) -> Sequence[Lack]:
+    """Return the lacks that concern an event; a hypothesis has those of the events that it contains, too."""
+    events = setting.parts(event)
+    return [lack for lack in lacks if not lack.events or not events.isdisjoint(lack.events)]
+
+
+def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
     unknown = [lack.text for lack in own if lack.unknown]
     if cell.verdict == NONE:
         scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)

@@ -100,6 +100,7 @@ def predict(deployment: Deployment, version: str) -> Forecast:
     """Return the forecast; it reads nothing of the recorded phases except their events."""
     from kubesched_lint.commands.lint.run import report_on
     from kubesched_lint.commands.simulate.run import simulate
+    from kubesched_lint.commands.simulate.wishes import Wishes
     from kubesched_lint.lifecycle.matrix import EVENTS
     from kubesched_lint.linter.options import Options
     from kubesched_lint.rulebook.library import Rulebook
@@ -109,11 +110,14 @@ def predict(deployment: Deployment, version: str) -> Forecast:
     usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
     rulebook = Rulebook.shipped()
     events = {phase.event for phase in deployment.phases}
-    scale = [one for phase in deployment.phases for one in phase.scale]
+    wishes = Wishes(
+        scale=tuple(one for phase in deployment.phases for one in phase.scale),
+        suppose=tuple(one for phase in deployment.phases for one in phase.suppose),
+    )
     return Forecast(
         report_on(manifests, cluster, (), usual, rulebook),
         report_on(manifests, cluster, (), strict, rulebook),
-        simulate(manifests, cluster, usual, [event for event in EVENTS if event in events], scale=scale),
+        simulate(manifests, cluster, usual, [event for event in EVENTS if event in events], wishes=wishes),
     )
 
 

@@ -45,6 +45,7 @@ def deployments_of(case: Record) -> Iterator[dict[str, Any]]:
     files = {f"{number}.json": value for number, value in enumerate(case["objects"])}
     step = case["steps"][0] if case["steps"] else None
     event = _event(step, case["nodes"]) if step is not None else ""
+    lost = step.get("lose", []) if step is not None else []
     for number, run in enumerate(case.get("runs", ())):
         first, second = run[0], run[1] if step is not None and len(run) > 1 else None
         record = {
@@ -54,8 +55,8 @@ def deployments_of(case: Record) -> Iterator[dict[str, Any]]:
             "before": [],
             "deploy": _phase(first),
         }
-        if second is not None and event:
-            record["event"] = {"event": event, **_phase(second)}
+        if second is not None and (event or lost):
+            record["event"] = {"event": event, "lost": lost, **_phase(second)}
         yield record
         if second is None or step is None or not first["quiescent"]:
             continue

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from kubesched_lint.commands.simulate.hypothetical import AT_ONCE, event_of
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.event_outcomes import scale_event
 from kubesched_lint.record import record
@@ -59,6 +60,8 @@ class RecordedPhase:
     """The only workload that the event affected; None if it affected all."""
     size: int | None = None
     """Replicas that ``of`` was scaled to."""
+    lost: tuple[str, ...] = ()
+    """The nodes that were lost together, if the column is that of the hypothesis."""
 
     @property
     def scale(self) -> tuple[str, ...]:
@@ -66,6 +69,11 @@ class RecordedPhase:
         if self.of is None or self.size is None or self.event != scale_event(self.size):
             return ()
         return (f"{self.of.kind}/{self.of.namespace}/{self.of.name}={self.size}",)
+
+    @property
+    def suppose(self) -> tuple[tuple[str, str], ...]:
+        """The hypotheses with which ``simulate`` has this event as a column."""
+        return tuple(_losses(self.lost))
 
     def concerns(self, ref: ObjectRef) -> bool:
         return self.of is None or self.of == ref
@@ -138,7 +146,16 @@ def _phases(case: Record) -> Iterator[RecordedPhase]:
             name = scale_event(int(size))
         workloads = dict(_workloads(event, name))
         of = ref_named(event["workload"]) if event.get("workload") else None
-        yield RecordedPhase(name, workloads, not event.get("quiet"), of, None if size is None else int(size))
+        if name:
+            yield RecordedPhase(name, workloads, not event.get("quiet"), of, None if size is None else int(size))
+        lost = tuple(map(str, event.get("lost", ())))
+        if lost:
+            name = AT_ONCE if len(lost) > 1 else event_of(*next(_losses(lost)))
+            yield RecordedPhase(name, workloads, not event.get("quiet"), lost=lost)
+
+
+def _losses(lost: Iterable[str]) -> Iterator[tuple[str, str]]:
+    return (("lose", f"node/{name}") for name in lost)
 
 
 def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:

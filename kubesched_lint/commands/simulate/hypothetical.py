@@ -1,0 +1,97 @@
+"""Parse hypotheses such as ``--lose zone=a``: what a user supposes happens to the deployed set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from kubesched_lint.commands.simulate.choosing_nodes import FORMS, chosen, copies, label_key
+from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange, together
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.node import Taint
+from kubesched_lint.text import did_you_mean
+
+Asked = tuple[str, str]
+"""(option, its value), as ``("lose", "zone=a")``; the value of a flag is empty."""
+AT_ONCE = "all at once"
+"""The event of all hypotheses together."""
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_MOST_ADDED = 100
+
+
+def hypotheses(asked: Sequence[Asked], setting: Setting) -> tuple[Hypothesis, ...]:
+    """Return one hypothesis for each that is asked, then all at once, if there are several. Raises ValueError.
+
+    The last one also has the numbers of replicas of ``--scale``; two numbers for one workload exclude it.
+    """
+    found = {one.event: one for one in (_hypothesis(*each, setting) for each in dict.fromkeys(asked))}
+    parts = [*found.values(), *_scaled(setting)]
+    if not found or len(parts) < 2 or any(len(sizes) > 1 for sizes in setting.scaled.values()):
+        return tuple(found.values())
+    return (*found.values(), together(AT_ONCE, parts))
+
+
+def _scaled(setting: Setting) -> Iterator[Hypothesis]:
+    for number, sizes in setting.scaled.items():
+        yield Hypothesis("scale", sizes={number: sizes[0]})
+
+
+def event_of(option: str, text: str) -> str:
+    """Return the name of the event that a hypothesis adds."""
+    return f"{option} {text}" if text else option
+
+
+def _hypothesis(option: str, text: str, setting: Setting) -> Hypothesis:
+    try:
+        return _MEANING[option](event_of(option, text), text, setting)
+    except ValueError as error:
+        raise ValueError(f"--{option}: {error}") from None
+
+
+def _lose(event: str, text: str, setting: Setting) -> Hypothesis:
+    return Hypothesis(event, NodeChange(lost=chosen(text, setting.index)))
+
+
+def _taint(event: str, text: str, setting: Setting) -> Hypothesis:
+    selector, colon, rest = text.partition(":") if text.count(":") == 2 else ("", "", text)
+    left, _, effect = rest.partition(":")
+    key, _, value = left.partition("=")
+    if not key or effect not in EFFECTS or (colon and not selector):
+        hint = did_you_mean(effect, EFFECTS) if effect and effect not in EFFECTS else ""
+        raise ValueError(f"{text!r} is no taint: write [NODES:]KEY[=VALUE]:EFFECT, with NODES as {FORMS}{hint}")
+    names = chosen(selector, setting.index) if selector else frozenset(setting.index.names)
+    return Hypothesis(event, NodeChange(tainted=((names, Taint(key, value, effect)),)))
+
+
+def _unlabel(event: str, text: str, setting: Setting) -> Hypothesis:
+    selector, colon, key = text.rpartition(":")
+    if not key or (colon and not selector):
+        raise ValueError(f"{text!r} is no label: write [NODES:]KEY, with NODES as {FORMS}")
+    names = chosen(selector, setting.index) if selector else frozenset(setting.index.names)
+    return Hypothesis(event, NodeChange(unlabelled=((names, label_key(key, setting.index)),)))
+
+
+def _add(event: str, text: str, setting: Setting) -> Hypothesis:
+    like, _, size = text.rpartition("=")
+    if not like or not size.isascii() or not size.isdigit() or not 1 <= int(size) <= _MOST_ADDED:
+        raise ValueError(f"{text!r} is no number of nodes: write NODES=N, with N from 1 to {_MOST_ADDED}")
+    return Hypothesis(event, NodeChange(added=copies(like, int(size), setting.index, setting.objects)))
+
+
+def _upgrade(event: str, text: str, setting: Setting) -> Hypothesis:
+    names = chosen(text, setting.index) if text else frozenset(setting.index.names)
+    return Hypothesis(event, upgraded=tuple(name for name in setting.index.names if name in names))
+
+
+def _image_change(event: str, text: str, setting: Setting) -> Hypothesis:
+    return Hypothesis(event, rolls=True)
+
+
+_MEANING: Mapping[str, Callable[[str, str, Setting], Hypothesis]] = {
+    "lose": _lose,
+    "taint": _taint,
+    "unlabel": _unlabel,
+    "add": _add,
+    "upgrade": _upgrade,
+    "image-change": _image_change,
+}
+OPTIONS = tuple(_MEANING)

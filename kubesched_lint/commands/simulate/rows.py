@@ -1,0 +1,120 @@
+"""Compute the rows of the matrix, and test and weigh their cells until they are as a report may show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.analysis.well_known import unknown_nodes
+from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, with_known_growth
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.simulate.refuting_cells import established_cells
+from kubesched_lint.commands.simulate.weighing import weighed
+from kubesched_lint.commands.simulate.what_if_cells import of_cluster, of_unknown_nodes
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.by_scores import with_scores
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import Matrix, Row
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
+from kubesched_lint.record import replace
+from kubesched_lint.world.gangs import gangs_of
+from kubesched_lint.world.pod_labels import not_followed
+from kubesched_lint.world.world import World
+
+
+class Rows:
+    """The rows of one matrix. ``world`` is without transient states, ``cluster`` is as it is today."""
+
+    def __init__(
+        self,
+        world: World,
+        cluster: Cluster,
+        effort: Effort,
+        prepared: Callable[[Setting], Setting],
+        only: Collection[ObjectRef] | None,
+    ) -> None:
+        """``prepared`` adds the user's options to a setting; ``only`` are the workloads with rows, None: all."""
+        self._world = world
+        self._cluster = cluster
+        self._effort = effort
+        self._prepared = prepared
+        self._matrices: dict[World, Matrix] = {}
+        self.matrix = self._matrix_of(grown_world(world))
+        self.setting = self.matrix.whole
+        self.numbers = [i for i, w in enumerate(self.setting.workloads) if only is None or w.ref in only]
+
+    def _matrix_of(self, world: World) -> Matrix:
+        if world not in self._matrices:
+            self._matrices[world] = Matrix(self._prepared(setting_of(world)), self._effort)
+        return self._matrices[world]
+
+    def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
+        """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
+        rows = (Row(n, tuple(self.matrix.cell(event, n) for event in events)) for n in self.numbers)
+        established = tuple(established_cells(tuple(rows), self.matrix, grown_world(self._world)))
+        tested = tuple(map(self._tested, established))
+        return self._with_gangs(tuple(weighed(tested, self.matrix, self.setting, self._world)))
+
+    def scored(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        """Return the rows after traces with other scores, and with what cards of custom resources call unknown."""
+        if not self._world.pools:  # with pools, the nodes that the scheduler can choose are unknown
+            rows = tuple(
+                replace(row, cells=tuple(placed(cell, self._world) for cell in row.cells))
+                for row in with_scores(rows, self.matrix)
+            )
+        if any(workload.custom is not None for workload in self.setting.workloads):
+            from kubesched_lint.commands.simulate.custom_cells import with_custom
+
+            rows = tuple(with_custom(rows, self.matrix))
+        return rows
+
+    @cached_property
+    def missing(self) -> Mapping[int, str]:
+        """Number of a workload whose possible nodes are unknown → the missing fact."""
+        return dict(_missing(self.setting, self._world))
+
+    def _tested(self, row: Row) -> Row:
+        """Return the row with its cells tested in other worlds: see ``commands.simulate.what_if_cells``."""
+        table = self._table(row.number)
+
+        def again(cell: Cell, other: World) -> Cell | None:
+            try:
+                return self._matrix_of(other).cell(cell.event, row.number)
+            except ValueError:  # the nodes of a group that a hypothesis adds to may differ there
+                return None
+
+        cells = (surviving(placed(cell, self._world), self._world, table, again) or cell for cell in row.cells)
+        return replace(row, cells=tuple(cells))
+
+    def _table(self, number: int) -> Sequence[WhatIf[Cell]]:
+        member = with_known_growth(self._world).member(self.setting.workloads[number])
+        names = [str(workload) for workload in self.setting.workloads]
+        return (*of_cluster(self._cluster, member), *of_unknown_nodes(number, self.missing, names))
+
+    def _with_gangs(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        if not gangs_of(self._world):
+            return rows
+        from kubesched_lint.commands.simulate.gang_cells import with_gangs
+
+        return tuple(with_gangs(rows, self.setting, self._world))
+
+
+def placed(cell: Cell, world: World) -> Cell:
+    """Return the cell without a place in the snapshot: only lines of manifests are blamed."""
+    ours = (*world.manifests.budgets, *world.manifests.quotas)
+    if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
+        return replace(cell, blamed=None, at=())
+    return cell
+
+
+def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
+    """Yield (number of a workload, missing fact) for workloads whose possible nodes are unknown."""
+    for i, key in not_followed(setting.workloads).items():
+        yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
+    for i, pod in enumerate(setting.pods):
+        fact = unknown_nodes(pod, world)
+        if fact:
+            yield i, fact

@@ -1,0 +1,40 @@
+"""What a user asks of one simulation beside the events: ``--never-ready``, ``--scale`` and hypotheses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubesched_lint.commands.simulate.hypothetical import Asked, hypotheses
+from kubesched_lint.commands.simulate.scaling import sizes
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.record import record, replace
+
+
+@record
+class Wishes:
+    never_ready: tuple[str, ...] = ()
+    """Workloads, as NAMESPACE/NAME, whose new pods never become ready."""
+    scale: tuple[str, ...] = ()
+    """Numbers of replicas, as ``web=15``; each adds an event."""
+    suppose: tuple[Asked, ...] = ()
+    """Hypotheses; each adds an event, and several add one for all at once."""
+
+    def applied(self, setting: Setting) -> Setting:
+        """Return the setting with ``never_ready`` and ``scale``. Raises ValueError."""
+        held = [number for name in self.never_ready for number in _named(name, setting)]
+        if held:
+            setting = replace(setting, never_ready=frozenset(held))
+        return replace(setting, scaled=sizes(self.scale, setting)) if self.scale else setting
+
+    def supposing(self, event: str, setting: Setting) -> Setting:
+        """Return the setting with the hypothesis of this name, too."""
+        setting = self.applied(setting)
+        found = (one for one in hypotheses(self.suppose, setting) if one.event == event)
+        return replace(setting, supposed=next(found, None))
+
+
+def _named(name: str, setting: Setting) -> Sequence[int]:
+    found = [i for i, w in enumerate(setting.workloads) if f"{w.namespace}/{w.name}" == name]
+    if not found:
+        raise ValueError(f"no workload {name} in the manifests: --never-ready takes NAMESPACE/NAME")
+    return found

@@ -77,6 +77,8 @@ class DeviceToleration:
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+    is_temporary: bool = False
+    """It has ``tolerationSeconds``."""
 
     def tolerates(self, taint: DeviceTaint) -> bool:
         """Mirrors ``dynamic-resource-allocation/resourceclaim/devicetoleration.go`` (v1.36)."""

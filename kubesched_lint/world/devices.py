@@ -13,7 +13,7 @@ from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
-    from kubesched_lint.model.devices import DeviceClaim, DeviceClass, DeviceRequest
+    from kubesched_lint.model.devices import Device, DeviceClaim, DeviceClass, DeviceRequest
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod, Pod
 
@@ -97,7 +97,7 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
             yield f"which nodes offer {name} by a device plugin, and which by devices of a DeviceClass"
     for pod in pods:
         yield from _unread(pod, found, world)
-    yield from _unmodelled(found)
+    yield from _unmodelled(found, pods)
     yield from _undecidable(found, pods)
 
 
@@ -182,26 +182,64 @@ def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
             yield f"whether {kind} {pod.namespace}/{name} exists"
     named = [reference.claim for reference in pod.resource_claims if reference.claim]
     if len(set(named)) < len(named):
-        yield "when a pod starts that names one ResourceClaim twice: its binding fails"
+        yield "whether a pod ever starts that names one ResourceClaim twice: its binding fails"
     if not world.cluster_has("DeviceClass"):
         missing = (each.device_class for each in requests_of(pod, devices) if each.device_class not in devices.classes)
         yield from (f"whether DeviceClass {name} exists, and what it selects" for name in missing)
 
 
 def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
-    """Yield the requests of a pod's claims, alternatives one by one; none of a claim or template that is missing."""
+    """Yield what a pod requests of each class: alternatives one by one, and extended resources that a class serves.
+
+    None of a claim or template that is missing.
+    """
+    from kubesched_lint.model.devices import DeviceRequest
+
     for reference in pod.resource_claims:
         key = pod.namespace, reference.template or reference.claim
         found = devices.templates.get(key) if reference.template else devices.claims.get(key)
         for request in found.requests if found is not None else ():
             yield from request.alternatives or (request,)
+    for name in sorted(devices.class_of_resource.keys() & pod.requests.keys()):
+        yield DeviceRequest(name, devices.class_of_resource[name].name)
 
 
-def _unmodelled(devices: Devices) -> Iterator[str]:
-    if any(device.has_binding_conditions for each in devices.slices for device in each.devices):
+def _unmodelled(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
+    """Yield what decides later about pods with a device, if one of these pods may get it or a running pod holds it."""
+    from kubesched_lint.scheduler.devices.life import never_evicts
+
+    waiting = [(each, device) for each in devices.slices for device in each.devices if device.has_binding_conditions]
+    evicting = {device: taints for device, taints in devices.evicting_taints.items() if taints}
+    if not (waiting or evicting):
+        return
+    requests = {id(request): request for pod in pods for request in requests_of(pod, devices)}.values()
+    if any(_may_get(request, each.driver, device, devices) for each, device in waiting for request in requests):
         yield "when the drivers of devices with binding conditions let pods start"
-    if any(devices.evicting_taints.values()):
+    held = {one.id for claim in devices.claims.values() if claim.allocation for one in claim.allocation.devices}
+    leaving = (
+        _may_get(request, each.driver, device, devices)
+        for each in devices.slices
+        for device in each.devices
+        for taint in evicting.get((each.driver, each.pool, device.name), ())
+        for request in requests
+        if not never_evicts(taint, request)
+    )
+    if held & evicting.keys() or any(leaving):
         yield "which pods leave devices with a NoExecute taint"
+
+
+def _may_get(request: DeviceRequest, driver: str, device: Device, devices: Devices) -> bool:
+    """Return whether the scheduler may give a device to a request, as far as taints and selectors tell."""
+    from kubesched_lint.scheduler.devices.allocator import prevents
+    from kubesched_lint.scheduler.devices.answers import selectors_of
+    from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
+
+    if any(prevents(taint, request) for taint in device.taints):
+        return False
+    try:
+        return all(selectors_of(devices).matches(text, driver, device) for text in _selectors_of(request, devices))
+    except (SelectorError, UndecidedError):
+        return True
 
 
 def _undecidable(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
@@ -224,7 +262,10 @@ def _undecidable(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
 def _selectors(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
     for pod in pods:
         for request in requests_of(pod, devices):
-            device_class: DeviceClass | None = devices.classes.get(request.device_class)
-            yield from filter(None, (*(device_class.selectors if device_class else ()), *request.selectors))
-        for name in devices.class_of_resource.keys() & pod.requests.keys():
-            yield from filter(None, devices.class_of_resource[name].selectors)
+            yield from _selectors_of(request, devices)
+
+
+def _selectors_of(request: DeviceRequest, devices: Devices) -> Iterator[str]:
+    """Yield the expressions of a request and of its class, if that is known."""
+    device_class: DeviceClass | None = devices.classes.get(request.device_class)
+    yield from filter(None, (*(device_class.selectors if device_class else ()), *request.selectors))

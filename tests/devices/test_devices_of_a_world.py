@@ -83,12 +83,42 @@ def test_only_pods_that_are_there_hold_devices() -> None:
         ((*KINDS[:-3], "ResourceSlice"), (GPU_CLASS,), ""),
         (tuple(k for k in KINDS if k != "DeviceClass"), (devices_on("n0", 1),), "whether DeviceClass gpu exists"),
         (KINDS, (GPU_CLASS, devices_on("n0", 1, bindingConditions=["ready"])), "devices with binding conditions"),
-        (KINDS, (GPU_CLASS, devices_on("n0", 1, taints=[{"key": "k", "effect": "NoExecute"}])), "NoExecute taint"),
     ],
 )
 def test_what_the_allocator_would_have_to_know(kinds: tuple[str, ...], objects: tuple[Value, ...], says: str) -> None:
     found = devices_unknown(world_of(cluster_of(*NODES, *objects, kinds=kinds), template(), using(1)))
     assert says in found if says else not found
+
+
+FOREVER = {"operator": "Exists", "effect": "NoExecute"}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "is_unknown"),
+    [
+        ([], False),  # the scheduler passes the device over
+        ([FOREVER], False),
+        ([{"operator": "Exists"}], True),  # the scheduler gives the device, and the pod is evicted at once
+        ([{**FOREVER, "tolerationSeconds": 60}], True),
+    ],
+)
+def test_noexecute_taints_matter_only_to_pods_that_may_be_evicted(tolerations: list[Value], is_unknown: bool) -> None:
+    cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1, taints=[{"key": "k", "effect": "NoExecute"}]))
+    found = devices_unknown(world_of(cluster, template(tolerations=tolerations), using(1)))
+    assert found == ("which pods leave devices with a NoExecute taint" if is_unknown else "")
+
+
+def test_a_running_pod_with_a_device_of_a_noexecute_taint_may_leave_it() -> None:
+    tainted = devices_on("n0", 1, taints=[{"key": "k", "effect": "NoExecute"}])
+    cluster = cluster_of(*NODES, GPU_CLASS, tainted, held("old", "pod"))
+    assert devices_unknown(world_of(cluster, template(), using(1))) == "which pods leave devices with a NoExecute taint"
+
+
+def test_binding_conditions_matter_only_to_pods_that_may_get_the_device() -> None:
+    slow = devices_on("n0", 1, bindingConditions=["ready"])
+    other_class = {**GPU_CLASS, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "nic"'}}]}}
+    assert "binding" in devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, slow), template(), using(1)))
+    assert not devices_unknown(world_of(cluster_of(*NODES, other_class, slow), template(), using(1)))
 
 
 def test_a_template_that_may_exist_is_unknown_and_a_missing_one_is_known() -> None:
@@ -103,7 +133,7 @@ def test_one_claim_named_twice_is_never_satisfied() -> None:
     references = [{"name": name, "resourceClaimName": "shared"} for name in ("a", "b")]
     twice["spec"]["template"]["spec"]["resourceClaims"] = references
     world = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2)), claim("shared"), twice)
-    assert devices_unknown(world) == "when a pod starts that names one ResourceClaim twice: its binding fails"
+    assert devices_unknown(world) == "whether a pod ever starts that names one ResourceClaim twice: its binding fails"
 
 
 def test_before_1_34_the_gate_decides() -> None:

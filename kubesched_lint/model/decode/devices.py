@@ -284,6 +284,7 @@ def _toleration(item: Value, here: Path) -> DeviceToleration:
         text(item, "operator", here) or "Equal",
         text(item, "value", here),
         text(item, "effect", here),
+        item.get("tolerationSeconds") is not None,
     )
 
 

@@ -72,6 +72,11 @@ def is_evicted(attempt: Attempt, position: int, devices: Devices) -> bool:
     return any(not _keeps(accepted, taint) for device, accepted in held for taint in taints.get(device, ()))
 
 
+def never_evicts(taint: DeviceTaint, request: DeviceRequest) -> bool:
+    """Return whether a request tolerates the NoExecute taint of its device forever."""
+    return _keeps((t for t in request.tolerations if not t.is_temporary), taint)
+
+
 def _alternatives(request: DeviceRequest) -> list[tuple[tuple[str, str], DeviceRequest]]:
     if request.alternatives:
         return [((request.name, each.name), each) for each in request.alternatives]

@@ -253,6 +253,26 @@ def holds_pod_template(value: Any, depth: int = 6) -> bool:
     return any(holds_pod_template(child, depth - 1) for child in value.values())
 
 
+_PLACING = ("tolerations", "nodeSelector", "affinity", "topologySpreadConstraints")
+"""Fields by which operators place pods that they make of fields instead of a template; so are requests."""
+
+
+def places_pods(text: str) -> bool:
+    """Return whether the text of a document seems to place pods, so that its controller may make some."""
+    return any(f"{name}:" in text for name in _PLACING) or ("resources:" in text and "requests:" in text)
+
+
+def has_placing_field(value: Any, depth: int = 8) -> bool:
+    """Like ``places_pods``, for a value that is already parsed."""
+    if isinstance(value, list):
+        return depth > 0 and any(has_placing_field(item, depth - 1) for item in value)
+    if not isinstance(value, dict) or depth == 0:
+        return False
+    amounts = value.get("resources")
+    is_placing = any(name in value for name in _PLACING) or (isinstance(amounts, dict) and "requests" in amounts)
+    return is_placing or any(has_placing_field(child, depth - 1) for child in value.values())
+
+
 def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None:
     """Return why the document is a Kustomize patch; None if it is a manifest."""
     if isinstance(value, list):

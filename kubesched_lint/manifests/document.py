@@ -184,6 +184,8 @@ class Unread:
     """It seems to create pods from its own template."""
     why: str = ""
     """Why its card could not read it; empty for a kind without a card."""
+    places_pods: bool = False
+    """It has a field that places pods, such as ``tolerations``: its controller may make some."""
 
 
 @record

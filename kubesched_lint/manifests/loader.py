@@ -12,6 +12,7 @@ from kubesched_lint.manifests.classify import (
     HELM,
     YTT,
     breaks_by_template,
+    has_placing_field,
     holds_pod_template,
     is_called_patch,
     is_named_by_template,
@@ -20,6 +21,7 @@ from kubesched_lint.manifests.classify import (
     listed_patch,
     may_be_template,
     patch_reason,
+    places_pods,
     wraps_pod_template,
 )
 from kubesched_lint.manifests.document import Document, Skipped, Unread
@@ -139,7 +141,8 @@ class _Reader:
         if known is not None:
             version, kind, at = known
             line = part.line + part.text.count("\n", 0, at)
-            counted = Unread(self._path, line, kind, version, wraps_pod_template(part.text))
+            wraps, places = wraps_pod_template(part.text), places_pods(part.text)
+            counted = Unread(self._path, line, kind, version, wraps, places_pods=places)
             if not suspect:
                 if is_sound(part.text):
                     yield counted
@@ -231,7 +234,9 @@ class _Reader:
         name = kind if isinstance(kind, str) else ""
         if not name and self._path.endswith(KUSTOMIZATIONS):
             name = "Kustomization"
-        return Unread(self._path, line, name, version if isinstance(version, str) else "", holds_pod_template(value))
+        version = version if isinstance(version, str) else ""
+        places = has_placing_field(value)
+        return Unread(self._path, line, name, version, holds_pod_template(value), places_pods=places)
 
 
 def is_sound(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,23 @@ def test_an_invalid_card_is_an_error_of_the_run(tmp_path: Path) -> None:
 def test_a_kind_without_a_card_is_named_with_its_count_and_what_to_do() -> None:
     notes = list(set_notes(read(f"{WIDGET}---\n{WIDGET}", SHIPPED)))
     assert [note for note in notes if note.startswith("2 Widget") and "workloads new Widget.example.com" in note]
+
+
+@pytest.mark.parametrize(
+    ("api", "spec", "is_told"),
+    [
+        ("databases.example.com/v1", "{redis: {replicas: 3, tolerations: [{operator: Exists}]}}", True),
+        ("databases.example.com/v1", "{redis: {resources: {requests: {cpu: 1}}}}", True),
+        ("databases.example.com/v1", "{issuer: a}", False),
+        ("kyverno.io/v1", "{pattern: {tolerations: []}}", False),
+    ],
+)
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_kind_that_seems_to_make_pods_is_named_too(api: str, spec: str, is_told: bool, is_json: bool) -> None:
+    text = f"apiVersion: {api}\nkind: Redis\nmetadata: {{name: r}}\nspec: {spec}\n"
+    text = json.dumps(yaml.safe_load(text)) if is_json else text
+    notes = [note for note in set_notes(read(f"{text}\n---\n{text}", SHIPPED)) if "workloads new Redis." in note]
+    assert [note.startswith("2 Redis: seems to make pods") for note in notes] == [True] * is_told
 
 
 def test_a_resource_that_its_card_cannot_read_is_named_with_the_reason(tmp_path: Path) -> None:

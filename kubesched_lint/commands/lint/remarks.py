@@ -122,14 +122,28 @@ def set_notes(manifests: ManifestSet) -> Iterator[str]:
         yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
     yield from _rendered_elsewhere(manifests)
     for (kind, version, why), count in wrapping.items():
-        if why:
-            yield f"{count} {kind}: its pods are not checked, because {why}"
-        else:
-            group = version.rpartition("/")[0]
-            yield (
-                f"{count} {kind}: has a pod template that is not checked, because no workload card describes {version} "
-                f"{kind}; kubesched-lint workloads new {kind}.{group} begins one"
-            )
+        what = f"{count} {kind}: has a pod template that is not checked"
+        yield f"{count} {kind}: its pods are not checked, because {why}" if why else _without_card(what, kind, version)
+    yield from _may_make_pods(manifests)
+
+
+def _without_card(what: str, kind: str, version: str) -> str:
+    begin = f"kubesched-lint workloads new {kind}.{version.rpartition('/')[0]} begins one"
+    return f"{what}, because no workload card describes {version} {kind}; {begin}"
+
+
+_NO_OPERATOR = ("apiextensions.k8s.io", "kyverno.io", "templates.gatekeeper.sh", "kustomize.config.k8s.io")
+"""API groups whose objects have such fields in schemas, patterns or values, and make no pods of them."""
+
+
+def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:
+    """Yield a note for each kind of custom resource without a template whose operator seems to make pods of fields."""
+    found = Counter((u.kind, u.api_version) for u in manifests.unread if u.places_pods and not u.wraps_pod_template)
+    for (kind, version), count in found.items():
+        group = version.rpartition("/")[0]
+        is_custom = "." in group and (not group.endswith(".k8s.io") or group.endswith(".x-k8s.io"))
+        if is_custom and group not in _NO_OPERATOR and (group, kind) not in _RENDERED_ELSEWHERE:
+            yield _without_card(f"{count} {kind}: seems to make pods, which are not checked", kind, version)
 
 
 def _rendered_elsewhere(manifests: ManifestSet) -> Iterator[str]:

@@ -8,9 +8,12 @@ import typer
 
 from kubesched_lint.cli.options import Format
 from kubesched_lint.cli.parser import Command, command_group
-from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible
+from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible, visible_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubesched_lint.custom.card import CustomKind
     from kubesched_lint.custom.kinds import Kinds
     from kubesched_lint.rulebook.card import Card
 
@@ -58,12 +61,22 @@ def list_cards(
 @app.command(cls=Command)
 def explain(
     name: Annotated[str, typer.Argument(metavar="KIND", help="A kind, such as Rollout or Rollout.argoproj.io.")],
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH]...", help="Show what is read from the resources of these files."),
+    ] = None,
     own: OwnCards = None,
 ) -> None:
-    """Explain a kind: what its operator makes, how it rolls out, an example, and what is unknown.
+    """Explain a kind: what its operator makes, how its fields are read, how it rolls out, and what is unknown.
 
-    Example: kubesched-lint workloads explain Rollout
+    Examples:
+
+      kubesched-lint workloads explain Rollout
+
+      kubesched-lint workloads explain Rollout manifests/web.yaml
     """
+    from kubesched_lint.commands.workloads.mapping import as_markdown
+
     kinds = _kinds(own)
     asked = name.lower()
     found = [k for k in kinds if asked in (k.kind.lower(), f"{k.kind}.{k.group}".lower(), k.slug)]
@@ -71,8 +84,28 @@ def explain(
         from kubesched_lint.text import did_you_mean
 
         _give_up(f"no card has the kind `{name}`{did_you_mean(name, [kind.kind for kind in kinds])}")
+    if paths:
+        _explain_resources(found, kinds, paths)
+        return
     for kind in found:
-        say_markdown(_as_markdown(_card(kind.slug, kind.path)))
+        say_markdown(f"{_as_markdown(_card(kind.slug, kind.path))}\n{as_markdown(kind)}")
+
+
+def _explain_resources(found: Sequence[CustomKind], kinds: Kinds, paths: Sequence[str]) -> None:
+    from kubesched_lint.commands.lint.run import read_manifests
+    from kubesched_lint.commands.workloads.mapping import resources
+    from kubesched_lint.linter.options import Options
+
+    manifests = read_manifests(paths, Options(kinds=kinds))
+    for error in manifests.errors:
+        where = f"{error.path}:{error.line}:{error.column}" if error.line else error.path
+        tell(f"error: {where}: {error.message}")
+    lines = [line for kind in found for line in resources(manifests, kind)]
+    if not lines:
+        _give_up(f"{', '.join(paths)}: no {found[0].kind}")
+    say(visible_lines("\n".join(lines)).rstrip("\n"))
+    if manifests.errors:
+        raise typer.Exit(UNUSABLE)
 
 
 @app.command("test", cls=Command)
@@ -135,7 +168,7 @@ def new_card(
     """
     from pathlib import Path
 
-    from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, write
+    from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, remark, write
     from kubesched_lint.files import content
     from kubesched_lint.manifests.inputs import LARGEST
 
@@ -154,6 +187,8 @@ def new_card(
     except OSError as error:
         _give_up(f"{folder}: cannot be written: {error.strerror}")
     say(f"wrote {visible(str(written))}")
+    if told := remark(found[1]):
+        say(f"note: {told}")
     say(f"next: kubesched-lint workloads test {folder} && kubesched-lint lint manifests/ --workloads {folder}")
 
 

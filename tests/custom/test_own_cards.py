@@ -13,7 +13,7 @@ from kubesched_lint import load_cluster
 from kubesched_lint.commands.lint.remarks import set_notes
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, write
+from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, remark, write
 from kubesched_lint.commands.workloads.trial import examples, failures
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
@@ -106,6 +106,36 @@ def test_a_card_begun_from_a_crd_passes(
     assert [w.custom is not None and w.custom.replica_pods for w in found] == [int(bool(scale))] * len(parts)
 
 
+PLACED = {"properties": {"resources": {"properties": {"requests": {}}}, "tolerations": {}, "replicas": {"default": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ({"redis": PLACED, "sentinel": PLACED, "issuer": {"properties": {"name": {}}}}, ["redis", "sentinel"]),
+        ({"size": {"type": "integer"}, **PLACED["properties"]}, [""]),
+        ({"pools": {"items": {"properties": {**PLACED["properties"], "name": {}}}}}, ["a"]),
+        ({"size": {"type": "integer"}}, [""]),
+    ],
+)
+def test_a_card_begun_without_a_template_passes_and_says_so(
+    tmp_path: Path, spec: dict[str, Any], parts: list[str]
+) -> None:
+    name, text = card_of_crd("crd.yaml", crd(spec))
+    assert "no pod template" in remark(text)
+    write(tmp_path, name, text)
+    kinds, problems = tried(tmp_path)
+    assert not problems
+    placed = {"tolerations": [{"operator": "Exists"}], "replicas": 2}
+    written = {"redis": placed, "sentinel": {}, "pools": [{"name": "a", **placed}], **placed}
+    used = {name: value for name, value in written.items() if name in spec}
+    resource = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": used}
+    found = read(yaml.safe_dump(resource), kinds).inventory.workloads
+    assert [w.ref.name.partition(":")[2] for w in found] == parts
+    assert [w.replicas for w in found] == [2, 3][: len(parts)] if "size" not in spec or "tolerations" in spec else [1]
+    assert found[0].pod.tolerations or spec == {"size": {"type": "integer"}}
+
+
 def test_a_card_begun_from_a_name_passes(tmp_path: Path) -> None:
     write(tmp_path, *card_of_name("Widget.example.com"))
     assert not tried(tmp_path)[1]
@@ -122,7 +152,6 @@ def test_what_is_no_name_of_a_kind(name: str) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (crd({"size": {}}), "no pod template at a fixed place; kubesched-lint workloads new Widget.example.com begins"),
         (b"kind: CustomResourceDefinition\napiVersion: v1\n", "no group, names or served version"),
         (b"kind: Pod\napiVersion: v1\n", "holds no CustomResourceDefinition"),
         (b"{", "crd.yaml:1"),
@@ -227,6 +256,31 @@ def test_the_commands_begin_test_and_use_a_card(tmp_path: Path) -> None:
     (tmp_path / "cards" / "broken.md").write_text("")
     code, said = run("lint", "m.yaml", cwd=tmp_path)
     assert (code, "cards/broken.md:1:" in said) == (2, True)
+
+
+def test_explain_shows_what_a_card_reads_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(WIDGET)
+    name, text = card_of_name("Widget.example.com")
+    write(tmp_path / "cards", name, text.replace("    fields:\n", "    unknown: {drain: nobody knows}\n    fields:\n"))
+    code, said = run("workloads", "explain", "widget", "m.yaml", "--workloads", "cards", cwd=tmp_path)
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    assert (code, lines[0]) == (0, "Widget default/w (m.yaml:3) is read as Deployment default/w")
+    assert "spec.replicas 1 the card, unless spec.replicas is set" in lines
+    assert any(line.startswith("spec.template {") and line.endswith("spec.template (m.yaml:6)") for line in lines)
+    assert "an autoscaler scales it: 1 pod for each replica" in lines
+    assert "its running pods: those of a ReplicaSet with example.com/widget=w" in lines
+    assert "unknown: drain: nobody knows" in lines
+    code, said = run("workloads", "explain", "widget", "--workloads", "cards", cwd=tmp_path)
+    assert "- `spec.template`: `spec.template`" in said
+    (tmp_path / "m.yaml").write_text(WIDGET.replace("template:", "replicas: x\n  template:"))
+    assert (
+        "is not read: spec.replicas"
+        in run("workloads", "explain", "widget", "m.yaml", "--workloads", "cards", cwd=tmp_path)[1]
+    )
+    assert run("workloads", "explain", "Rollout", "m.yaml", cwd=tmp_path) == (
+        2,
+        "kubesched-lint workloads: m.yaml: no Rollout\n",
+    )
 
 
 @pytest.mark.parametrize(("owner", "keys"), [("ReplicaSet", ADDED), ("Widget", [])])

@@ -9,9 +9,13 @@ from typing import Any
 
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 _NAME = re.compile(r"([A-Z][A-Za-z0-9]*)\.([a-z0-9]([a-z0-9.-]*[a-z0-9])?\.[a-z]+)")
+_FIELDS = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "priorityClassName", "resources")
+"""Fields by which operators place pods that they make of fields instead of a template."""
+_NUMBERS = ("replicas", "count", "size", "instances", "numberOfInstances")
+_REQUESTS = {"requests": {"cpu": "1", "memory": "1Gi"}}
 _DEEPEST = 12
 _MOST_TEMPLATES = 20
 
@@ -22,12 +26,17 @@ class NewCardError(Exception):
 
 @record
 class _Template:
-    """A pod template in a schema: ``list_at`` is the list whose items have it, or empty."""
+    """A pod template in a schema, or the object whose ``fields`` seem to place pods.
+
+    ``list_at`` is the list whose items have it, or empty.
+    """
 
     at: Path
     replicas: Path = ()
     default: int = 1
     list_at: Path = ()
+    fields: tuple[str, ...] | None = None
+    """None for a pod template."""
 
 
 @record
@@ -38,6 +47,10 @@ class _Shape:
     plural: str
     templates: tuple[_Template, ...]
     is_scaled: bool = False
+
+    @property
+    def is_guessed(self) -> bool:
+        return any(template.fields is not None for template in self.templates)
 
 
 def card_of_name(name: str) -> tuple[str, str]:
@@ -74,14 +87,12 @@ def _shape(path: str, crd: Mapping[str, Any]) -> _Shape:
     replicas = tuple(scale.strip(".").split(".")) if isinstance(scale, str) else ()
     found = tuple(_templates(schema, (), ()))[:_MOST_TEMPLATES]
     if not found:
-        begin = f"kubesched-lint workloads new {kind}.{group} begins a card to complete by hand (docs/workloads.md)"
-        raise NewCardError(f"{path}: the schema of {kind} has no pod template at a fixed place; {begin}")
+        found = tuple(_placing(schema, (), ()))[:_MOST_TEMPLATES] or (_Template(("spec",), fields=()),)
     default = _map(_at(schema, replicas)).get("default", 1) if replicas else 1
-    whole = [_Template(t.at, t.replicas, t.default, t.list_at) for t in found]
-    if replicas and len(whole) == 1 and not whole[0].list_at:
-        whole = [_Template(whole[0].at, replicas, default if isinstance(default, int) else 1)]
+    if replicas and len(found) == 1 and not found[0].list_at:
+        found = (replace(found[0], replicas=replicas, default=default if isinstance(default, int) else 1),)
     versions = tuple(v["name"] for v in served if isinstance(v.get("name"), str))
-    return _Shape(group, versions, kind, plural, tuple(whole), bool(replicas))
+    return _Shape(group, versions, kind, plural, found, bool(replicas))
 
 
 def _templates(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[_Template]:
@@ -90,22 +101,39 @@ def _templates(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[_
     if "containers" in _map(_map(properties.get("spec")).get("properties")) and at:
         yield _Template(at, list_at=list_at)
         return
+    for inner, inner_at, inner_list in _below(schema, at, list_at):
+        for found in _templates(inner, inner_at, inner_list):
+            is_beside = not found.replicas and found.list_at == list_at
+            yield _with_replicas(found, properties, at) if is_beside else found
+
+
+def _placing(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[_Template]:
+    """Yield the objects of a schema with fields that place pods, each with the number of pods beside them."""
+    properties = _map(schema.get("properties"))
+    fields = tuple(name for name in _FIELDS if name in properties)
+    requests = "requests" in _map(_map(properties.get("resources")).get("properties"))
+    if (at or list_at) and (set(fields) - {"resources"} or requests):
+        yield _with_replicas(_Template(at, list_at=list_at, fields=fields), properties, at)
+    for inner, inner_at, inner_list in _below(schema, at, list_at):
+        yield from _placing(inner, inner_at, inner_list)
+
+
+def _below(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[tuple[dict[str, Any], Path, Path]]:
+    """Yield the schemas of the fields of an object, with their paths; inside a list, they begin at its item."""
     if len(at) + len(list_at) > _DEEPEST:
         return
-    beside = next((name for name in ("replicas", "count", "size") if name in properties), "")
-    for name, inner in properties.items():
-        if name in ("status", "metadata") and not at:
-            continue
-        inner = _map(inner)
-        items = _map(inner.get("items"))
-        if items and not list_at:
-            yield from _templates(items, (), (*at, name))
-        else:
-            for found in _templates(inner, (*at, name), list_at):
-                if beside and not found.replicas and found.list_at == list_at:
-                    default = _map(properties.get(beside)).get("default", 1)
-                    found = _Template(found.at, (*at, beside), default if isinstance(default, int) else 1, list_at)
-                yield found
+    for name, inner in _map(schema.get("properties")).items():
+        if at or name not in ("status", "metadata"):
+            items = _map(_map(inner).get("items"))
+            yield (items, (), (*at, name)) if items and not list_at else (_map(inner), (*at, name), list_at)
+
+
+def _with_replicas(found: _Template, properties: Mapping[str, Any], at: Path) -> _Template:
+    beside = next((name for name in _NUMBERS if name in properties), "")
+    default = _map(properties.get(beside)).get("default", 1)
+    return (
+        replace(found, replicas=(*at, beside), default=default if isinstance(default, int) else 1) if beside else found
+    )
 
 
 def _at(schema: Mapping[str, Any], path: Path) -> Any:
@@ -131,7 +159,8 @@ def _written(shape: _Shape) -> tuple[str, str]:
     front = "\n".join(_front(shape, label))
     example = _yaml(_resource(shape))
     plain = "---\n".join(_yaml(one) for one in _plain(shape, label))
-    text = _CARD.format(slug=slug, front=front, kind=shape.kind, example=example, plain=plain)
+    guessed = _GUESSED if shape.is_guessed else ""
+    text = _CARD.format(slug=slug, front=front, kind=shape.kind, example=example, plain=plain, guessed=guessed)
     return f"{slug}.md", text
 
 
@@ -155,13 +184,29 @@ def _front(shape: _Shape, label: str) -> Iterator[str]:
         yield "    fields:"
         if template.replicas:
             yield f"      spec.replicas: {_path(template.replicas, template)} or {template.default}"
-        yield f"      spec.template: {_path(template.at, template)}"
+        yield from _template_fields(template)
         yield f"    labels: {{{label}: metadata.name}}"
         yield f"    selects: [{label}]"
 
 
+def _template_fields(template: _Template) -> Iterator[str]:
+    at = _path(template.at, template)
+    if template.fields is None:
+        yield f"      spec.template: {at}"
+        return
+    yield from (f"      spec.template.spec.{name}: {at}.{name}" for name in template.fields if name != "resources")
+    resources = f", 'resources': {at}.resources" if "resources" in template.fields else ""
+    yield f"      spec.template.spec.containers: \"[{{'name': 'main'{resources}}}]\""
+
+
 def _part(template: _Template, number: int) -> str:
-    return "item.name" if template.list_at else f"'part{number}'"
+    return "item.name" if template.list_at else f"'{_part_name(template, number)}'"
+
+
+def _part_name(template: _Template, number: int) -> str:
+    """Return the name that the part has in the example."""
+    is_named = template.fields is not None and not template.list_at and len(template.at) > 1
+    return "-".join(map(str, template.at[1:])).lower() if is_named else f"part{number}"
 
 
 def _path(path: Path, template: _Template | None = None) -> str:
@@ -171,12 +216,11 @@ def _path(path: Path, template: _Template | None = None) -> str:
 
 
 def _pods(template: _Template) -> dict[str, Any]:
-    container = {
-        "name": "main",
-        "image": "registry.example.com/main:1.0",
-        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
-    }
-    return {"metadata": {"labels": {"app": "example"}}, "spec": {"containers": [container]}}
+    container: dict[str, Any] = {"name": "main", "image": "registry.example.com/main:1.0"}
+    if template.fields is None or "resources" in template.fields:
+        container["resources"] = _REQUESTS
+    labels = {"app": "example"} if template.fields is None else {}
+    return {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
 
 
 def _resource(shape: _Shape) -> dict[str, Any]:
@@ -188,11 +232,14 @@ def _resource(shape: _Shape) -> dict[str, Any]:
     for number, template in enumerate(shape.templates):
         held: dict[str, Any] = made
         if template.list_at:
-            items = _put(made, template.list_at, [{"name": f"part{number}"}])
+            items = _put(made, template.list_at, [{"name": _part_name(template, number)}])
             held = items[0]
         if template.replicas:
             _put(held, template.replicas, 2)
-        _put(held, template.at, _pods(template))
+        if template.fields is None:
+            _put(held, template.at, _pods(template))
+        elif "resources" in template.fields:
+            _put(held, (*template.at, "resources"), _REQUESTS)
     return made
 
 
@@ -209,7 +256,7 @@ def _plain(shape: _Shape, label: str) -> Iterator[dict[str, Any]]:
     for number, template in enumerate(shape.templates):
         pods = _pods(template)
         pods["metadata"]["labels"][label] = "example"
-        name = "example" if single else f"example-part{number}"
+        name = "example" if single else f"example-{_part_name(template, number)}"
         yield {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -228,6 +275,13 @@ def _yaml(value: object) -> str:
     return yaml.safe_dump(value, sort_keys=False, default_flow_style=False)
 
 
+def remark(text: str) -> str:
+    """Return what a user must know about a card that was begun; empty if it is nothing special."""
+    if _GUESSED not in text:
+        return ""
+    return "the schema has no pod template, so the card guesses by the names of fields: check it (docs/workloads.md)"
+
+
 def write(folder: File, name: str, text: str) -> File:
     """Write a card that is not there yet and return its file. Raises NewCardError."""
     file = folder / name
@@ -242,6 +296,10 @@ def write(folder: File, name: str, text: str) -> File:
     return file
 
 
+_GUESSED = """
+The schema has no pod template. The fields of the card are those that place pods in other operators: check each of
+them, the number of pods, and what the operator adds.
+"""
 _CARD = """\
 ---
 {front}
@@ -252,7 +310,7 @@ since: 1.0.0
 ## What it makes
 
 Say which pods the operator of {kind} makes, and what it adds to them. Read its source, and cite it under `operator`.
-
+{guessed}
 ## How it rolls out
 
 Say how a change of the template reaches the pods. `as: Deployment` rolls them; `unknown: {{rollout: why}}` is honest.

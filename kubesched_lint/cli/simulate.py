@@ -32,6 +32,10 @@ def simulate(
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = EVENTS,
     output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="Output format.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
+    group_by: Annotated[
+        str,
+        typer.Option(metavar="KEY", help="Group the nodes of the picture by this label (default: one that is used)."),
+    ] = "",
     never_ready: Annotated[
         list[str] | None,
         typer.Option(
@@ -144,6 +148,7 @@ def simulate(
                     *(("upgrade", text) for text in upgrade_nodes or ()),
                     *([("image-change", "")] if image_change else ()),
                 ),
+                group_by,
             ),
         )
     except (ClusterError, ValueError) as error:

@@ -24,6 +24,8 @@ class Picture:
     columns: tuple[tuple[str, tuple[Box, ...]], ...]
     """(domain, its nodes); the domain is empty for nodes without one."""
     waiting: tuple[tuple[int, bool, int], ...]
+    key: str = ZONE
+    """The topology key of the domains."""
 
 
 def picture(story: Story, state: State, numbers: Mapping[int, int] | None = None, key: str = ZONE) -> Picture:
@@ -34,9 +36,8 @@ def picture(story: Story, state: State, numbers: Mapping[int, int] | None = None
         box = Box(node.name, node.unschedulable, _pods(story, held, names))
         columns.setdefault(node.labels.get(key, ""), []).append(box)
     queue = [(slot, n) for q in (state.waiting, state.orphans, *state.pinned) for slot, _, n in q]
-    return Picture(
-        tuple((domain, tuple(boxes)) for domain, boxes in sorted(columns.items())), _pods(story, queue, names)
-    )
+    ordered = tuple((domain, tuple(boxes)) for domain, boxes in sorted(columns.items()))
+    return Picture(ordered, _pods(story, queue, names), key)
 
 
 def _pods(story: Story, held: Iterable[tuple[int, int]], names: Mapping[int, int]) -> tuple[tuple[int, bool, int], ...]:

@@ -10,6 +10,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import visible
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.words import key_name
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WIDEST = 120
@@ -39,7 +40,10 @@ def legend(workloads: Sequence[Workload], pictures: Sequence[Picture]) -> str:
 
 def drawn(picture: Picture, palette: Palette, room: int = 0) -> Iterator[str]:
     """Domains side by side as far as ``room`` cells allow, a box per node, a letter per pod."""
-    columns = [list(_column(domain, boxes, palette)) for domain, boxes in picture.columns]
+    columns = [
+        list(_column(visible(domain) or f"(no {visible(key_name(picture.key))})", boxes, palette))
+        for domain, boxes in picture.columns
+    ]
     widths = [max((width(plain) for _, plain in column), default=0) for column in columns]
     at = 0
     while at < len(columns):
@@ -62,8 +66,7 @@ def _beside(columns: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Iterato
         yield text.rstrip()
 
 
-def _column(domain: str, boxes: Sequence[Box], palette: Palette) -> Iterator[Cell]:
-    name = visible(domain) or "(no zone)"
+def _column(name: str, boxes: Sequence[Box], palette: Palette) -> Iterator[Cell]:
     folded = list(_folded(boxes))
     texts = [[_plain(_title(box)), _letters(box.pods, palette), *_more(count)] for box, count in folded]
     inner = max([width(name), *(width(plain) for lines in texts for _, plain in lines)], default=0)

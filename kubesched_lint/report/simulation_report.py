@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, Cell
+from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade
@@ -228,6 +229,8 @@ def _pictures(simulation: SimulationReport, palette: Palette, room: int) -> Iter
     assert simulation.before is not None
     assert simulation.after is not None
     yield from wrapped(legend(simulation.workloads, (simulation.before, simulation.after)), room, 2)
+    if simulation.before.key != ZONE:
+        yield f"nodes by {visible(simulation.before.key)}"
     yield f"before {event_title(simulation.pictured)}:"
     yield from drawn(simulation.before, palette, room)
     yield f"after {event_title(simulation.pictured)}:"

@@ -57,6 +57,11 @@ def esc(text: str) -> str:
     return visible(escaped(text).replace("'", "&#39;"))
 
 
+def key_name(key: str) -> str:
+    """Return the last part of a label's key: ``zone`` of topology.kubernetes.io/zone."""
+    return key.rpartition("/")[2]
+
+
 def shortened(text: str, most: int) -> str:
     """Return at most ``most`` characters; cuts the middle, because similar names differ at their ends."""
     if len(text) <= most:

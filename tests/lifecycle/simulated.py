@@ -75,13 +75,14 @@ def report_of(
     never_ready=(),
     scale=(),
     suppose=(),
+    group_by="",
     version="",
     **effort: Any,
 ) -> SimulationReport:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     options = Options(kubernetes_version=version)
-    wishes = Wishes(tuple(never_ready), tuple(scale), tuple(suppose))
+    wishes = Wishes(tuple(never_ready), tuple(scale), tuple(suppose), group_by)
     return simulate(found, cluster, options, events, Effort(**effort), pictured, wishes=wishes)
 
 

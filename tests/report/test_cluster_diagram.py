@@ -111,7 +111,7 @@ def test_a_thousand_alike_nodes_are_few_boxes(tmp_path: Path) -> None:
     diagram = extras.diagram
     assert diagram.nodes == 1_003
     assert len(diagram.groups) == 5
-    assert {(group.zone, group.count) for group in diagram.groups[:2]} == {("eu-west-1a", 500), ("eu-west-1b", 500)}
+    assert {(group.domain, group.count) for group in diagram.groups[:2]} == {("eu-west-1a", 500), ("eu-west-1b", 500)}
     assert all(len(group.names) <= 3 for group in diagram.groups)
 
 

@@ -1,5 +1,6 @@
-"""The diagram of a cluster: zones, nodes, the pods on them, and the nodes that each finding's workload can use.
+"""The diagram of a cluster: its domains, nodes, the pods on them, and the nodes that each finding's workload can use.
 
+Domains are those of the topology key that the workloads use, or zones.
 Similar nodes form one group with a count, so that a thousand nodes are a few boxes. Pods are where one random trace of
 the default scheduler places them. The nodes of a finding are those that its workload can use, computed as in the rules.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubesched_lint.analysis.grouping import grouping_key
 from kubesched_lint.analysis.trial import queued_pods
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.nodeset import holds, positions
@@ -39,7 +41,8 @@ USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
 class NodeGroup:
     """Nodes that look the same in the diagram; ``names`` are at most three of them."""
 
-    zone: str
+    domain: str
+    """The value of the diagram's topology key; empty without one."""
     names: tuple[str, ...]
     count: int
     capacity: str
@@ -78,7 +81,9 @@ class WaitingPods:
 class ClusterDiagram:
     workloads: tuple[ObjectRef, ...]
     groups: tuple[NodeGroup, ...]
-    """By zone, then by size."""
+    """By domain, then by size."""
+    key: str = ZONE
+    """The topology key of the domains."""
     reach: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Index of a workload → per group ``USABLE``, ``FULL``, ``TAINTED`` or ``UNMATCHED``."""
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
@@ -107,14 +112,15 @@ def diagram(
     place = {workload.ref: i for i, workload in enumerate(workloads)}
     focuses = tuple(_focuses(findings, workloads, place))
     reach = {f.workload: _reach(world.member(workloads[f.workload])) for f in focuses if f is not None}
-    keys = sorted({f.key for f in focuses if f is not None and f.key} - {HOSTNAME, ZONE})
+    grouping = grouping_key((world.member(workload).pod for workload in workloads), world.index)
+    keys = sorted({f.key for f in focuses if f is not None and f.key} - {HOSTNAME, grouping})
     placed, waiting, notes = _placed(world)
     marks = {n.name: mark for n in today if (mark := _transient(n))} | {n.name: "to be added" for n in added}
     few = len(world.index.nodes) <= MOST_DRAWN
     members: dict[tuple[object, ...], list[int]] = {}
     for i, node in enumerate(world.index.nodes):
         alike = (
-            node.labels.get(ZONE, ""),
+            node.labels.get(grouping, ""),
             marks.get(node.name) or _transient(node),
             _capacity(node),
             tuple(map(str, node.taints)),
@@ -125,13 +131,14 @@ def diagram(
         members.setdefault(alike, []).append(i)
     folded = sorted(members.values(), key=lambda its: (-len(its), its[0]))
     drawn, left = folded[:MOST_GROUPS], folded[MOST_GROUPS:]
-    drawn.sort(key=lambda its: (world.index.nodes[its[0]].labels.get(ZONE, ""), its[0]))
+    drawn.sort(key=lambda its: (world.index.nodes[its[0]].labels.get(grouping, ""), its[0]))
     if left:
         notes = (*notes, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
     running = _others(world)
     return ClusterDiagram(
         tuple(workload.ref for workload in workloads),
-        tuple(_group(its, world.index.nodes, marks, placed, running) for its in drawn),
+        tuple(_group(its, world.index.nodes, grouping, marks, placed, running) for its in drawn),
+        grouping,
         {number: tuple(levels[its[0]] for its in drawn) for number, levels in reach.items()},
         {number: _tally(levels) for number, levels in reach.items()},
         {f: _domains(f, reach[f.workload], world) for f in focuses if f is not None and f.key},
@@ -266,6 +273,7 @@ def _others(world: World) -> Mapping[str, int]:
 def _group(
     members: Sequence[int],
     nodes: Sequence[Node],
+    key: str,
     marks: Mapping[str, str],
     placed: Sequence[tuple[tuple[int, int], ...]],
     running: Mapping[str, int],
@@ -276,7 +284,7 @@ def _group(
         for number, count in placed[i]:
             pods[number] = pods.get(number, 0) + count
     return NodeGroup(
-        first.labels.get(ZONE, ""),
+        first.labels.get(key, ""),
         tuple(nodes[i].name for i in members[:3]),
         len(members),
         _capacity(first),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from kubesched_lint import work
+from kubesched_lint.analysis.grouping import grouping_key
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.worlds import (
     amid_rollout,
@@ -13,6 +14,7 @@ from kubesched_lint.analysis.worlds import (
     without_transient,
 )
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import hypotheses
 from kubesched_lint.commands.simulate.rows import Rows
 from kubesched_lint.commands.simulate.scaling import scale_events
@@ -165,10 +167,11 @@ def _simulated(
     own = (*scale_events(setting.scaled), *supposed)
     _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *own))
     events = tuple(event for event in dict.fromkeys((*events, *own)) if event not in supposed)
+    wishes.check(setting)
     rows = base.weighed(events)
     columns = {event: Rows(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
-    drawn = work.tried(lambda: _pictures(matrix, pictured), None) if pictured else (None, None)
+    drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in base.numbers if i not in base.missing]
     skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little work follows
@@ -241,14 +244,16 @@ def _first(names: Sequence[str]) -> str:
     return first_few(names, _FEW)
 
 
-def _pictures(matrix: Matrix, event: str) -> tuple[Picture | None, Picture | None]:
-    """Return the cluster before and after an event in one random trace."""
+def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Picture | None]:
+    """Return the cluster before and after an event in one random trace, by a topology key; empty: one that is used."""
+    index = matrix.whole.index
+    key = label_key(key, index) if key else grouping_key(matrix.whole.pods, index)
     story, after = matrix.course(event)
     if story is None or after is None:
         return None, None
     places = {w.key: i for i, w in enumerate(matrix.whole.workloads)}
     numbers = {number: places[key] for key, number in after.numbers.items() if key in places}
-    return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
+    return picture(story, story.states[0], numbers, key), picture(after, after.states[0], numbers, key)
 
 
 def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import Asked, hypotheses
 from kubesched_lint.commands.simulate.scaling import sizes
 from kubesched_lint.lifecycle.setting import Setting
@@ -18,6 +19,8 @@ class Wishes:
     """Numbers of replicas, as ``web=15``; each adds an event."""
     suppose: tuple[Asked, ...] = ()
     """Hypotheses; each adds an event, and several add one for all at once."""
+    group_by: str = ""
+    """The topology key by which the picture groups nodes; empty: one that the set uses."""
 
     def applied(self, setting: Setting) -> Setting:
         """Return the setting with ``never_ready`` and ``scale``. Raises ValueError."""
@@ -25,6 +28,14 @@ class Wishes:
         if held:
             setting = replace(setting, never_ready=frozenset(held))
         return replace(setting, scaled=sizes(self.scale, setting)) if self.scale else setting
+
+    def check(self, setting: Setting) -> None:
+        """Raise ValueError for a key that no node has."""
+        if self.group_by:
+            try:
+                label_key(self.group_by, setting.index)
+            except ValueError as error:
+                raise ValueError(f"--group-by: {error}") from None
 
     def supposing(self, event: str, setting: Setting) -> Setting:
         """Return the setting with the hypothesis of this name, too."""

@@ -16,7 +16,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.record import record
-from kubesched_lint.report.words import distinct_names, esc, shared_start, shortened
+from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
 from kubesched_lint.text import and_more, many, plural
 
 _WIDTH = 460
@@ -33,7 +33,7 @@ _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 
 
 @record
-class _Zone:
+class _Domain:
     name: str
     groups: tuple[tuple[int, NodeGroup], ...]
     """(index in the diagram, group)."""
@@ -56,7 +56,7 @@ def picture(diagram: ClusterDiagram) -> Iterator[str]:
         for i, zone in enumerate(band):
             drawn.append("".join(_zone(zone, i * (across + _GAP), y, across, tall, boxes, diagram)))
         y += tall + _GAP
-    title = f"{many(diagram.nodes, 'node')} in {many(len(zones), 'zone')}"
+    title = f"{many(diagram.nodes, 'node')} in {_counted(diagram.key, len(zones))}"
     yield (
         f'<svg class="topology" viewBox="0 0 {_WIDTH} {max(y - _GAP, 1)}" role="img" aria-label="{title}">'
         '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
@@ -64,6 +64,8 @@ def picture(diagram: ClusterDiagram) -> Iterator[str]:
     )
     yield from drawn
     yield "</svg>\n"
+    if diagram.key != ZONE:
+        yield f'<p class="remark">Nodes by <code>{esc(diagram.key)}</code>.</p>\n'
     if any(group.count == 1 for group in diagram.groups):
         yield from _legend(diagram)
     waits = list(_waiting(diagram))
@@ -83,11 +85,15 @@ def _waiting(diagram: ClusterDiagram) -> Iterator[str]:
         )
 
 
-def _zones(diagram: ClusterDiagram) -> list[_Zone]:
+def _zones(diagram: ClusterDiagram) -> list[_Domain]:
     found: dict[str, list[tuple[int, NodeGroup]]] = {}
     for place, group in enumerate(diagram.groups):
-        found.setdefault(group.zone, []).append((place, group))
-    return [_Zone(name, tuple(groups)) for name, groups in found.items()]
+        found.setdefault(group.domain, []).append((place, group))
+    return [_Domain(name, tuple(groups)) for name, groups in found.items()]
+
+
+def _counted(key: str, domains: int) -> str:
+    return many(domains, "zone") if key == ZONE else f"{many(domains, 'domain')} of {esc(key)}"
 
 
 def _room(wide: int) -> int:
@@ -95,8 +101,8 @@ def _room(wide: int) -> int:
     return int((wide - 14) / 6.5)
 
 
-def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, diagram: ClusterDiagram) -> Iterator[str]:
-    name = zone.name or "no zone"
+def _zone(zone: _Domain, x: int, y: int, across: int, tall: int, boxes: int, diagram: ClusterDiagram) -> Iterator[str]:
+    name = zone.name or f"no {key_name(diagram.key)}"
     yield f'<g class="zone" data-zone="{esc(zone.name)}"><rect class="frame" x="{x + 0.5}" y="{y + 0.5}" '
     yield f'width="{across - 1}" height="{tall - 1}" rx="10"/>'
     yield f'<text class="zname" x="{x + 10}" y="{y + 18}">{esc(shortened(name, (across - 52) // 7))}</text>'
@@ -146,8 +152,8 @@ def _pods(group: NodeGroup, x: int, y: int, wide: int) -> Iterator[str]:
 def _stem(group: NodeGroup) -> str:
     """Return the common start of the nodes' names, without the zone, which the drawing has above them."""
     same = shared_start(group.names)
-    if group.zone and group.zone in same:
-        same = same.partition(group.zone)[0].rstrip("-._")
+    if group.domain and group.domain in same:
+        same = same.partition(group.domain)[0].rstrip("-._")
     return same if len(same) >= 2 else f"{group.names[0]} …"
 
 
@@ -215,7 +221,7 @@ def _focus(diagram: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
     domains = diagram.domains.get(focus, ())
     usable = [domain for domain in domains if domain.usable and domain.value]
     found: dict[str, Any] = {"w": focus.workload, "key": focus.key}
-    if focus.key == ZONE:
+    if focus.key == diagram.key:
         found["zones"] = [domain.value for domain in usable]
     if focus.key == HOSTNAME:
         found["text"] = f"each node is a domain of its own: {len(usable):,} usable"

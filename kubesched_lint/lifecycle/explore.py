@@ -160,19 +160,29 @@ def explore_by_runs(
     found = Exploration(complete=False)
     left = most_work
     for i in range(max(runs, len(starts)) if starts else 0):
-        before: State | None = None
         steps, done = run_once(transitions, starts[i % len(starts)], random, extra, draw, most_work=left)
         left -= done
         if not steps:
             break
         work.spend(len(steps))
-        for step, state in steps:
-            if state not in found.parents:
-                found.parents[state] = None if before is None else (before, step)
-            before = state
-        assert before is not None
-        found.finals[settled(before)] = before
+        before = steps[-1][1]
+        final = settled(before)
+        if draw is not None:  # these courses are long, and comparing all their states is slow
+            final = next((known for known in found.finals if known == final), final)
+            part = TracePart("", transitions.oracle, steps[0][1], tuple(steps[1:]))
+            found.parts.setdefault(id(final), (final, part))
+        else:
+            _remember(steps, found.parents)
+        found.finals[final] = before
     return found
+
+
+def _remember(steps: Sequence[tuple[Step, State]], parents: dict[State, tuple[State, Step] | None]) -> None:
+    before: State | None = None
+    for step, state in steps:
+        if state not in parents:
+            parents[state] = None if before is None else (before, step)
+        before = state
 
 
 def all_moves(transitions: Transitions, state: State, extra: Extra | None) -> Iterator[Move]:

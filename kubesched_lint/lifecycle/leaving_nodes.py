@@ -133,6 +133,10 @@ class Evictions:
         self._spared = spared
         self._guards: dict[int, tuple[DisruptionBudget, ...]] = {}
         """Slot → the budgets that select its pods."""
+        self._guarded: dict[int, tuple[int, list[int]]] = {}
+        """``id`` of a budget → the slots that it selects among the first ones, and how many those are."""
+        self._stays: dict[int, bool] = {}
+        """Slot → whether nobody evicts its pods."""
 
     def moves(self, state: State) -> Iterator[Move]:
         """Yield every eviction that is possible next."""
@@ -143,22 +147,32 @@ class Evictions:
 
     def any_move(self, state: State, random: Random) -> Move | None:
         """Return a random eviction; None if there is none."""
-        there = [(slot, p) for p in self._positions if state.bound[p] for slot in self.leaving(state, p)]
-        work.spend(len(self._positions) // 8 + len(there))
-        random.shuffle(there)
-        refused: set[int] = set()
-        for slot, position in there:
-            if slot not in refused and self.is_allowed(slot, state):
-                return random.choice(list(self._evicted(slot, position, state)))
-            refused.add(slot)
+        positions, refused = self._positions, set[int]()
+        first = random.randrange(len(positions)) if positions else 0
+        for number in range(len(positions)):
+            position = positions[number - first]
+            there = list(self.leaving(state, position)) if state.bound[position] else []
+            random.shuffle(there)
+            for slot in there:
+                if slot not in refused and self.is_allowed(slot, state):
+                    work.spend(number // 8)
+                    return random.choice(list(self._evicted(slot, position, state)))
+                refused.add(slot)
+        work.spend(len(positions) // 8)
         return None
 
     def leaving(self, state: State, position: int) -> Iterator[int]:
         """Yield the slots of the pods on a node that a drain evicts."""
-        pod_types = self._transitions.pod_types
+        stays = self._stays
         for slot, _ in state.bound[position]:
-            if pod_types.kind(slot) != "DaemonSet" and pod_types.slots[slot].workload not in self._spared:
+            if (stays[slot] if slot in stays else self._does_stay(slot)) is False:
                 yield slot
+
+    def _does_stay(self, slot: int) -> bool:
+        pod_types = self._transitions.pod_types
+        found = pod_types.kind(slot) == "DaemonSet" or pod_types.slots[slot].workload in self._spared
+        self._stays[slot] = found
+        return found
 
     def _evicted(self, slot: int, position: int, state: State) -> Iterator[Move]:
         before = self._transitions.remade(state, slot)
@@ -187,19 +201,22 @@ class Evictions:
     def _counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
         """Return (expected, healthy): numbers of pods that the budget selects in this state."""
         transitions, pod_types = self._transitions, self._transitions.pod_types
-        counts = transitions.counts(state)
-        healthy = total = 0
-        owners = set()
-        for which, numbers in enumerate(counts):
-            for slot, count in numbers.items():
-                if count and budget in self.guards(slot):
-                    healthy += count * (which == 0 and not pod_types.unready[slot])
-                    total += count
-                    owners.add(pod_types.slots[slot].workload)
-        expected = total
-        if not isinstance(budget.min_available, int):
-            expected = sum(transitions.replicas_of(w) for w in transitions.desired_states if w.workload in owners)
-        return expected, healthy
+        bound, waiting = transitions.counts(state)
+        slots = self._slots_of(budget)
+        healthy = sum(bound.get(slot, 0) for slot in slots if not pod_types.unready[slot])
+        total = sum(bound.get(slot, 0) + waiting.get(slot, 0) for slot in slots)
+        if isinstance(budget.min_available, int):
+            return total, healthy
+        owners = {pod_types.slots[slot].workload for slot in slots if slot in bound or slot in waiting}
+        return sum(transitions.replicas_of(w) for w in transitions.desired_states if w.workload in owners), healthy
+
+    def _slots_of(self, budget: DisruptionBudget) -> list[int]:
+        known, found = self._guarded.get(id(budget), (0, list[int]()))
+        every = len(self._transitions.pod_types.slots)
+        if known < every:
+            found += [slot for slot in range(known, every) if budget in self.guards(slot)]
+            self._guarded[id(budget)] = every, found
+        return found
 
 
 class Drain(Evictions):

@@ -40,6 +40,9 @@ _STEPS = 5
 """Cost of one pod of a node that changes, in steps of ``work``."""
 _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
+MOST_REMEMBERED = 200
+"""Nodes: with more, a state takes longer to look up than a decision."""
+
 
 class Oracle:
     """Results depend on the arguments only; inside, one mutable ClusterState moves from State to State."""
@@ -211,6 +214,8 @@ class Oracle:
             self.show(state)  # this drops outdated entries of _hopeless
             if self._hopeless.has(kind, position):
                 return ()
+        if len(self.index) > MOST_REMEMBERED:
+            return self._decide(state, slot, position)
         key = (kind, position, state.bound, state.volumes, self._claims_away(state))
         found = self._candidate_nodes.get(key)
         if found is None:

@@ -18,6 +18,7 @@ from kubesched_lint.controllers.statefulset import Budget, OrdinalPod, StatefulS
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,
+    PodCounts,
     PodTypes,
     State,
     Step,
@@ -83,12 +84,14 @@ def created(pod_types: PodTypes, desired: DesiredState, state: State) -> State:
     return state
 
 
-def deletions(pod_types: PodTypes, desired: DesiredState, state: State, version: str) -> Iterator[Change]:
+def deletions(
+    pod_types: PodTypes, desired: DesiredState, state: State, counts: PodCounts, version: str
+) -> Iterator[Change]:
     """Yield each deletion that the controller of a Kubernetes version may make."""
     if is_pooled(desired):
         yield from _pooled_deletions(pod_types, desired, state, version)
         return
-    found = synced(pod_types, desired, state, version)
+    found = synced(pod_types, desired, counts, version)
     for ordinals in [*((o,) for o in found.delete), *filter(None, [found.update])]:
         yield _without_ordinals(pod_types, desired.workload, ordinals, state)
 
@@ -246,27 +249,22 @@ def _renamed(pod_types: PodTypes, state: State, pool: Pool, gone: Collection[int
 # --- The pods by ordinal ---------------------------------------------------------------------------------------------
 
 
-def pods_by_ordinal(pod_types: PodTypes, workload: int, state: State) -> dict[int, OrdinalPod]:
+def pods_by_ordinal(pod_types: PodTypes, workload: int, counts: PodCounts) -> dict[int, OrdinalPod]:
     """Return ordinal → pod of a StatefulSet."""
     found = {}
-    own = pod_types.ordinal_pods.get(workload, {})
-    for held in (*state.bound, state.leaving):
-        for slot, _ in held:
-            if slot in own:
-                ordinal, bound, _ = own[slot]
-                found[ordinal] = bound
-    for slot, _, _ in state.waiting:
-        if slot in own:
-            ordinal, _, waiting = own[slot]
+    for slot, (ordinal, bound, waiting) in pod_types.ordinal_pods.get(workload, {}).items():
+        if counts.waiting.get(slot):
             found[ordinal] = waiting
+        elif counts.bound.get(slot):
+            found[ordinal] = bound
     return found
 
 
-def synced(pod_types: PodTypes, desired: DesiredState, state: State, version: str) -> StatefulSetSync:
-    """Return what the controller of a Kubernetes version does next, pod by pod."""
+def synced(pod_types: PodTypes, desired: DesiredState, counts: PodCounts, version: str) -> StatefulSetSync:
+    """Return what the controller of a Kubernetes version does next, pod by pod, given the counts of its own pods."""
     workload = desired.spec
     return sync(
-        pods_by_ordinal(pod_types, desired.workload, state),
+        pods_by_ordinal(pod_types, desired.workload, counts),
         desired.replicas,
         desired.revision,
         ordered=workload.pod_management != "Parallel",

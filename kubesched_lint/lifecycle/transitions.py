@@ -330,7 +330,7 @@ class Transitions:
         if kind == "StatefulSet" and stateful.is_pooled(desired):
             return stateful.created(self.pod_types, desired, state)
         if kind == "StatefulSet":
-            for ordinal in stateful.synced(self.pod_types, desired, state, self._version).create:
+            for ordinal in stateful.synced(self.pod_types, desired, counts, self._version).create:
                 revision = desired.revision_of(ordinal)
                 slot = self.pod_types.slot(desired.workload, revision, ordinal, unready=desired.unready)
                 state = with_waiting(state, slot, FRESH, 1)
@@ -382,7 +382,7 @@ class Transitions:
         if kind == "DaemonSet":
             yield from self._daemons[desired.workload].deletions(state)
         elif kind == "StatefulSet":
-            yield from stateful.deletions(self.pod_types, desired, state, self._version)
+            yield from stateful.deletions(self.pod_types, desired, state, counts, self._version)
         elif kind == "Deployment":
             sizes = self._sizes(desired, counts)
             if sizes:

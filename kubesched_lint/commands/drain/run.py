@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
@@ -23,6 +24,7 @@ from kubesched_lint.commands.drain.plan import (
     Obstacle,
 )
 from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Waves
+from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.telling import told
 from kubesched_lint.linter.options import Options
@@ -38,7 +40,8 @@ MOST_NODES, MOST_PODS, MOST_TARGETS = 24, 80, 6
 _SEARCH_STEPS = 8_000_000
 """Steps (see ``work``) of each of the three searches."""
 _TRACE_STEPS = 60_000_000
-_TRACES = 3
+_TRACES, _MANY = 3, 50_000
+"""Random traces; only one where nodes times pods are more than this."""
 _FEW = 3
 
 
@@ -78,9 +81,24 @@ class Planner:
         self._targets = tuple(targets)
         self._rules = rules
         self._effort = effort
-        self._any = Replay(lambda: now.story(targets, expected=False, most_states=effort.states), rules)
-        self._default = Replay(lambda: now.story(targets, expected=True, most_states=effort.states), rules)
-        self._traces = Replay(lambda: now.story(targets, expected=True, runs=_TRACES, seed=effort.seed), rules)
+
+    @cached_property
+    def _any(self) -> Replay:
+        """Every order of events, with any scheduler that respects the filters."""
+        return self._replay(expected=False, most_states=self._effort.states)
+
+    @cached_property
+    def _default(self) -> Replay:
+        """Every order of events, with the scores of the default scheduler."""
+        return self._replay(expected=True, most_states=self._effort.states)
+
+    @cached_property
+    def _traces(self) -> Replay:
+        """Random traces of the default scheduler."""
+        return self._replay(expected=True, runs=self._courses, seed=self._effort.seed)
+
+    def _replay(self, **options: Any) -> Replay:
+        return Replay(lambda: self._now.story(self._targets, **options), self._rules)
 
     def plan(self) -> DrainPlan:
         certain = tuple(certain_obstacles(self._now, self._targets, force=self._rules.force))
@@ -95,14 +113,23 @@ class Planner:
             found = replace(found, verdict=UNKNOWN, evidence="", missing=missing)
         return replace(found, assumes=tuple(self._assumes()))
 
+    @property
+    def _courses(self) -> int:
+        """Number of traces that are followed side by side."""
+        return _TRACES if len(self._now.setting.nodes) * self._pods <= _MANY else 1
+
     # --- exhaustive -------------------------------------------------------------------------------------------------
 
     @property
     def _is_small(self) -> bool:
+        nodes = len(self._now.setting.nodes)
+        return nodes <= MOST_NODES and self._pods <= MOST_PODS and len(self._targets) <= MOST_TARGETS
+
+    @cached_property
+    def _pods(self) -> int:
         setting = self._now.setting
-        pods = sum(len(setting.running.get(i, ())) or setting.wanted(i) for i in self._now.members)
-        pods += sum(len(guest.pods) for guest in self._now.guests)
-        return len(setting.nodes) <= MOST_NODES and pods <= MOST_PODS and len(self._targets) <= MOST_TARGETS
+        ours = sum(len(setting.running.get(i, ())) or setting.wanted(i) for i in self._now.members)
+        return ours + sum(len(guest.pods) for guest in self._now.guests)
 
     def _searched(self) -> DrainPlan | None:
         """Return the answer of an exhaustive search; None if it is too large."""
@@ -129,7 +156,8 @@ class Planner:
 
     def _by_traces(self) -> DrainPlan:
         ordered = zone_by_zone(self._now.setting.nodes, self._targets)
-        found = _tried(lambda: greedy(self._traces, ordered, lambda played: played.always_ends_well, lambda _: True))
+        room = Room(self._now, self._rules)
+        found = _tried(lambda: greedy(self._traces, ordered, lambda played: played.always_ends_well, room.fits))
         if found is None:
             return DrainPlan(UNKNOWN, "", self._targets, missing=(work.WHY,))
         waves, stuck = found

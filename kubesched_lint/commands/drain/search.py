@@ -57,7 +57,7 @@ class Fewest:
 
 
 def greedy(
-    replay: Replay, ordered: Sequence[str], accepts: Accepts, fits: Callable[[Wave], bool]
+    replay: Replay, ordered: Sequence[str], accepts: Accepts, fits: Callable[[Waves, Wave], bool]
 ) -> tuple[Waves, Wave]:
     """Return accepted waves, each as large as halving finds it, and the nodes that no accepted wave drains.
 
@@ -70,7 +70,7 @@ def greedy(
     while left:
         size = min(size, len(left))
         wave = tuple(left[:size])
-        if (size == 1 or fits(wave)) and accepts(replay.play((*waves, wave))):
+        if (size == 1 or fits(waves, wave)) and accepts(replay.play((*waves, wave))):
             waves = (*waves, wave)
             del left[:size]
         elif size > 1:

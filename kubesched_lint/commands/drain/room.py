@@ -1,0 +1,56 @@
+"""Whether all pods fit beside a wave, by counting: a necessary condition, wherever the pods stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.commands.drain.now import Now
+from kubesched_lint.commands.drain.replay import Rules, Wave, Waves
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.record import replace
+
+
+class Room:
+    """For each set of nodes that some workload can reach: what all pods that can be nowhere else request."""
+
+    def __init__(self, now: Now, rules: Rules) -> None:
+        self._rules = rules
+        self._index = now.setting.index
+        setting = now.setting
+        daemons = [i for i in now.members if setting.workloads[i].kind == "DaemonSet"]
+        stay = (*now.staying, *(bound for i in daemons for bound in setting.running.get(i, ())))
+        resident = ClusterState(setting.index, replace(setting.objects, pods=stay))
+        moving = [(setting.reach[i], pod) for i in now.members if i not in daemons for pod in _pods(now, i)]
+        reaches = dict.fromkeys(reach for reach, _ in moving)
+        self._asked = {nodes: _total(pod for reach, pod in moving if not reach & ~nodes) for nodes in reaches}
+        self._free = {r: resident.ledger.free(r) for asked in self._asked.values() for r in asked}
+
+    def fits(self, done: Waves, wave: Wave) -> bool:
+        """Return whether the resources of the nodes that are open during a wave suffice for every pod."""
+        at = self._index.positions
+        gone = [name for names in done for name in names] if self._rules.remove else []
+        closed = of([at[name] for name in (*wave, *gone)])
+        new = of([at[name] for name in wave[: self._rules.surge]])
+        return all(self._suffices(nodes, closed, new) for nodes in self._asked)
+
+    def _suffices(self, nodes: NodeSet, closed: NodeSet, new: NodeSet) -> bool:
+        there = [*positions(nodes & ~closed), *positions(nodes & new)]
+        asked = self._asked[nodes].items()
+        return all(amount <= sum(max(self._free[r][p], 0) for p in there) for r, amount in asked)
+
+
+def _pods(now: Now, number: int) -> Iterator[Pod]:
+    running = now.setting.running.get(number, ())
+    yield from (bound.pod for bound in running if bound.node)
+
+
+def _total(pods: Iterator[Pod]) -> Mapping[str, int]:
+    total: dict[str, int] = {}
+    for pod in pods:
+        for resource, amount in {PODS: 1, **pod.requests}.items():
+            if amount:
+                total[resource] = total.get(resource, 0) + amount
+    return total

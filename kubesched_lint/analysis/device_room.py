@@ -15,6 +15,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.devices import DeviceID
 from kubesched_lint.record import record
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 
 UNLIMITED = 1 << 30
@@ -166,10 +167,12 @@ def short_of(it: Member, why: str) -> Iterator[tuple[DeviceRoom, Request]]:
 
 
 def room_of(it: Member) -> DeviceRoom | None:
-    """Return the devices for all claims of a workload's pods; None without claims, nodes or a known class.
+    """Return the devices for all claims of a workload's pods; None without such claims, nodes or a known class.
 
     Raises UncheckedError.
     """
+    if not needs_devices(it.workload.pod, it.world):
+        return None
     must_know_devices(it)
     claims = open_claims(it)
     among = nodes_for(it) if claims else EMPTY

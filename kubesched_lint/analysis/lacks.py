@@ -14,6 +14,7 @@ from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORE
 from kubesched_lint.record import record
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
+from kubesched_lint.world.device_premises import ADMIN_LABEL, asks_for_admin_access
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.gangs import foreign_gangs_of, gates_of, pod_group
 from kubesched_lint.world.premises import service_premises
@@ -63,6 +64,9 @@ def unmodelled(it: Member) -> Iterator[Lack]:
             yield Lack(
                 f"whether the kubelet of {pod.node_name} starts it: nodeName bypasses the scheduler's devices", True
             )
+        labels = it.world.namespaces.labels.get(pod.namespace)
+        if labels is not None and labels.get(ADMIN_LABEL) != "true" and asks_for_admin_access(it):
+            yield Lack(f"who sets the label {ADMIN_LABEL} of namespace {pod.namespace}, which adminAccess needs", True)
     if pod.node_name and _mounts(it):
         yield Lack(
             f"whether the kubelet of {pod.node_name} can mount its claims: nodeName bypasses the scheduler", True

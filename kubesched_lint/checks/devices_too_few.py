@@ -12,10 +12,13 @@ from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_f
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    if not needs_devices(it.workload.pod, it.world):
+        return
     must_have_claims(it.world)
     claims = open_claims(it)
     limited = [hazard for wanted in claims for hazard in _beyond_limit(wanted, it)]

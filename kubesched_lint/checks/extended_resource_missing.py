@@ -13,6 +13,7 @@ from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.resources import is_extended, request_path
 from kubesched_lint.scheduler.plugins.single_node import is_ignored
 from kubesched_lint.text import is_slip
+from kubesched_lint.world.device_premises import class_premises
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.room import why_closed
 from kubesched_lint.world.world import Member
@@ -37,7 +38,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 f"0 of {nodes_in_words(it.world, within)} it may use offer {resource}: Insufficient {resource}",
                 demand=amount,
                 supply=0,
-                assumes=_premises(it, lacked),
+                assumes=(*node_premises(it), *class_premises(lacked, it.world)),
             ),
             values={
                 "resource": resource,
@@ -81,10 +82,3 @@ def _lacked(it: Member, resource: str) -> str:
 def _vendor(resource: str) -> str:
     """The vendor's domain: ``intel.com`` of ``gpu.intel.com/i915``."""
     return ".".join(resource.partition("/")[0].split(".")[-2:])
-
-
-def _premises(it: Member, lacked: str) -> tuple[str, ...]:
-    premises = node_premises(it)
-    if it.world.cluster_has("DeviceClass"):
-        return premises
-    return (*premises, f"no DeviceClass offers {lacked} (DRAExtendedResource)")

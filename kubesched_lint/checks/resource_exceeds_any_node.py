@@ -13,8 +13,9 @@ from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import is_extended, request_path
+from kubesched_lint.model.resources import DEVICE_CLASS, is_extended, request_path
 from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.world.device_premises import class_premises
 from kubesched_lint.world.potential import room_beside
 from kubesched_lint.world.premises import ONE_NODE, count_existing, node_premises, nodes_in_words
 from kubesched_lint.world.room import large_enough, left_by_others, shortages_on, taints_in_the_way, too_small
@@ -61,7 +62,7 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
             "; ".join((f"{_exceeds(shortage)}, the {called} of {nodes} ({where})", *map(_exceeds, others))),
             demand=wanted,
             supply=largest,
-            assumes=node_premises(it),
+            assumes=(*node_premises(it), *(class_premises(name, it.world) if name.startswith(DEVICE_CLASS) else ())),
         ),
         values={
             "resource": name,

@@ -70,6 +70,11 @@ def device_class_resources(classes: Collection[DeviceClass], version: str) -> fr
     return frozenset(implicit | {c.extended_resource for c in classes if c.extended_resource})
 
 
+def may_be_devices(resource: str) -> bool:
+    """Return whether a DeviceClass may serve a resource (``IsDRAExtendedResourceName``)."""
+    return is_extended(resource) or resource.startswith(DEVICE_CLASS)
+
+
 def is_extended(resource: str) -> bool:
     """Return whether a device plugin or DRA offers it: its domain is not Kubernetes' own.
 

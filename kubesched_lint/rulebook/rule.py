@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import Hazard, Severity
+from kubesched_lint.model.resources import may_be_devices
 from kubesched_lint.record import field, record
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ FEATURES: Mapping[str, Callable[[Workload], object]] = {
     "priority_class": attrgetter("pod.priority_class"),
     "runtime_class": attrgetter("pod.runtime_class"),
     "resource_claims": attrgetter("pod.resource_claims"),
+    "extended_resources": lambda workload: any(map(may_be_devices, workload.pod.requests)),
 }
 """Feature that ``looks_at`` of a card may name → how to see whether a workload has it."""
 FAMILIES: Mapping[str, str] = {

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.world.devices import needs_devices
+from kubesched_lint.model.resources import may_be_devices
+from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
+from kubesched_lint.world.devices import devices_of, needs_devices, requests_of
 from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.premises import node_premise
-from kubesched_lint.world.world import World
+from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
     from kubesched_lint.model.pod import Pod
+
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
 
 def device_premise(world: World) -> str:
@@ -25,6 +29,32 @@ def stated_devices(world: World) -> str:
     """Return what is assumed about the devices of nodes that pools could add; empty if no pool states any."""
     stating = pools_in_words([pool for pool in world.pools if pool.devices is not None])
     return f"new nodes of {stating} have the devices that the cluster file states" if stating else ""
+
+
+def pod_premises(it: Member) -> Iterator[str]:
+    """Yield the assumptions about devices behind what becomes of a workload's pods."""
+    world = it.world
+    stated = stated_devices(world) if needs_devices(it.workload.pod, world) else ""
+    if stated:
+        yield stated
+    if asks_for_admin_access(it) and it.workload.namespace not in world.namespaces.labels:
+        yield f"namespace {it.workload.namespace} has the label {ADMIN_LABEL}, which adminAccess needs"
+    for name, amount in it.pod.requests.items():
+        if amount > 0 and may_be_devices(name) and not world.index.all & ~world.index.short_of(name, 1):
+            yield from class_premises(name, world)
+
+
+def class_premises(resource: str, world: World) -> tuple[str, ...]:
+    """Return the assumption of a proof that no node offers an extended resource."""
+    if world.cluster_has("DeviceClass") or not has(world.premises.kubernetes_version, EXTENDED_RESOURCES_OF_DEVICES):
+        return ()
+    return (f"no DeviceClass offers {resource} (DRAExtendedResource)",)
+
+
+def asks_for_admin_access(it: Member) -> bool:
+    """Return whether a claim of the pods asks for adminAccess; the API server takes it in namespaces with a label."""
+    devices = devices_of(it.world) if it.workload.pod.resource_claims else None
+    return devices is not None and any(request.admin_access for request in requests_of(it.workload.pod, devices))
 
 
 def set_premises(pods: Iterable[Pod], world: World) -> tuple[str, ...]:

@@ -93,12 +93,17 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
         return
     for name in sorted({name for pod in pods for name in pod.requests if name in world.device_resources}):
-        if any(amount > 0 for amount in world.index.allocatable(name)):
+        if offered_by_plugins(name, world):
             yield f"which nodes offer {name} by a device plugin, and which by devices of a DeviceClass"
     for pod in pods:
         yield from _unread(pod, found, world)
     yield from _unmodelled(found, pods)
     yield from _undecidable(found, pods)
+
+
+def offered_by_plugins(resource: str, world: World) -> bool:
+    """Return whether the device plugin of some node offers a resource; a DeviceClass serves it on the others."""
+    return any(amount > 0 for amount in world.index.allocatable(resource))
 
 
 def _pools_in_doubt(world: World) -> tuple[NodePool, ...]:

@@ -9,6 +9,7 @@ import pytest
 from kubesched_lint.checks._devices import guarded
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Severity
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
 from kubesched_lint.linter import refuting
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example
@@ -20,6 +21,7 @@ from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     API,
     GPU_CLASS,
+    KINDS,
     claim,
     cluster_of,
     devices_on,
@@ -29,7 +31,7 @@ from tests.devices.sets import (
     using,
     wanting,
 )
-from tests.lifecycle.simulated import Value, other
+from tests.lifecycle.simulated import Value, cell, other, report_of, workload
 
 BOOK = Rulebook.shipped()
 PROVING = [rule for rule in BOOK if rule.family == "devices" and "proof" in rule.evidence]
@@ -139,3 +141,79 @@ def test_counts_that_the_api_server_refuses_break_no_rule(count: int) -> None:
 ])  # fmt: skip
 def test_a_selector_asks_first_for_what_it_reads(expression: str, better: str) -> None:
     assert guarded(expression, "a") == better
+
+
+# --- extended resources that a class serves ---------------------------------------------------------------------------
+
+SERVING = {**GPU_CLASS, "spec": {**GPU_CLASS["spec"], "extendedResourceName": "example.com/gpu"}}
+PLUGGED = node("n3")
+PLUGGED["status"]["allocatable"]["example.com/gpu"] = "4"
+
+
+def by_resource(replicas: int, amount: int = 1, name: str = "example.com/gpu") -> Value:
+    spec = {"containers": [{"name": "c", "resources": {"limits": {name: str(amount)}}}]}
+    return workload("Deployment", "train", replicas, spec)
+
+
+@pytest.mark.parametrize(
+    ("rule", "slices", "pods", "says"),
+    [
+        ("devices-too-few", (devices_on("n0", 2), devices_on("n1", 1)), by_resource(4), "only 3 of 4 replicas"),
+        (
+            "devices-too-few",
+            (devices_on("n0", 2),),
+            by_resource(1, 3),
+            "the claim for example.com/gpu needs 3 devices of one node, and no node that it may use has more than 2",
+        ),
+        ("devices-too-few", (devices_on("n0", 2),), by_resource(2, 1, "deviceclass.resource.kubernetes.io/gpu"), ""),
+        ("devices-do-not-match", (), by_resource(1), "there is no device at all"),
+        (
+            "devices-tainted",
+            (devices_on("n0", 1, taints=[{"key": "k", "effect": "NoSchedule"}]),),
+            by_resource(1),
+            "1 of 1 device for request container-0-request-0",
+        ),
+    ],
+)
+def test_rules_judge_extended_resources_like_claims(
+    rule: str, slices: tuple[Value, ...], pods: Value, says: str
+) -> None:
+    found = messages(rule, cluster_of(*THREE, SERVING, *slices), pods)
+    assert len(found) == bool(says)
+    assert all(says in message for message in found)
+
+
+def test_they_are_silent_about_resources_of_device_plugins() -> None:
+    cluster = cluster_of(*THREE, PLUGGED, GPU_CLASS, devices_on("n0", 1))
+    assert [messages(rule.slug, cluster, by_resource(9)) for rule in DEVICES] == [[] for _ in DEVICES]
+    (skipped,) = messages("devices-too-few", cluster_of(*THREE, PLUGGED, SERVING, devices_on("n0", 1)), by_resource(9))
+    assert skipped == "device plugins of some nodes offer example.com/gpu, and a DeviceClass on others"
+
+
+def test_that_no_class_serves_a_resource_is_an_assumption_where_it_is_not_known() -> None:
+    own = by_resource(1, 1, "deviceclass.resource.kubernetes.io/gpu")
+    for kinds, assumed in ((KINDS, False), ([k for k in KINDS if k != "DeviceClass"], True)):
+        for pods, rule in ((by_resource(1), "extended-resource-missing"), (own, "resource-exceeds-any-node")):
+            cluster = cluster_of(*THREE, kinds=kinds)
+            report, _ = lint(manifests_of(pods), cluster, Options(), [BOOK.get(rule)])
+            assert ("no DeviceClass offers" in report.findings[0].evidence.assumes[-1]) == assumed
+            found = cell(report_of(cluster, pods, events=("deploy",)), "train", "deploy")
+            assert (found.verdict, found.proven) == (BAD, True)
+            assert any("no DeviceClass offers" in premise for premise in found.assumes) == assumed
+
+
+@pytest.mark.parametrize(("labels", "verdict", "says"), [
+    (None, FINE, "namespace default has the label"),
+    ({"resource.kubernetes.io/admin-access": "true"}, FINE, ""),
+    ({}, UNKNOWN, "who sets the label"),
+])  # fmt: skip
+def test_admin_access_needs_a_label_of_the_namespace(labels: Value | None, verdict: str, says: str) -> None:
+    objects = [] if labels is None else [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}]
+    for found in objects:
+        found["metadata"]["labels"] = labels
+    cluster = cluster_of(*THREE, GPU_CLASS, devices_on("n0", 1))
+    report = report_of(cluster, *objects, template(adminAccess=True), using(2), events=("deploy",))
+    found = cell(report, "train", "deploy")
+    assert found.verdict == verdict
+    assert any("resource.kubernetes.io/admin-access" in text for text in (*found.assumes, *found.missing)) == bool(says)
+    assert all(says in text for text in (*found.assumes, *found.missing) if "admin-access" in text)

@@ -9,8 +9,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
-from kubesched_lint.world.device_premises import stated_devices
-from kubesched_lint.world.devices import needs_devices
+from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.premises import groups_premise, node_premise
 from kubesched_lint.world.world import Member, World
 
@@ -42,13 +41,13 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     def on_any_number(cell: Cell, world: World, again: object) -> Cell:
         return _assuming(cell, node_premise(it.world))
 
-    stated = stated_devices(it.world) if needs_devices(it.workload.pod, it.world) else ""
+    about_devices = tuple(pod_premises(it))
 
-    def has_stated(cell: Cell, world: World) -> bool:
-        return bool(stated) and cell.verdict != NONE
+    def rests_on_devices(cell: Cell, world: World) -> bool:
+        return bool(about_devices) and cell.verdict != NONE
 
     return (
-        WhatIf("new nodes had other devices", has_stated, lambda cell, world, again: _assuming(cell, stated)),
+        WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices)),
         WhatIf("any number of nodes came", is_never_helped, on_any_number),
         WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),
         WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over)),
@@ -80,8 +79,8 @@ def _applies(cell: Cell, world: World) -> bool:
     return cell.verdict != NONE
 
 
-def _assuming(cell: Cell, premise: str) -> Cell:
-    return replace(cell, assumes=(*cell.assumes, premise))
+def _assuming(cell: Cell, *premises: str) -> Cell:
+    return replace(cell, assumes=(*cell.assumes, *premises))
 
 
 def _doubted(cell: Cell) -> Cell:

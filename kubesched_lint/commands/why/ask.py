@@ -25,7 +25,7 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
-from kubesched_lint.world.device_premises import stated_devices
+from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.world.gangs import gangs_of, gates_of
 from kubesched_lint.world.user_settings import Premises
@@ -97,6 +97,7 @@ def _copy(
     notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
     notes += _notes(workload, pod, running, question)
     notes += _of_pools(with_known_growth(world).member(workload))
+    notes += [f"assumed: {premise}" for premise in pod_premises(world.member(workload))]
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
     group, of_groups = _of_gangs(world, workload) if gangs_of(world) else (None, [])
     fate = fate_of_group(pod.group)
@@ -203,9 +204,6 @@ def _of_pools(it: Member) -> Iterator[str]:
     verdict = next((v for v in growth_plan(it.world).verdicts if v.workload.ref == it.workload.ref), None)
     if verdict is not None:
         yield f"with the nodes that pools could add: {verdict_note(verdict)}"
-        stated = stated_devices(it.world)
-        if stated and needs_devices(it.workload.pod, it.world):
-            yield f"assumed: {stated}"
 
 
 def _pod_of_the_snapshot(

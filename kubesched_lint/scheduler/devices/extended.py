@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.model.devices import DeviceClaim, DeviceRequest
 from kubesched_lint.model.pod import Container, Pod
-from kubesched_lint.model.resources import DEVICE_CLASS, is_extended
+from kubesched_lint.model.resources import may_be_devices
 
 IN_MEMORY = "<extended-resources>"
 """The name of the claim until it is written."""
@@ -25,7 +25,7 @@ def served_resources(pod: Pod, devices: Devices) -> tuple[str, ...]:
     served = devices.class_of_resource
     containers = (*pod.containers, *pod.init_containers) if served else ()
     asked = {name for container in containers for name, n in container.requests.items() if n > 0}
-    return tuple(sorted(name for name in asked if _is_devices(name) and name in served))
+    return tuple(sorted(name for name in asked if may_be_devices(name) and name in served))
 
 
 def extended_claim(pod: Pod, resources: Collection[str], devices: Devices) -> DeviceClaim:
@@ -34,10 +34,6 @@ def extended_claim(pod: Pod, resources: Collection[str], devices: Devices) -> De
     for name in sorted(resources):
         found += _requests(pod, name, devices.class_of_resource[name].name)
     return DeviceClaim(pod.namespace, IN_MEMORY, tuple(sorted(found, key=lambda request: request.name)))
-
-
-def _is_devices(name: str) -> bool:
-    return is_extended(name) or name.startswith(DEVICE_CLASS)
 
 
 def _requests(pod: Pod, resource: str, device_class: str) -> list[DeviceRequest]:

@@ -82,7 +82,7 @@ def read(text: str, kinds: Kinds) -> ManifestSet:
                 },
             },
             "",
-            [(1, "a"), (1, "part1")],
+            [(1, "a"), (1, "leader")],
         ),
     ],
 )
@@ -143,7 +143,9 @@ def test_a_card_begun_from_a_name_passes(tmp_path: Path) -> None:
         write(tmp_path, *card_of_name("Widget.example.com"))
 
 
-@pytest.mark.parametrize("name", ["widget.example.com", "Widget", "Widget.", "../Widget.example.com", "Widget.a/b.com"])
+@pytest.mark.parametrize(
+    "name", ["9widget.example.com", "Widget", "Widget.", "../Widget.example.com", "Widget.a/b.com"]
+)
 def test_what_is_no_name_of_a_kind(name: str) -> None:
     with pytest.raises(NewCardError):
         card_of_name(name)
@@ -152,7 +154,8 @@ def test_what_is_no_name_of_a_kind(name: str) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"kind: CustomResourceDefinition\napiVersion: v1\n", "no group, names or served version"),
+        (b"kind: CustomResourceDefinition\napiVersion: v1\n", "no valid group"),
+        (crd({}).replace(b"plural: widgets", b"plural: ../../widgets"), "no valid plural"),
         (b"kind: Pod\napiVersion: v1\n", "holds no CustomResourceDefinition"),
         (b"{", "crd.yaml:1"),
     ],

@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path as File
 from typing import Any
 
+from kubesched_lint.commands.workloads.schema import SchemaError, Shape, Template, shape_of
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.record import record, replace
 
-_NAME = re.compile(r"([A-Z][A-Za-z0-9]*)\.([a-z0-9]([a-z0-9.-]*[a-z0-9])?\.[a-z]+)")
-_FIELDS = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "priorityClassName", "resources")
-"""Fields by which operators place pods that they make of fields instead of a template."""
-_NUMBERS = ("replicas", "count", "size", "instances", "numberOfInstances")
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9]*)\.([a-z0-9]([a-z0-9.-]*[a-z0-9])?\.[a-z]+)")
 _REQUESTS = {"requests": {"cpu": "1", "memory": "1Gi"}}
-_DEEPEST = 12
-_MOST_TEMPLATES = 20
 
 
 class NewCardError(Exception):
     """Why no card was written; ``str()`` of it is the whole message."""
-
-
-@record
-class _Template:
-    """A pod template in a schema, or the object whose ``fields`` seem to place pods.
-
-    ``list_at`` is the list whose items have it, or empty.
-    """
-
-    at: Path
-    replicas: Path = ()
-    default: int = 1
-    list_at: Path = ()
-    fields: tuple[str, ...] | None = None
-    """None for a pod template."""
-
-
-@record
-class _Shape:
-    group: str
-    versions: tuple[str, ...]
-    kind: str
-    plural: str
-    templates: tuple[_Template, ...]
-    is_scaled: bool = False
-
-    @property
-    def is_guessed(self) -> bool:
-        return any(template.fields is not None for template in self.templates)
 
 
 def card_of_name(name: str) -> tuple[str, str]:
@@ -59,101 +25,25 @@ def card_of_name(name: str) -> tuple[str, str]:
     if match is None:
         raise NewCardError(f"`{name}` is no KIND.GROUP such as Widget.example.com")
     kind, group = match[1], match[2]
-    template = _Template(("spec", "template"), ("spec", "replicas"))
-    return _written(_Shape(group, ("v1",), kind, f"{kind.lower()}s", (template,), is_scaled=True))
+    template = Template(("spec", "template"), ("spec", "replicas"))
+    return _written(Shape(group, ("v1",), kind, f"{kind.lower()}s", (template,), is_scaled=True))
 
 
 def card_of_crd(path: str, data: bytes) -> tuple[str, str]:
     """Return (file name, text) of a card for the first CustomResourceDefinition of a file. Raises NewCardError."""
     for entry in documents(path, data, lambda version, kind: kind == "CustomResourceDefinition"):
         if isinstance(entry, InputError):
-            raise NewCardError(f"{path}:{entry.line}: {entry.message}")
+            raise NewCardError(f"{path}:{entry.line}:{entry.column}: {entry.message}")
         value = getattr(entry, "value", None)
         if isinstance(value, dict):
-            return _written(_shape(path, value))
+            try:
+                return _written(shape_of(value))
+            except SchemaError as error:
+                raise NewCardError(f"{path}: {error}") from None
     raise NewCardError(f"{path} holds no CustomResourceDefinition")
 
 
-def _shape(path: str, crd: Mapping[str, Any]) -> _Shape:
-    spec = _map(crd.get("spec"))
-    names, group = _map(spec.get("names")), spec.get("group")
-    served = [v for v in _list(spec.get("versions")) if isinstance(v, dict) and v.get("served", True)]
-    stored = next((v for v in served if v.get("storage")), served[0] if served else {})
-    kind, plural = names.get("kind"), names.get("plural")
-    if not (isinstance(group, str) and isinstance(kind, str) and isinstance(plural, str) and served):
-        raise NewCardError(f"{path}: the definition has no group, names or served version")
-    scale = _map(_map(stored.get("subresources")).get("scale")).get("specReplicasPath")
-    schema = _map(_map(stored.get("schema")).get("openAPIV3Schema"))
-    replicas = tuple(scale.strip(".").split(".")) if isinstance(scale, str) else ()
-    found = tuple(_templates(schema, (), ()))[:_MOST_TEMPLATES]
-    if not found:
-        found = tuple(_placing(schema, (), ()))[:_MOST_TEMPLATES] or (_Template(("spec",), fields=()),)
-    default = _map(_at(schema, replicas)).get("default", 1) if replicas else 1
-    if replicas and len(found) == 1 and not found[0].list_at:
-        found = (replace(found[0], replicas=replicas, default=default if isinstance(default, int) else 1),)
-    versions = tuple(v["name"] for v in served if isinstance(v.get("name"), str))
-    return _Shape(group, versions, kind, plural, found, bool(replicas))
-
-
-def _templates(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[_Template]:
-    """Yield the pod templates of a schema, in its order; inside a list, paths begin at its item."""
-    properties = _map(schema.get("properties"))
-    if "containers" in _map(_map(properties.get("spec")).get("properties")) and at:
-        yield _Template(at, list_at=list_at)
-        return
-    for inner, inner_at, inner_list in _below(schema, at, list_at):
-        for found in _templates(inner, inner_at, inner_list):
-            is_beside = not found.replicas and found.list_at == list_at
-            yield _with_replicas(found, properties, at) if is_beside else found
-
-
-def _placing(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[_Template]:
-    """Yield the objects of a schema with fields that place pods, each with the number of pods beside them."""
-    properties = _map(schema.get("properties"))
-    fields = tuple(name for name in _FIELDS if name in properties)
-    requests = "requests" in _map(_map(properties.get("resources")).get("properties"))
-    if (at or list_at) and (set(fields) - {"resources"} or requests):
-        yield _with_replicas(_Template(at, list_at=list_at, fields=fields), properties, at)
-    for inner, inner_at, inner_list in _below(schema, at, list_at):
-        yield from _placing(inner, inner_at, inner_list)
-
-
-def _below(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[tuple[dict[str, Any], Path, Path]]:
-    """Yield the schemas of the fields of an object, with their paths; inside a list, they begin at its item."""
-    if len(at) + len(list_at) > _DEEPEST:
-        return
-    for name, inner in _map(schema.get("properties")).items():
-        if at or name not in ("status", "metadata"):
-            items = _map(_map(inner).get("items"))
-            yield (items, (), (*at, name)) if items and not list_at else (_map(inner), (*at, name), list_at)
-
-
-def _with_replicas(found: _Template, properties: Mapping[str, Any], at: Path) -> _Template:
-    beside = next((name for name in _NUMBERS if name in properties), "")
-    default = _map(properties.get(beside)).get("default", 1)
-    return (
-        replace(found, replicas=(*at, beside), default=default if isinstance(default, int) else 1) if beside else found
-    )
-
-
-def _at(schema: Mapping[str, Any], path: Path) -> Any:
-    for step in path:
-        schema = _map(_map(schema.get("properties")).get(str(step)))
-    return schema
-
-
-def _map(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-# --- the card --------------------------------------------------------------------------------------------------------
-
-
-def _written(shape: _Shape) -> tuple[str, str]:
+def _written(shape: Shape) -> tuple[str, str]:
     slug = f"{shape.plural}.{shape.group}"
     label = f"{shape.group}/{shape.kind.lower()}"
     front = "\n".join(_front(shape, label))
@@ -164,7 +54,7 @@ def _written(shape: _Shape) -> tuple[str, str]:
     return f"{slug}.md", text
 
 
-def _front(shape: _Shape, label: str) -> Iterator[str]:
+def _front(shape: Shape, label: str) -> Iterator[str]:
     yield f'summary: "{shape.kind}: say in one sentence what it is"'
     yield f"group: {shape.group}"
     yield f"versions: [{', '.join(shape.versions)}]"
@@ -179,6 +69,8 @@ def _front(shape: _Shape, label: str) -> Iterator[str]:
         if len(shape.templates) > 1 or template.list_at:
             yield f'    part: "{_part(template, number)}"'
             yield f"    name: metadata.name + '-' + {_part(template, number)}"
+        if template.fields is not None and len(template.at) > 1 and not template.list_at:
+            yield f"    when: {_path(template.at)}"
         if shape.is_scaled and len(shape.templates) == 1 and not template.list_at:
             yield "    replica_pods: 1"
         yield "    fields:"
@@ -189,7 +81,7 @@ def _front(shape: _Shape, label: str) -> Iterator[str]:
         yield f"    selects: [{label}]"
 
 
-def _template_fields(template: _Template) -> Iterator[str]:
+def _template_fields(template: Template) -> Iterator[str]:
     at = _path(template.at, template)
     if template.fields is None:
         yield f"      spec.template: {at}"
@@ -199,23 +91,23 @@ def _template_fields(template: _Template) -> Iterator[str]:
     yield f"      spec.template.spec.containers: \"[{{'name': 'main'{resources}}}]\""
 
 
-def _part(template: _Template, number: int) -> str:
+def _part(template: Template, number: int) -> str:
     return "item.name" if template.list_at else f"'{_part_name(template, number)}'"
 
 
-def _part_name(template: _Template, number: int) -> str:
-    """Return the name that the part has in the example."""
-    is_named = template.fields is not None and not template.list_at and len(template.at) > 1
-    return "-".join(map(str, template.at[1:])).lower() if is_named else f"part{number}"
+def _part_name(template: Template, number: int) -> str:
+    """Return the name that the part has in the example: that of its field, ``jobmanager``."""
+    steps = [str(step).lower() for step in template.at if step != "spec" and not str(step).endswith("emplate")]
+    return "-".join(steps) if steps and not template.list_at else f"part{number}"
 
 
-def _path(path: Path, template: _Template | None = None) -> str:
+def _path(path: Path, template: Template | None = None) -> str:
     steps = ("item", *path) if template is not None and template.list_at else path
     head, *rest = map(str, steps)
     return head + "".join(f".{step}" if step.isidentifier() else f"['{step}']" for step in rest)
 
 
-def _pods(template: _Template) -> dict[str, Any]:
+def _pods(template: Template) -> dict[str, Any]:
     container: dict[str, Any] = {"name": "main", "image": "registry.example.com/main:1.0"}
     if template.fields is None or "resources" in template.fields:
         container["resources"] = _REQUESTS
@@ -223,7 +115,7 @@ def _pods(template: _Template) -> dict[str, Any]:
     return {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
 
 
-def _resource(shape: _Shape) -> dict[str, Any]:
+def _resource(shape: Shape) -> dict[str, Any]:
     made: dict[str, Any] = {
         "apiVersion": f"{shape.group}/{shape.versions[0]}",
         "kind": shape.kind,
@@ -251,7 +143,7 @@ def _put(held: dict[str, Any], path: Path, value: Any) -> Any:
     return held.setdefault(str(last), value)
 
 
-def _plain(shape: _Shape, label: str) -> Iterator[dict[str, Any]]:
+def _plain(shape: Shape, label: str) -> Iterator[dict[str, Any]]:
     single = len(shape.templates) == 1 and not shape.templates[0].list_at
     for number, template in enumerate(shape.templates):
         pods = _pods(template)

@@ -23,7 +23,7 @@ from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import Diagnosis, message
+from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import Preemption, preempt
 from kubesched_lint.world.claims import is_known, modelled_templates
@@ -106,14 +106,33 @@ def tried(world: World, seed: int) -> Tried:
     return tried_and_read(world, seed, lambda state: None)[0]
 
 
-def tried_and_read(world: World, seed: int, read: Callable[[ClusterState], T]) -> tuple[Tried, T]:
-    """Run one trial, and return with it what ``read`` returns for the state at its end."""
+def tried_and_read(
+    world: World, seed: int, read: Callable[[ClusterState], T], *, daemons_first: bool = False
+) -> tuple[Tried, T]:
+    """Run one trial, and return with it what ``read`` returns for the state at its end.
+
+    With ``daemons_first``, DaemonSets come before all others, each on all its nodes at once: one diagnosis for each
+    DaemonSet, not for each of its pods.
+    """
     state = at_rest(world).state
     mark = state.mark()
     try:
-        return _Trial(world, state, seed).run(), read(state)
+        if daemons_first:
+            _place_daemons(world, state)
+        return _Trial(world, state, seed, without_daemons=daemons_first).run(), read(state)
     finally:
         state.undo(mark)
+
+
+def _place_daemons(world: World, state: ClusterState) -> None:
+    """Bind the pods of each DaemonSet to its nodes that have room for them."""
+    for workload in world.as_created:
+        it = world.member(workload)
+        pod = _scheduled(it.pod, it) if workload.kind == "DaemonSet" else None
+        if pod is not None:
+            pod = with_daemon_tolerations(pod)
+            for position in positions(daemon_nodes(it) & diagnose(pod, state).feasible):
+                bind(pod, position, state)
 
 
 @once_per_world
@@ -144,9 +163,9 @@ def _standing(it: Member) -> Sequence[BoundPod]:
 class _Trial:
     """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
 
-    def __init__(self, world: World, state: ClusterState, seed: int) -> None:
+    def __init__(self, world: World, state: ClusterState, seed: int, *, without_daemons: bool) -> None:
         self._state = state
-        asking = list(_created_pods(world))
+        asking = [one for one in _created_pods(world) if not (without_daemons and one.workload.kind == "DaemonSet")]
         for one in asking:
             one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
         self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]

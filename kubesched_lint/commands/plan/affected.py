@@ -16,6 +16,7 @@ from kubesched_lint.lifecycle.groups import components
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import Workload, written_template
+from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
 
 _OF_NAMESPACE = frozenset({"budgets", "autoscalers", "vertical_autoscalers", "quotas", "limit_ranges", "services"})
@@ -67,8 +68,21 @@ def _changed_workloads(before: World, after: World) -> Iterator[ObjectRef]:
     yield from ours.keys() ^ theirs.keys()
     for ref, workload in ours.items():
         other = theirs.get(ref)
-        if other is not None and (workload != other or _may_roll_out(workload, other, after)):
+        if other is not None and (_differs(workload, other, after) or _may_roll_out(workload, other, after)):
             yield ref
+
+
+def _differs(workload: Workload, other: Workload, world: World) -> bool:
+    """Whether scheduling sees two workloads; it reads images only to prefer nodes that have them."""
+    if workload != other and not any(node.images for node in world.nodes):
+        workload, other = _without_images(workload), _without_images(other)
+    return workload != other
+
+
+def _without_images(workload: Workload) -> Workload:
+    pod = workload.pod
+    own, init = (tuple(replace(c, image="") for c in each) for each in (pod.containers, pod.init_containers))
+    return replace(workload, pod=replace(pod, containers=own, init_containers=init))
 
 
 def _may_roll_out(workload: Workload, other: Workload, world: World) -> bool:

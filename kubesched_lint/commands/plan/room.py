@@ -61,7 +61,7 @@ def resources_of(worlds: Iterable[World]) -> tuple[str, ...]:
 def placement(world: World, resources: Sequence[str]) -> Placement:
     """Return one placement of the set on today's nodes and those that the pools add."""
     grown = grown_world(world).without_pools
-    trial, room = tried_and_read(grown, SEEDS[0], lambda state: dict(_free(state, resources)))
+    trial, room = tried_and_read(grown, SEEDS[0], lambda state: dict(_free(state, resources)), daemons_first=True)
     refs = {id(workload): workload.ref for workload in grown.manifests.workloads}
     evictions = tuple(
         Eviction(refs[number], tuple(sorted(f"{bound.pod.namespace}/{bound.name}" for bound in pods)))

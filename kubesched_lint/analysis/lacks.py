@@ -64,6 +64,8 @@ def unmodelled(it: Member) -> Iterator[Lack]:
             yield Lack(
                 f"whether the kubelet of {pod.node_name} starts it: nodeName bypasses the scheduler's devices", True
             )
+        if not profile_of(it.pod).allocates_devices:
+            yield Lack(f"whether the kubelet starts it: {pod.scheduler_name} has DynamicResources disabled", True)
         labels = it.world.namespaces.labels.get(pod.namespace)
         if labels is not None and labels.get(ADMIN_LABEL) != "true" and asks_for_admin_access(it):
             yield Lack(f"who sets the label {ADMIN_LABEL} of namespace {pod.namespace}, which adminAccess needs", True)

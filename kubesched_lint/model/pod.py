@@ -230,7 +230,9 @@ class SchedulerProfile:
     preempts: bool = True
     """DefaultPreemption is enabled."""
     allocates_devices: bool = True
-    """DynamicResources is enabled."""
+    """DynamicResources judges nodes."""
+    devices_weight: int = 2
+    """The weight of DynamicResources; 0: it does not score."""
     ignored_resources: frozenset[str] = frozenset()
     """Extended resources that NodeResourcesFit does not check."""
     ignored_resource_groups: frozenset[str] = frozenset()

@@ -86,10 +86,11 @@ class Scoring:
         self._index = state.index
         self._weights = profile_of(pod).weights
         self._scorers = [_scorer(name, pod, state, owner) for name in self._weights]
-        if profile_of(pod).allocates_devices and state.devices is not None:
+        weight = profile_of(pod).devices_weight
+        if weight and state.devices is not None:
             from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
 
-            self._weights = {**self._weights, DynamicResources.name: DynamicResources.weight}
+            self._weights = {**self._weights, DynamicResources.name: weight}
             self._scorers.append(DynamicResources(pod, state))
         weight = profile_of(pod).capacity_weight
         if weight and pod.volumes and has(state.kubernetes_version, STORAGE_CAPACITY_SCORES):

@@ -9,6 +9,8 @@ from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.model.pod import SchedulerProfile
+from kubesched_lint.record import replace
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import GPU_CLASS, KINDS, Value, claim, cluster_of, devices_on, node, template, using, world_of
 from tests.lifecycle.simulated import asking, cell, other, report_of, workload
@@ -249,3 +251,11 @@ def test_old_pods_without_claims_run_beside_new_ones_for_which_the_devices_suffi
     one_each = (devices_on("n0", 1), devices_on("n1", 1), *running(live, "n0", "n0", "n1"))
     result = simulated(template(), using(3), cluster=one_each, events=("deploy",), states=1)
     assert cell(result, "train", "deploy").bound.most == 3  # the old pod stays because its successor waits
+
+
+def test_a_scheduler_without_the_plugin_leaves_the_kubelet_waiting() -> None:
+    cluster = cluster_of(*NODES, *DEVICES)
+    bare = SchedulerProfile(allocates_devices=False, devices_weight=0)
+    cluster = replace(cluster, inventory=replace(cluster.inventory, schedulers=(bare,)))
+    found = cell(report_of(cluster, template(), using(1), events=("deploy",)), "train", "deploy")
+    assert found.missing == ("whether the kubelet starts it: default-scheduler has DynamicResources disabled",)

@@ -12,9 +12,11 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Container, Pod, PodClaim
+from kubesched_lint.model.pod import Container, Pod, PodClaim, SchedulerProfile
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins import dynamic_resources as plugin
 from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
+from kubesched_lint.scheduler.scoring import score
 from tests.devices.retold import Value, cases, claim_of, class_of, slice_of
 
 MODELLED = {name: case for name, case in cases("plugin").items() if "unmodelled" not in case}
@@ -89,7 +91,10 @@ def _judge_nodes(case: Value, pod: Pod, state: ClusterState) -> None:
         fitting = state.index.named(case["scores"])
         levels = DynamicResources(pod, state).levels(fitting)
         assert levels is not None
-        assert {names[at]: score for score, nodes in levels.items() for at in positions(nodes)} == case["scores"]
+        assert {names[at]: points for points, nodes in levels.items() for at in positions(nodes)} == case["scores"]
+        for weight, found in ((3, {name: 3 * each for name, each in case["scores"].items()}), (0, None)):
+            weighed = replace(pod, profile=SchedulerProfile(weights={}, devices_weight=weight))
+            assert score(weighed, state, fitting).by_plugin.get("DynamicResources") == found
 
 
 def test_every_case_is_counted() -> None:

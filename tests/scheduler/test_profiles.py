@@ -235,6 +235,7 @@ def test_some_filters_need_no_prefilter(plugin: str) -> None:
         ("preScore", "NodeResourcesFit", ""),
         ("preScore", "NodeAffinity", ""),
         ("preFilter", "DynamicResources", "DynamicResources runs at filter and not at preFilter"),
+        ("filter", "DynamicResources", "DynamicResources runs at reserve and not at filter"),
         ("score", "TaintToleration", ""),
     ],
 )
@@ -242,6 +243,21 @@ def test_plugins_that_fail_in_some_attempts_are_named(point: str, plugin: str, k
     profile = profile_of(pod_of({"plugins": {point: {"disabled": [{"name": plugin}]}}}))
     assert profile.failing == ()
     assert next(iter(profile.half_disabled), "") == known
+
+
+@pytest.mark.parametrize(
+    ("plugins", "judges", "weight"),
+    [
+        ({}, True, 2),
+        ({"multiPoint": {"enabled": [{"name": "DynamicResources", "weight": 5}]}}, True, 5),
+        ({"score": {"disabled": [{"name": "DynamicResources"}]}}, True, 0),
+        ({"postFilter": {"disabled": [{"name": "DynamicResources"}]}}, True, 2),
+        ({"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}, False, 0),
+    ],
+)
+def test_devices_count_as_the_profile_says(plugins: dict[str, Any], judges: bool, weight: int) -> None:
+    profile = profile_of(pod_of({"plugins": plugins}))
+    assert (profile.allocates_devices, profile.devices_weight) == (judges, weight)
 
 
 def test_only_extended_resources_can_be_ignored() -> None:

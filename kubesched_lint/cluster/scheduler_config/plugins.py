@@ -154,6 +154,7 @@ def foreign(custom: Mapping[str, PluginSet]) -> Sequence[str]:
 _LEANING = (
     ("preFilter", "filter", (DEVICES_PLUGIN, "NodeDeclaredFeatures")),
     ("preFilter", "reserve", (DEVICES_PLUGIN, "VolumeBinding")),
+    ("filter", "reserve", (DEVICES_PLUGIN,)),
     ("preScore", "score", ("TaintToleration", "PodTopologySpread", "InterPodAffinity")),
 )
 """An extension point, and a later one at which the plugins fail without the first."""

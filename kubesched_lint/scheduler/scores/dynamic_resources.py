@@ -17,7 +17,6 @@ from kubesched_lint.scheduler.scores.levels import Levels, scaled
 
 class DynamicResources:
     name = DEVICES_PLUGIN
-    weight = 2
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         self._attempt = attempt_of(pod, state)

@@ -113,7 +113,8 @@ class Details:
         if reason != NOT_ALL:
             return ""
         found = list(leftovers(self._pod, state.devices, state.index, position))
-        lacking = [each for each in found if not each.suffices]
+        met = {each.parent for each in found if each.suffices}
+        lacking = [each for each in found if each.parent not in met]
         return (
             "; ".join(map(str, lacking))
             or "each request alone finds devices, but all together, their constraints or counters leave too few"

@@ -52,6 +52,32 @@ def test_it_names_what_removes_devices() -> None:
     ]
 
 
+def test_it_names_what_a_request_for_all_devices_lacks() -> None:
+    tainted = devices_on("n0", 2)
+    tainted["spec"]["devices"][0]["taints"] = [{"key": "k", "effect": "NoSchedule"}]
+    found = why("train", template(allocationMode="All", count=None), using(1), cluster=(tainted,))
+    assert details(found)[0].endswith("the node has 2 devices, 1 tainted, 1 left")
+
+
+def test_it_names_the_attribute_of_a_constraint_and_a_pool_that_does_not_count() -> None:
+    alike = template(count=2)
+    alike["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "gpu.example.com/numa"}]
+    updated = devices_on("n1", 2)
+    updated["spec"]["pool"]["resourceSliceCount"] = 2
+    found = why("train", alike, using(1), cluster=(devices_on("n0", 2), updated))
+    assert details(found)[0].endswith("the node has 2 devices, 2 without gpu.example.com/numa, 0 left")
+    assert details(found)[1].endswith("the node has none; the pool gpu.example.com/n1 is incomplete")
+
+
+def test_an_alternative_that_lacks_devices_is_no_reason_if_another_has_enough() -> None:
+    many = {"name": "many", "deviceClassName": "gpu", "count": 3}
+    one = {"name": "one", "deviceClassName": "gpu"}
+    both = template(count=2)
+    both["spec"]["spec"]["devices"]["requests"].append({"name": "any", "firstAvailable": [many, one]})
+    found = why("train", both, using(1), cluster=(devices_on("n0", 2),))
+    assert details(found)[0].startswith("each request alone finds devices")
+
+
 def test_an_error_of_a_selector_is_the_one_reason_on_every_node() -> None:
     picky = template(selectors=[{"cel": {"expression": MODEL}}])
     found = why("train", picky, using(1), cluster=(devices_on("n0", 1),))

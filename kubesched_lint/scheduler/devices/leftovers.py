@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.model.devices import ALL, Device, DeviceID, DeviceRequest
+from kubesched_lint.model.devices import ALL, Device, DeviceConstraint, DeviceID, DeviceRequest
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, taken_of
 from kubesched_lint.scheduler.devices.attempt import attempt
 from kubesched_lint.scheduler.devices.capacity import has_room
+from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.failures import SelectorError
+from kubesched_lint.scheduler.devices.pools import Pool
 from kubesched_lint.text import many
 
 _Seen = tuple[DeviceID, Device]
+_TAINTED, _ALLOCATED = "tainted", "allocated"
+"""What removes devices that a request for all devices needs."""
 
 
 @record
@@ -30,10 +34,19 @@ class Leftover:
     removed: tuple[tuple[str, tuple[str, ...]], ...]
     """(what removes devices, their names), in the order in which the allocator looks."""
     left: int
+    broken: tuple[str, ...] = ()
+    """Pools whose devices do not count, and why."""
+
+    @property
+    def parent(self) -> str:
+        """The request whose alternative it is, or the request itself."""
+        return self.request.partition("/")[0]
 
     @property
     def suffices(self) -> bool:
-        return self.left >= (1 if self.wanted.mode == ALL else self.wanted.count)
+        if self.wanted.mode == ALL:
+            return self.left > 0 and not {what for what, _ in self.removed} & {_TAINTED, _ALLOCATED}
+        return self.left >= self.wanted.count
 
     def __str__(self) -> str:
         asked = "all devices" if self.wanted.mode == ALL else many(self.wanted.count, "device")
@@ -41,32 +54,49 @@ class Leftover:
         found = (
             f"the node has {many(self.seen, 'device')}{removed}, {self.left} left" if self.seen else "the node has none"
         )
-        return f"request {self.request} asks for {asked} of class {self.wanted.device_class}: {found}"
+        broken = "".join(f"; {pool}" for pool in self.broken)
+        return f"request {self.request} asks for {asked} of class {self.wanted.device_class}: {found}{broken}"
 
 
 def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> Iterator[Leftover]:
     """Yield what is left for each request of the claims that must be allocated there. Raises UndecidedError."""
     offers = offers_of(devices, index)
-    seen = [found for pool in offers.pools(position) for found in offers.usable(pool, position)]
+    pools = offers.pools(position)
+    seen = [found for pool in pools for found in offers.usable(pool, position)]
+    broken = tuple(f"the pool {pool} is {_state(pool)}" for pool in pools if _state(pool))
     for claim in attempt(pod, devices, index).wanted_on(position):
         for request in claim.requests:
             for each in request.alternatives or (request,):
                 name = f"{request.name}/{each.name}" if request.alternatives else request.name
-                yield _leftover(name, each, seen, devices)
+                alike = [c for c in claim.constraints if not c.requests or {request.name, name} & {*c.requests}]
+                left, removed = _sorted(seen, _conditions(each, alike, devices))
+                yield Leftover(name, each, len(seen), removed, len(left), broken)
 
 
-def _leftover(name: str, request: DeviceRequest, seen: Sequence[_Seen], devices: Devices) -> Leftover:
+def _state(pool: Pool) -> str:
+    return "incomplete" if pool.is_incomplete else "invalid" if pool.is_invalid else ""
+
+
+def _sorted(
+    seen: Sequence[_Seen], conditions: Iterable[tuple[str, Callable[[_Seen], bool]]]
+) -> tuple[Sequence[_Seen], tuple[tuple[str, tuple[str, ...]], ...]]:
+    """Return the devices that meet all conditions, and what removes the others, with their names."""
     left, removed = list(seen), []
-    for what, keeps in _conditions(request, devices):
+    for what, keeps in conditions:
         gone = tuple(found[1].name for found in left if not keeps(found))
         if gone:
             left = [found for found in left if keeps(found)]
             removed.append((what, gone))
-    return Leftover(name, request, len(seen), tuple(removed), len(left))
+    return left, tuple(removed)
 
 
-def _conditions(request: DeviceRequest, devices: Devices) -> Iterator[tuple[str, Callable[[_Seen], bool]]]:
+def _conditions(
+    request: DeviceRequest, constraints: Iterable[DeviceConstraint], devices: Devices
+) -> Iterator[tuple[str, Callable[[_Seen], bool]]]:
     selectors, taken = selectors_of(devices), taken_of(devices)
+
+    def has(name: str) -> Callable[[_Seen], bool]:
+        return lambda found: attribute_of(found[1], found[0][0], name) is not None
 
     def selects(expression: str) -> Callable[[_Seen], bool]:
         def keeps(found: _Seen) -> bool:
@@ -82,7 +112,9 @@ def _conditions(request: DeviceRequest, devices: Devices) -> Iterator[tuple[str,
         yield f"of other classes ({expression})", selects(expression)
     for expression in request.selectors:
         yield f"not selected by {expression}", selects(expression)
-    yield "tainted", lambda found: not any(prevents(taint, request) for taint in found[1].taints)
+    for name in (constraint.match_attribute or constraint.distinct_attribute for constraint in constraints):
+        yield f"without {name}", has(name)
+    yield _TAINTED, lambda found: not any(prevents(taint, request) for taint in found[1].taints)
     if not request.admin_access:
-        yield "allocated", lambda found: found[0] not in taken.exclusively
+        yield _ALLOCATED, lambda found: found[0] not in taken.exclusively
     yield "short of capacity", lambda found: has_room(found[1], request.capacity, taken.consumed.get(found[0], {}), {})

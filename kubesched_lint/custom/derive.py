@@ -151,6 +151,7 @@ def _with_field(plain: Any, path: Path, found: Found, moves: list[Move]) -> Any:
     """Return the workload with a field of the card; ``moves`` gets its place, also if the resource does not set it."""
     if found.place is not None:
         moves.append(Move(path, found.place.document, found.place.at, found.is_exact))
+    moves += (Move((*path, *inner), place.document, place.at, is_exact) for inner, place, is_exact in found.parts)
     if found.value is None:
         return plain
     try:

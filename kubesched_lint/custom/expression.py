@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from warnings import catch_warnings
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 LONGEST = 1_000
 """Most characters of an expression."""
@@ -63,6 +63,8 @@ class Found:
     place: Place | None = None
     is_exact: bool = False
     """The very value stands at ``place``, or would, if a user wrote it."""
+    parts: tuple[tuple[Path, Place, bool], ...] = ()
+    """Path inside a list or mapping that the expression makes → the place of this part, and whether it is exact."""
 
 
 Scope = Mapping[str, Found]
@@ -145,10 +147,12 @@ def _value(node: ast.expr, scope: Scope) -> Found:
         case ast.Subscript(value=inner, slice=ast.Constant(value=str() | int() as step)):
             return _child(_value(inner, scope), step)
         case ast.List(elts=items):
-            return Found([_value(item, scope).value for item in items])
+            founds = [_value(item, scope) for item in items]
+            return Found([found.value for found in founds], parts=tuple(_within(enumerate(founds))))
         case ast.Dict(keys=keys, values=values):
-            made = {key.value: _value(value, scope).value for key, value in _pairs(keys, values)}
-            return Found({key: value for key, value in made.items() if value is not None})
+            made = {key.value: _value(value, scope) for key, value in _pairs(keys, values)}
+            held = {key: found.value for key, found in made.items() if found.value is not None}
+            return Found(held, parts=tuple(_within(made.items())))
         case ast.BoolOp(op=op, values=values):
             return _chosen(isinstance(op, ast.Or), values, scope)
         case ast.IfExp(test=test, body=body, orelse=other):
@@ -177,12 +181,32 @@ def _pairs(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Itera
         yield key, value
 
 
+def _within(members: Iterable[tuple[Any, Found]]) -> Iterator[tuple[Path, Place, bool]]:
+    """Yield the parts of a list or mapping from its steps and their values."""
+    for step, found in members:
+        if found.place is not None:
+            yield (step,), found.place, found.is_exact
+        yield from (((step, *path), place, is_exact) for path, place, is_exact in found.parts)
+
+
+def _members(found: Found) -> Iterator[tuple[Any, Found]]:
+    """Yield the steps of a list or mapping, each with its value."""
+    if isinstance(found.value, list | dict):
+        steps = range(len(found.value)) if isinstance(found.value, list) else found.value
+        yield from ((step, _child(found, step)) for step in steps)
+
+
 def _child(found: Found, step: str | int) -> Found:
     inside: Any = None
     if isinstance(found.value, dict):
         inside = found.value.get(step)
     elif isinstance(found.value, list) and isinstance(step, int) and 0 <= step < len(found.value):
         inside = found.value[step]
+    if found.parts:
+        below = [(path[1:], place, is_exact) for path, place, is_exact in found.parts if path[0] == step]
+        held = Found(inside, parts=tuple(part for part in below if part[0]))
+        own = (replace(held, place=place, is_exact=is_exact) for path, place, is_exact in below if not path)
+        return next(own, held)
     place = None if found.place is None else Place(found.place.document, (*found.place.at, step))
     return Found(inside, place, found.is_exact)
 
@@ -200,13 +224,13 @@ def _chosen(is_default: bool, nodes: Sequence[ast.expr], scope: Scope) -> Found:
             break
     assert first is not None, "Python's parser gives at least two operands"
     if is_default and found.place is None:
-        return Found(found.value, first.place, first.is_exact)
+        return replace(found, place=first.place, is_exact=first.is_exact)
     return _placed(found, first)
 
 
 def _placed(found: Found, asked: Found) -> Found:
     """Return a value that has no place, near the one that decides about it."""
-    return Found(found.value, asked.place) if found.place is None else found
+    return replace(found, place=asked.place) if found.place is None else found
 
 
 def _compared(op: ast.cmpop, left: Found, right: Found) -> Found:
@@ -227,10 +251,13 @@ def _combined(op: ast.operator, left: Found, right: Found) -> Found:
         both = [*(left.value or ()), *(right.value or ())]
         if len(both) > _LONGEST_LIST:
             raise ExpressionError("a list is too long")
-        return Found(both or None, place, left.is_exact)
+        members = (*_members(left), *((len(left.value or ()) + at, found) for at, found in _members(right)))
+        return Found(both or None, place, left.is_exact, tuple(_within(members)))
     if isinstance(op, ast.Add) and {type(left.value), type(right.value)} in _MAPPINGS:
-        both_set = left.value and right.value
-        return Found({**left.value, **right.value}, place) if both_set else left if left.value else right
+        if not (left.value and right.value):
+            return left if left.value else right
+        joined = {**dict(_members(left)), **dict(_members(right))}
+        return Found({key: found.value for key, found in joined.items()}, place, parts=tuple(_within(joined.items())))
     if isinstance(op, ast.Add) and str in (type(left.value), type(right.value)):
         other = right if isinstance(left.value, str) else left
         raise ExpressionError(f"{_brief(other.value)} is not a text")

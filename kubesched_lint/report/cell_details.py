@@ -133,7 +133,8 @@ def _group(simulation: SimulationReport, group: Sequence[Cell], printed: _Printe
     """Yield (line, indent of its continuation lines in cells) for a group of cells."""
     first = group[0]
     yield f"  {', '.join(f'{event_title(c.event)} {c.text}' for c in group)}: {verdict_words(first)}", 4
-    yield f"    because: {first.why}", 6
+    if first.why:
+        yield f"    because: {first.why}", 6
     place = simulation.place(first)
     if place is not None:
         yield f"    at: {place.path}:{place.span.line}:{place.span.column}", 6

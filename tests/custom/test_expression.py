@@ -128,3 +128,31 @@ def test_what_is_no_expression_of_cards(text: str) -> None:
 def test_what_has_no_value(text: str) -> None:
     with pytest.raises(ExpressionError):
         evaluate(text, SCOPE)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("[{'x': spec.size, 'y': 1}]", {(0, "x"): ("spec", "size")}),
+        (
+            "[{'x': spec.size}] + spec.list",
+            {(0, "x"): ("spec", "size"), (1,): ("spec", "list", 0), (2,): ("spec", "list", 1)},
+        ),
+        ("([{'x': spec.size}] if spec.name else null) + null", {(0, "x"): ("spec", "size")}),
+        (
+            "spec.labels + {'b': spec.name}",
+            {("ray.io/group",): ("spec", "labels", "ray.io/group"), ("b",): ("spec", "name")},
+        ),
+        ("[{'x': {'y': spec.name}}][0].x", {("y",): ("spec", "name")}),
+        ("spec.missing or [spec.size]", {(0,): ("spec", "size")}),
+    ],
+)
+def test_the_parts_of_what_an_expression_makes_keep_their_places(text: str, parts: dict[Any, Any]) -> None:
+    found = evaluate(text, SCOPE).parts
+    assert {path: place.at for path, place, is_exact in found if is_exact} == parts
+
+
+def test_numbers_are_divided_and_not_by_zero() -> None:
+    assert evaluate("7 // spec.size + 7 % spec.size", SCOPE).value == 4
+    with pytest.raises(ExpressionError, match="divided by 0"):
+        evaluate("spec.size % spec.replicas", SCOPE)

@@ -22,6 +22,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 class PlanFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
 
 
 class Gate(StrEnum):
@@ -85,7 +86,7 @@ def plan(
     from kubesched_lint.commands.plan.sides import SideError
     from kubesched_lint.rulebook.library import UnknownRuleError
 
-    base, given = _parted(arguments or ())
+    base, given = _parted(arguments or (), has_target=target is not None)
     settings, paths = one_target(context, settle(context, given), given, target)
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
@@ -98,14 +99,16 @@ def plan(
     raise typer.Exit(_exit_code(found, gate, detailed=detailed))
 
 
-def _parted(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return (BASE, paths); with one argument, it is a path unless it names two commits."""
+def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequence[str]]:
+    """Return (BASE, paths). One argument is a path, unless it names two commits or a target has the paths."""
     import os
 
     from kubesched_lint.project.commits import HEAD
 
-    is_base = len(arguments) > 1 or (len(arguments) == 1 and ".." in arguments[0] and not os.path.lexists(arguments[0]))
-    return (arguments[0], arguments[1:]) if is_base else (HEAD, arguments)
+    if len(arguments) == 1:
+        is_range = ".." in arguments[0] and not os.path.lexists(arguments[0])
+        return (arguments[0], ()) if is_range or has_target else (HEAD, arguments)
+    return (arguments[0], arguments[1:]) if arguments else (HEAD, ())
 
 
 def _planned(
@@ -141,6 +144,10 @@ def _print(found: Plan, output: PlanFormat, color: Color) -> None:
             from kubesched_lint.report.plan_json import as_json
 
             say_exactly([as_json(found), "\n"])
+        case PlanFormat.MARKDOWN:
+            from kubesched_lint.report.plan_markdown import as_markdown
+
+            say_exactly([as_markdown(found)])
 
 
 def _exit_code(found: Plan, gate: Gate, *, detailed: bool) -> int:

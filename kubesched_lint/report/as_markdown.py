@@ -6,24 +6,22 @@ manifests, so nothing in them becomes markup, a mention or a link.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.findings import Finding, Fix, InputError, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
-from kubesched_lint.printing import escaped, visible
-from kubesched_lint.record import record
+from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, causes, errors_first
 from kubesched_lint.report.cell_details import BAD_HERE, event_title, needs_a_word, shade, verdict_words
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, objects_with_errors, open_findings
+from kubesched_lint.report.markdown import LIMIT, Block, code, html, longest_run, plain, size, within
 from kubesched_lint.report.words import annotated, explanation, relative, subject
 from kubesched_lint.text import brief, many, plural
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""
-LIMIT = 65_000
-"""UTF-16 units, as GitHub counts; the rest is for text that a bot adds."""
 _MATRIX = 20_000
 _MOST_ROWS = 60
 _MOST_LISTED = 20
@@ -40,35 +38,13 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         blocks = (
             list(_matrix(seen.simulation, context, seen.notes, objects_with_errors(report))) if seen.simulation else []
         )
-        matrix = "".join(_within(blocks, _MATRIX, _workloads_left_out))
-        matrix = matrix or "".join(f"\n_{_plain(note)}_\n" for note in seen.notes)
-    room = LIMIT - _size(head) - _size(matrix) - _size(tail)
+        matrix = "".join(within(blocks, _MATRIX, _workloads_left_out))
+        matrix = matrix or "".join(f"\n_{plain(note)}_\n" for note in seen.notes)
+    room = LIMIT - size(head) - size(matrix) - size(tail)
     yield head
-    yield from _within(_findings(report, context), room, _findings_left_out)
+    yield from within(_findings(report, context), room, _findings_left_out)
     yield matrix
     yield tail
-
-
-@record
-class _Block:
-    """A part of the comment that is written in full or left out; ``count`` is its number of findings or workloads."""
-
-    text: str
-    count: int = 0
-
-
-def _within(blocks: Iterable[_Block], room: int, left_out: Callable[[int], str]) -> Iterator[str]:
-    """Yield blocks up to ``room`` UTF-16 units; then a line with the count of what does not fit."""
-    room -= _size(left_out(1_000_000))
-    missing = 0
-    for block in blocks:
-        room -= _size(block.text)
-        if missing or room < 0:
-            missing += block.count
-        else:
-            yield block.text
-    if missing:
-        yield left_out(missing)
 
 
 def _findings_left_out(count: int) -> str:
@@ -77,10 +53,6 @@ def _findings_left_out(count: int) -> str:
 
 def _workloads_left_out(count: int) -> str:
     return f"\n… and {many(count, 'more workload')} without reasons: `kubesched-lint simulate` prints them.\n"
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 # --- head and tail ----------------------------------------------------------------------------------------------------
@@ -92,10 +64,10 @@ _HEADS = {"config": "Configuration"}
 def _head(report: Report) -> Iterator[str]:
     lines = dict(footer(report))
     yield f"{MARK}\n## kubesched-lint: {lines['result']}\n"
-    yield f"\n{_plain(lines['checked'])}\n"
+    yield f"\n{plain(lines['checked'])}\n"
     for shown in ("cluster", "target", "decide", "config"):
         texts = (text for label, text in footer(report) if label == shown)
-        yield from (f"**{_HEADS.get(shown, shown.capitalize())}:** {_plain(text)}\n" for text in texts)
+        yield from (f"**{_HEADS.get(shown, shown.capitalize())}:** {plain(text)}\n" for text in texts)
 
 
 def _tail(report: Report) -> Iterator[str]:
@@ -104,7 +76,7 @@ def _tail(report: Report) -> Iterator[str]:
         return
     yield "\n<details><summary>What was not checked, and notes</summary>\n\n"
     for label, text in lines[:_MOST_LISTED]:
-        yield f"- {label}: {_plain(text[:500])}\n"
+        yield f"- {label}: {plain(text[:500])}\n"
     if len(lines) > _MOST_LISTED:
         yield f"- … and {len(lines) - _MOST_LISTED} more\n"
     yield "\n</details>\n"
@@ -113,31 +85,31 @@ def _tail(report: Report) -> Iterator[str]:
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-def _findings(report: Report, context: RenderContext) -> Iterator[_Block]:
+def _findings(report: Report, context: RenderContext) -> Iterator[Block]:
     if report.errors:
-        yield _Block("\n### Could not be read\n\n")
+        yield Block("\n### Could not be read\n\n")
         for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
-            yield _Block(_error(error, context), 1)
+            yield Block(_error(error, context), 1)
     found = list(causes(errors_first(open_findings(report))))
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
         its = [cause for cause in found if cause.first.severity is severity]
         if its:
-            yield _Block(f"\n### {many(sum(cause.count for cause in its), severity.word)}\n")
+            yield Block(f"\n### {many(sum(cause.count for cause in its), severity.word)}\n")
             for cause in its:
-                yield _Block("".join(_finding(cause, context)), 1 + len(cause.others))
+                yield Block("".join(_finding(cause, context)), 1 + len(cause.others))
 
 
 def _error(error: InputError, context: RenderContext) -> str:
     where = relative(error.path, context.root) + (f":{error.line}:{max(error.column, 1)}" if error.line else "")
-    return f"- {_code(where)}: {_plain(error.message)}\n"
+    return f"- {code(where)}: {plain(error.message)}\n"
 
 
 def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
     finding = cause.first
-    yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(brief(finding.message))}**\n\n"
+    yield f"\n{_SIGNS[finding.severity]} {code(_where(finding, context))} **{plain(brief(finding.message))}**\n\n"
     text = "".join((*_excerpt(finding, context), *_remarks(finding)))
     if text:
-        rule = f"<code>{_html(finding.rule)}</code>"
+        rule = f"<code>{html(finding.rule)}</code>"
         yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n{text}\n</details>\n"
     if cause.others:
         yield from _others(cause.first, cause.others, context)
@@ -147,15 +119,15 @@ def _remarks(finding: Finding) -> Iterator[str]:
     for line in explanation(finding):
         label, _, text = brief(line).partition(": ")
         is_event = label[:1].isdigit() or not text
-        yield f"- {_plain(brief(line))}\n" if is_event else f"- **{label}:** {_plain(text)}\n"
-    yield from (f"- **fix:** {_plain(fix.title)} ({_safety(fix)})\n" for fix in finding.fixes)
+        yield f"- {plain(brief(line))}\n" if is_event else f"- **{label}:** {plain(text)}\n"
+    yield from (f"- **fix:** {plain(fix.title)} ({_safety(fix)})\n" for fix in finding.fixes)
 
 
 def _others(first: Finding, others: Sequence[Finding], context: RenderContext) -> Iterator[str]:
     yield f"\n<details><summary>and {len(others):,} more of the same cause</summary>\n\n"
     for finding in others[:_MOST_LISTED]:
-        rule = f" ({_code(finding.rule)})" if finding.rule != first.rule else ""
-        yield f"- {_code(_where(finding, context))} {_plain(subject(finding))}{rule}\n"
+        rule = f" ({code(finding.rule)})" if finding.rule != first.rule else ""
+        yield f"- {code(_where(finding, context))} {plain(subject(finding))}{rule}\n"
     if len(others) > _MOST_LISTED:
         yield f"- … and {len(others) - _MOST_LISTED:,} more\n"
     yield "\n</details>\n"
@@ -176,7 +148,7 @@ def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
     lines = context.sources(finding.location.path)
     shown = [visible(line)[:160] for line in lines[max(span.line - 1, 0) : min(span.end_line, span.line + 5)]]
     if span.line and shown:
-        fence = "`" * max(3, _run(shown) + 1)
+        fence = "`" * max(3, longest_run(shown) + 1)
         yield f"{fence}yaml\n" + "\n".join(shown) + f"\n{fence}\n\n"
 
 
@@ -185,7 +157,7 @@ def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
 
 def _matrix(
     simulation: SimulationReport, context: RenderContext, notes: Sequence[str], errors: Collection[ObjectRef]
-) -> Iterator[_Block]:
+) -> Iterator[Block]:
     """Yield the rows with a cell that is not fine, then the reasons of each row."""
     rows = [row for row in simulation.rows if any(map(needs_a_word, row.cells))]
     fine = len(simulation.rows) - len(rows)
@@ -194,16 +166,16 @@ def _matrix(
         text += f"| | {' | '.join(map(event_title, simulation.events))} |\n|---|{'---|' * len(simulation.events)}\n"
     for row in rows[:_MOST_ROWS]:
         is_error = simulation.workloads[row.number].ref in errors
-        cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {_plain(c.text)}".strip() for c in row.cells)
-        text += f"| {_plain(str(simulation.workloads[row.number]))} | {' | '.join(cells)} |\n"
+        cells = (f"{_VERDICTS[shade(c, is_error=is_error)]} {plain(c.text)}".strip() for c in row.cells)
+        text += f"| {plain(str(simulation.workloads[row.number]))} | {' | '.join(cells)} |\n"
     below = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with problems"] if rows[_MOST_ROWS:] else []
     below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []
-    text += "".join(f"\n{_plain(line)}\n" for line in (*below, *notes))
-    yield _Block(text)
+    text += "".join(f"\n{plain(line)}\n" for line in (*below, *notes))
+    yield Block(text)
     for row in rows:
-        subject = _html(str(simulation.workloads[row.number]))
+        subject = html(str(simulation.workloads[row.number]))
         reasons = "".join(_reasons(simulation, [cell for cell in row.cells if needs_a_word(cell)], context))
-        yield _Block(f"\n<details><summary>Why: {subject}</summary>\n\n{reasons}\n</details>\n", 1)
+        yield Block(f"\n<details><summary>Why: {subject}</summary>\n\n{reasons}\n</details>\n", 1)
 
 
 def _reasons(simulation: SimulationReport, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:
@@ -215,48 +187,6 @@ def _reasons(simulation: SimulationReport, cells: Sequence[Cell], context: Rende
         first = group[0]
         events = ", ".join(event_title(cell.event) for cell in group)
         place = simulation.place(first)
-        at = f" ({_code(f'{relative(place.path, context.root)}:{place.span.line}')})" if place else ""
-        yield f"- **{events}** ({verdict_words(first)}): {_plain(first.why or first.message)}{at}\n"
-        yield from (f"  - missing: {_plain(missing)}\n" for missing in first.missing)
-
-
-# --- escaping ---------------------------------------------------------------------------------------------------------
-
-_MARKUP = {
-    **{ord(sign): f"\\{sign}" for sign in "\\`*_[]{}|~#!$"},
-    ord("&"): "&amp;",
-    ord("<"): "&lt;",
-    ord(">"): "&gt;",
-    ord("@"): "@<!-- -->",
-}
-
-
-def _plain(text: str) -> str:
-    """Return text without markup; a comment after each ``@`` prevents mentions."""
-    shown = text.encode("utf-8", "backslashreplace").decode().translate(_MARKUP)
-    return visible(shown.replace("://", ":<!-- -->//").replace("::", ":&#58;"))
-
-
-def _code(text: str) -> str:
-    """Return a code span, fenced by more backticks than the text has."""
-    shown = visible(text).encode("utf-8", "backslashreplace").decode()
-    fence = "`" * (_run([shown]) + 1)
-    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
-
-
-def _html(text: str) -> str:
-    """Return text for ``<summary>``, inside which GitHub renders no Markdown."""
-    shown = text.encode("utf-8", "backslashreplace").decode()
-    return visible(escaped(shown).replace("@", _MARKUP[ord("@")]))
-
-
-def _run(lines: Iterable[str]) -> int:
-    """Return the length of the longest run of backticks."""
-    longest = 0
-    for line in lines:
-        run = 0
-        for sign in line:
-            run = run + 1 if sign == "`" else 0
-            longest = max(longest, run)
-    return longest
+        at = f" ({code(f'{relative(place.path, context.root)}:{place.span.line}')})" if place else ""
+        yield f"- **{events}** ({verdict_words(first)}): {plain(first.why or first.message)}{at}\n"
+        yield from (f"  - missing: {plain(missing)}\n" for missing in first.missing)

@@ -97,6 +97,17 @@ def _ran(cell: Cell) -> str:
     return f"{cell.bound} of {cell.wanted} run"
 
 
+def reasons(cell: Cell) -> Iterator[str]:
+    """Yield the reason of a cell that is not fine, the message of Kubernetes and one course of events."""
+    if cell.verdict not in (FINE, NONE):
+        yield f"{event_title(cell.event)} {cell.text}: {cell.why or verdict_words(cell)}"
+        if cell.message:
+            yield f"{cell.says}: {cell.message}"
+        if cell.worst is not None:
+            yield f"one way it ends badly: {'; '.join(cell.worst.lines)}"
+        yield from (f"missing: {missing}" for missing in cell.missing)
+
+
 def stays_fine(change: CellChange) -> bool:
     """Return whether only numbers of pods differ, and nothing goes wrong before or after."""
     return all(cell is None or cell.verdict in (FINE, NONE) for cell in (change.before, change.after))

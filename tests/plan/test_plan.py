@@ -19,6 +19,8 @@ from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.run import Plan
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.record import replace
+from kubesched_lint.report.plan_markdown import as_markdown
 from tests.plan.changed_worlds import broken, planned, read
 from tests.program import called
 
@@ -310,3 +312,24 @@ def test_nothing_of_the_repository_is_run_or_followed(shop: Path, tmp_path: Path
     assert not mark.exists()
     assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 2}
     assert "leads out of the repository" in found(done)["errorsBefore"][0]["message"]
+
+
+# --- the comment ------------------------------------------------------------------------------------------------------
+
+
+def test_a_comment_of_a_large_change_stays_within_the_limit_and_counts_the_rest() -> None:
+    large = web(replicas=9)
+    large["metadata"]["name"] = "@all<b>|`"
+    large["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "90"
+    found = plan_of([web()], [web(), large])
+    comment = as_markdown(replace(found, workloads=found.workloads * 600))
+    assert comment.startswith("<!-- kubesched-lint plan -->\n## ❌")
+    assert 60_000 < len(comment.encode("utf-16-le")) // 2 <= 65_000
+    assert comment.index("### Worse") < comment.index("that did not fit")
+    assert "@all<b>" not in comment
+
+
+def test_an_empty_plan_is_a_short_comment() -> None:
+    comment = as_markdown(plan_of([web()], [web()]))
+    assert "no change" in comment
+    assert len(comment.splitlines()) < 8

@@ -171,14 +171,20 @@ def blame(oracle: Oracle, state: State, slot: int, position: int = -1) -> Blame:
     reason = _main_reason(found, found.total)
     if reason is None:
         return Blame(workload, workload.pod.path, text)
+    return blamed_for(oracle, slot, reason, position)._replace(message=text)
+
+
+def blamed_for(oracle: Oracle, slot: int, reason: Rejection, position: int = -1) -> Blame:
+    """Return the line to blame for one reason that keeps a pod of a slot from some nodes; its message is empty."""
+    number, revision, _ = oracle.pod_types.slots[slot]
+    workload, pod = oracle.pod_types.revisions[number][revision], oracle.pod(slot, position)
     added = _added(pod, reason)
     if added is not None:
-        return Blame(*added, text)
-    if reason.reason == UNWELCOME:
-        holder = _holder(oracle, pod)
-        if holder is not None:
-            return Blame(*holder, text)
-    return Blame(workload, _path_of(reason.plugin, reason.reason, workload), text)
+        return Blame(*added, "")
+    holder = _holder(oracle, pod) if reason.reason == UNWELCOME else None
+    if holder is not None:
+        return Blame(*holder, "")
+    return Blame(workload, _path_of(reason.plugin, reason.reason, workload), "")
 
 
 def _added(pod: Pod, reason: Rejection) -> tuple[SchedulerProfile, Path] | None:

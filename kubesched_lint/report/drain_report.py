@@ -71,7 +71,8 @@ def headline(plan: DrainPlan) -> str:
         fewest = "; no plan has fewer waves" if plan.is_fewest and len(plan.waves) > 1 else ""
         return f"{what}: possible in {many(len(plan.waves), 'wave')}, {_EVIDENCE[plan.evidence]}{fewest}"
     if plan.verdict == IMPOSSIBLE:
-        return f"{what}: impossible, {_EVIDENCE[plan.evidence]}"
+        few = "; no smaller set of changes is enough" if plan.is_smallest else "; there may be further obstacles"
+        return f"{what}: impossible, {_EVIDENCE[plan.evidence]}{few}"
     if plan.verdict == DEPENDS:
         return f"{what}: no plan ends well in every order of events; this one does in some"
     return f"{what}: not established"

@@ -5,8 +5,8 @@ It reads the same values as the snapshot that ``drain`` gets, and shares no code
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 State = tuple[tuple[int, ...], ...]
@@ -45,8 +45,6 @@ class Reference:
     nodes: list[Node]
     apps: list[App]
     remove: bool = False
-    new: int = 0
-    """Nodes that join before each wave, copies of its first ones; 0: nodes come back themselves."""
     _ends: dict[object, frozenset[State]] = field(default_factory=dict)
 
     def start(self) -> State:
@@ -98,6 +96,38 @@ class Reference:
                 return False
         return True
 
+    def conditions(self) -> list[tuple[str, str]]:
+        """(kind, app) of everything that may keep a node from being drained."""
+        found = [("room", "")]
+        for app in self.apps:
+            has = {
+                "budget": app.budget,
+                "bare-pod": app.kind == "Pod",
+                "anti-affinity": app.apart,
+                "spread": app.spread,
+                "node-labels": app.label,
+                "taint": not app.tolerates,
+            }
+            found += [(kind, app.name) for kind, there in has.items() if there and app.kind != "DaemonSet"]
+        return found
+
+    def without(self, conditions: Collection[tuple[str, str]]) -> Reference:
+        """The same cluster without some conditions; a bare pod goes for good."""
+        nodes = [replace(node, cpu=1_000) for node in self.nodes] if ("room", "") in conditions else self.nodes
+        apps = []
+        for app in self.apps:
+            mine = {kind for kind, name in conditions if name == app.name}
+            changes = {
+                "budget": {"budget": None},
+                "bare-pod": {"kind": "Forced"},
+                "anti-affinity": {"apart": ""},
+                "spread": {"spread": 0},
+                "node-labels": {"label": ""},
+                "taint": {"tolerates": True},
+            }
+            apps.append(replace(app, **{k: v for kind in mine for k, v in changes[kind].items()}))
+        return Reference(nodes, apps, self.remove)
+
     # --- one wave ---------------------------------------------------------------------------------------------------
 
     def _after(self, states: frozenset[State], wave: tuple[int, ...], gone: frozenset[int]) -> frozenset[State]:
@@ -126,7 +156,7 @@ class Reference:
                 continue
             for n in wave:
                 if state[i][n] and app.kind != "Pod" and self._may_go(i, state):
-                    yield self._with(state, i, n, -1, 1)
+                    yield self._with(state, i, n, -1, int(app.kind != "Forced"))
             if state[i][-1]:
                 for n in range(len(self.nodes)):
                     if n not in closed and self._fits(i, n, state, gone):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Collection
+from itertools import combinations
 from random import Random
 
 from kubesched_lint.commands.drain.plan import DEPENDS, IMPOSSIBLE, POSSIBLE, PROVEN, DrainPlan
@@ -25,10 +27,12 @@ def disagreement(seed: int) -> tuple[str, str]:
     """Return (what both say, where they differ; empty if they agree)."""
     made, random = drawn(seed), Random(seed)
     count = len(made.nodes)
-    targets = tuple(sorted(random.sample(range(count), random.randint(1, min(count, 4)))))
+    targets = tuple(sorted(random.sample(range(count), random.randint(1, min(count - made.remove, 4)))))
     at_once = random.choice([0, 0, 1])
     plan = planned(made, targets, at_once)
     said = f"{plan.verdict}, {plan.evidence}"
+    if plan.verdict == IMPOSSIBLE:
+        said += ", smallest" if plan.is_smallest else ", not smallest"
     sure = made.fewest(targets, sure=True, at_once=at_once)
     some = made.fewest(targets, sure=False, at_once=at_once)
     if plan.verdict == POSSIBLE and plan.evidence == PROVEN:
@@ -44,9 +48,27 @@ def disagreement(seed: int) -> tuple[str, str]:
         return said, f"a plan of {some} waves may end well"
     if some is None and plan.verdict != IMPOSSIBLE:
         return said, "no order of any plan ends well"
+    if plan.verdict == IMPOSSIBLE and (wrong := _not_smallest(plan, made, targets, at_once)):
+        return said, wrong
     if plan.verdict == DEPENDS and some != len(plan.waves):
         return said, f"{len(plan.waves)} waves, and {some} may suffice"
     return said, ""
+
+
+def _not_smallest(plan: DrainPlan, made: Reference, targets: tuple[int, ...], at_once: int) -> str:
+    """Where the plain model finds that the obstacles are too few or too many."""
+
+    def suffices(given_up: Collection[tuple[str, str]]) -> bool:
+        return made.without(given_up).fewest(targets, sure=False, at_once=at_once) is not None
+
+    listed = {(o.kind, "" if o.kind == "room" else o.of.name.partition("-")[0]) for o in plan.obstacles}
+    if not plan.is_smallest:
+        return "" if not suffices(()) else "it lists obstacles, and there are none"
+    if not suffices(listed):
+        return f"without {sorted(listed)} it is still impossible"
+    sets = (s for size in range(len(listed)) for s in combinations(made.conditions(), size))
+    fewer = next(filter(suffices, sets), None) if len(listed) < 4 else None
+    return "" if fewer is None else f"{sorted(listed)}, and {fewer} suffices"
 
 
 def main() -> None:

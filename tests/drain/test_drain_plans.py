@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,20 +12,31 @@ from typer.testing import CliRunner
 
 from kubesched_lint.cli.drain import app
 from kubesched_lint.commands.drain.nodes import selector_of
+from tests.drain.recorded import compared
 from tests.drain.run import disagreement
 
+ROOT = Path(__file__).parents[2]
 
-@pytest.mark.parametrize("first", range(0, 60, 20))
+
+@pytest.mark.parametrize("first", range(0, 40, 20))
 def test_plans_agree_with_a_plain_model(first: int) -> None:
     """Possible or not, and how few waves; ``python -m tests.drain.run`` has more clusters."""
     found = [disagreement(seed) for seed in range(first, first + 20)]
     assert [difference for _, difference in found if difference] == []
-    assert {"possible, proven", "impossible, proven"} <= {said for said, _ in found}
+    assert {"possible, proven", "impossible, proven, smallest"} <= {said for said, _ in found}
+
+
+def test_recorded_drains_end_as_the_plan_says() -> None:
+    """A part of the recordings; ``python -m tests.drain.recorded FILE`` takes whole files."""
+    found = list(islice(compared(ROOT / "fixtures" / "conformance" / "lifecycles.jsonl.gz"), 20))
+    asked = [one for one in found if not isinstance(one, str)]
+    assert len(asked) > 10
+    assert not [one for one in asked if one.is_wrong]
+    assert {one.plan.verdict for one in asked} == {"possible", "impossible"}
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parents[2]
 CLUSTER = str(ROOT / "fixtures" / "drain" / "cluster.yaml")
 MANIFESTS = str(ROOT / "fixtures" / "drain" / "shop")
 SCHEMA = json.loads((ROOT / "kubesched_lint" / "schemas" / "drain.schema.json").read_bytes())

@@ -7,20 +7,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.commands.drain.now import Now, is_left_alone
 from kubesched_lint.commands.drain.plan import Obstacle
+from kubesched_lint.commands.drain.relaxing import (
+    APART,
+    BARE,
+    BUDGET,
+    FINALIZER,
+    LABELS,
+    NEAR,
+    PORT,
+    REFUSED,
+    ROOM,
+    SPREAD,
+    TAINT,
+    VOLUME,
+    Condition,
+    ref_of,
+)
 from kubesched_lint.commands.drain.replay import Judge, Played, Wave
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers
 from kubesched_lint.findings import Location, ObjectRef, Path
-from kubesched_lint.lifecycle.judging import MANY_BUDGETS, UNMANAGED, VIOLATES, blame, bound_of
+from kubesched_lint.lifecycle.judging import MANY_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import UNATTRACTED
 from kubesched_lint.scheduler.verdict import Rejection
 from kubesched_lint.text import many
 
-BUDGET, BARE, FINALIZER, REFUSED = "budget", "bare-pod", "finalizer", "refused"
 STUCK = "the pod terminates, and a finalizer keeps it: kubectl drain waits for it"
 
 
@@ -80,9 +96,8 @@ def _budgets(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
 
 
 def of_budget(budget: DisruptionBudget, nodes: tuple[str, ...], why: str, message: str) -> Obstacle:
-    ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
     at = None if budget.source is None else location_of(budget.source, bound_of(budget))
-    return Obstacle(BUDGET, ref, why, nodes, message, at)
+    return Obstacle(BUDGET, ref_of(budget), why, nodes, message, at)
 
 
 def _guarded(now: Now) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], int]]:
@@ -127,33 +142,69 @@ def found_in(played: Played, wave: Wave, least_bound: Mapping[int, int], state: 
     for slot in dict.fromkeys(slot for slot, _, _ in state.waiting):
         number = pod_types.slots[slot].workload
         if number in lacking:
-            yield _homeless(played, state, slot, lacking[number], wave)
+            yield from _homeless(played, state, slot, lacking[number], wave)
 
 
-def _homeless(played: Played, state: State, slot: int, count: int, wave: Wave) -> Obstacle:
-    """Return why a pod of a slot finds no node in an end."""
+_KINDS = {
+    "NodeResourcesFit": ROOM,
+    "InterPodAffinity": NEAR,
+    "PodTopologySpread": SPREAD,
+    "NodeAffinity": LABELS,
+    "TaintToleration": TAINT,
+    "NodePorts": PORT,
+    "VolumeBinding": VOLUME,
+    "VolumeZone": VOLUME,
+    "VolumeRestrictions": VOLUME,
+    "NodeVolumeLimits": VOLUME,
+}
+_CLOSED = ("NodeUnschedulable",)
+NO_NODE = "no-node"
+
+
+def _homeless(played: Played, state: State, slot: int, count: int, wave: Wave) -> Iterator[Obstacle]:
+    """Yield why a pod of a slot finds no node in an end: one obstacle per kind of reason."""
     oracle = played.phase.transitions.oracle
-    blamed = blame(oracle, state, slot)
     diagnosis = oracle.diagnosis(state, slot)
     workload = played.drain.pod_types.revisions[played.drain.pod_types.slots[slot].workload][-1]
-    kind, missing = "scheduling", dict[str, int]()
-    lively = [
-        r for r in diagnosis.rejections if r.plugin not in ("NodeUnschedulable", "TaintToleration", "NodeAffinity")
-    ]
+    main = blame(oracle, state, slot)
+    finds = f"{many(count, 'pod')} of {workload} {'finds' if count == 1 else 'find'} no node"
     if diagnosis.refusal is not None:
-        kind = diagnosis.refusal.plugin
-    elif lively or diagnosis.rejections:
-        main = max(lively or diagnosis.rejections, key=lambda r: r.nodes.bit_count())
-        kind = main.plugin
-        if kind == "NodeResourcesFit":
-            kind, missing = "room", _missing(oracle.pod(slot), played, lively)
-    why = f"{many(count, 'pod')} of {workload} {'finds' if count == 1 else 'find'} no node"
-    if missing:
-        why += "; the node with most room lacks " + ", ".join(f"{show(r, n)} {r}" for r, n in missing.items())
-    of, at = blamed.of, blamed.at
-    location = None if of.source is None else location_of(of.source, at)
-    ref = of.ref if isinstance(of, Workload) else workload.ref
-    return Obstacle(kind, ref, why, wave, blamed.message, location, missing or None)
+        kind = _KINDS.get(diagnosis.refusal.plugin, diagnosis.refusal.plugin)
+        yield Obstacle(kind, workload.ref, finds, wave, main.message, _location(workload, main.at))
+    reasons = tuple(_one_per_kind(diagnosis.rejections))
+    if not reasons and diagnosis.refusal is None:
+        yield Obstacle(NO_NODE, workload.ref, f"{finds}: none is open", wave, main.message)
+    for reason in reasons:
+        kind = _kind(reason)
+        found = blamed_for(oracle, slot, reason)
+        of = found.of if isinstance(found.of, Workload) else workload
+        why, missing = finds, dict[str, int]()
+        if kind == ROOM:
+            missing = _missing(oracle.pod(slot), played, diagnosis.rejections)
+            lacks = ", ".join(f"{show(r, n)} {r}" for r, n in missing.items())
+            why += f"; the node with most room lacks {lacks}" if lacks else ""
+        at = None if found.of.source is None else location_of(found.of.source, found.at)
+        yield Obstacle(kind, of.ref, why, wave, main.message, at, missing or None)
+
+
+def _one_per_kind(rejections: Sequence[Rejection]) -> Iterator[Rejection]:
+    """Yield the reason of each kind that rejects the most nodes, the most frequent kinds first."""
+    found: dict[str, Rejection] = {}
+    for reason in sorted(rejections, key=lambda r: -r.nodes.bit_count()):
+        if reason.plugin not in _CLOSED:
+            found.setdefault(_kind(reason), reason)
+    yield from found.values()
+
+
+def _kind(reason: Rejection) -> str:
+    if reason.plugin == "InterPodAffinity":
+        return NEAR if reason.reason == UNATTRACTED else APART
+    return _KINDS.get(reason.plugin, reason.plugin)
+
+
+def condition_of(obstacle: Obstacle) -> Condition:
+    """Return the condition without which an obstacle is gone."""
+    return Condition(ROOM) if obstacle.kind == ROOM else Condition(obstacle.kind, obstacle.of)
 
 
 def _missing(pod: Pod, played: Played, rejections: Sequence[Rejection]) -> dict[str, int]:

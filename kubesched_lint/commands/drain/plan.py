@@ -64,7 +64,7 @@ class Obstacle:
     """One thing that keeps nodes from being drained: without it, and the others listed with it, the drain ends."""
 
     kind: str
-    """``budget``, ``bare-pod``, ``finalizer``, ``refused``, ``room``, or the plugin of kube-scheduler that refuses."""
+    """One of ``relaxing``, ``no-node``, or the plugin of kube-scheduler that refuses."""
     of: ObjectRef
     """The object to change."""
     why: str
@@ -89,7 +89,7 @@ class DrainPlan:
     """Whether every plan with fewer waves was refuted."""
     obstacles: tuple[Obstacle, ...] = ()
     is_smallest: bool = False
-    """Whether every smaller set of obstacles was tried: without it, the drain is still impossible."""
+    """Whether without them some order of events ends well, and no smaller set is enough."""
     why: str = ""
     worst: tuple[str, ...] = ()
     """A course of events that ends badly, one line per phase."""

@@ -27,9 +27,14 @@ class Room:
         reaches = dict.fromkeys(reach for reach, _ in moving)
         self._asked = {nodes: _total(pod for reach, pod in moving if not reach & ~nodes) for nodes in reaches}
         self._free = {r: resident.ledger.free(r) for asked in self._asked.values() for r in asked}
+        every = _everything(now).ledger
+        self._counts = all(free >= 0 for r in self._free for free in every.free(r))
+        """Whether no node holds more than it has: pods that stay on such a node need no room elsewhere."""
 
     def fits(self, done: Waves, wave: Wave) -> bool:
         """Return whether the resources of the nodes that are open during a wave suffice for every pod."""
+        if not self._counts:
+            return True
         at = self._index.positions
         gone = [name for names in done for name in names] if self._rules.remove else []
         closed = of([at[name] for name in (*wave, *gone)])
@@ -40,6 +45,13 @@ class Room:
         there = [*positions(nodes & ~closed), *positions(nodes & new)]
         asked = self._asked[nodes].items()
         return all(amount <= sum(max(self._free[r][p], 0) for p in there) for r, amount in asked)
+
+
+def _everything(now: Now) -> ClusterState:
+    """Return the nodes with all pods of today."""
+    setting = now.setting
+    running = (bound for i in now.members for bound in setting.running.get(i, ()))
+    return ClusterState(setting.index, replace(setting.objects, pods=(*setting.objects.pods, *running)))
 
 
 def _pods(now: Now, number: int) -> Iterator[Pod]:

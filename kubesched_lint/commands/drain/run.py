@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.drain.nodes import targets_of, zone_by_zone
 from kubesched_lint.commands.drain.now import Now, unmodelled_controllers
-from kubesched_lint.commands.drain.obstacles import certain_obstacles, found_in
+from kubesched_lint.commands.drain.obstacles import certain_obstacles, condition_of
 from kubesched_lint.commands.drain.plan import (
     BY_DEFAULT,
     DEPENDS,
@@ -23,9 +23,11 @@ from kubesched_lint.commands.drain.plan import (
     DrainPlan,
     Obstacle,
 )
+from kubesched_lint.commands.drain.relaxing import BUDGET, FINALIZER, REFUSED, Condition, without
 from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
+from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import told
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -68,6 +70,8 @@ def drain(
     if rules.surge and rules.remove:
         raise ValueError("--surge and --remove exclude each other: removed nodes are not replaced")
     targets = targets_of(cluster.inventory.nodes, pool, nodes)
+    if rules.remove and len(targets) == len(cluster.inventory.nodes):
+        raise ValueError("--remove would remove every node: choose with --pool or --nodes which ones go")
     now = Now(manifests, cluster, options)
     plan = Planner(now, targets, rules, effort or Effort()).plan()
     return replace(plan, notes=tuple(_notes(now, cluster)), errors=manifests.errors)
@@ -104,7 +108,7 @@ class Planner:
         certain = tuple(certain_obstacles(self._now, self._targets, force=self._rules.force))
         missing = tuple(_missing(self._now))
         if certain:
-            found = self._impossible(certain, PROVEN)
+            found = self._certainly_impossible(certain)
         elif missing:
             found = self._by_traces()
         else:
@@ -112,6 +116,10 @@ class Planner:
         if missing and not certain:
             found = replace(found, verdict=UNKNOWN, evidence="", missing=missing)
         return replace(found, assumes=tuple(self._assumes()))
+
+    @cached_property
+    def _room(self) -> Room:
+        return Room(self._now, self._rules)
 
     @property
     def _courses(self) -> int:
@@ -135,16 +143,19 @@ class Planner:
         """Return the answer of an exhaustive search; None if it is too large."""
         if self._now.scope.open_:
             return None
-        sure = Fewest(self._any, self._targets, _is_sure)
+        sure = Fewest(self._any, self._targets, _is_sure, self._room.fits)
         waves = _within_steps(sure)
         if waves:
             return self._possible(self._any, waves, PROVEN, is_fewest=True)
-        some = Fewest(self._any, self._targets, lambda played: bool(played.good))
+        some = Fewest(self._any, self._targets, lambda played: bool(played.good), self._room.fits)
         lucky = _within_steps(some)
         if lucky is not None and not lucky and some.is_sound:
+            search = Smallest(self._now, self._targets, self._rules, self._effort.states)
+            smallest = _tried(search.obstacles, _SEARCH_STEPS)
+            obstacles = smallest or _one_each(where_it_ends(self._any, self._targets))
             is_elastic = self._now.world.is_elastic or bool(self._now.world.pools)
-            return self._impossible(tuple(self._where_it_ends(self._any)), TODAY if is_elastic else PROVEN)
-        usual = Fewest(self._default, self._targets, _is_sure)
+            return self._impossible(obstacles, TODAY if is_elastic else PROVEN, is_smallest=bool(smallest))
+        usual = Fewest(self._default, self._targets, _is_sure, self._room.fits)
         waves = _within_steps(usual)
         if waves:
             return self._possible(self._default, waves, BY_DEFAULT, is_fewest=True)
@@ -156,14 +167,13 @@ class Planner:
 
     def _by_traces(self) -> DrainPlan:
         ordered = zone_by_zone(self._now.setting.nodes, self._targets)
-        room = Room(self._now, self._rules)
-        found = _tried(lambda: greedy(self._traces, ordered, lambda played: played.always_ends_well, room.fits))
+        found = _tried(lambda: greedy(self._traces, ordered, lambda played: played.always_ends_well, self._room.fits))
         if found is None:
             return DrainPlan(UNKNOWN, "", self._targets, missing=(work.WHY,))
         waves, stuck = found
         if not stuck:
             return self._possible(self._traces, waves, SIMULATED, is_fewest=len(waves) == 1)
-        obstacles = tuple(self._where_it_ends(self._traces, waves, stuck))
+        obstacles = _one_each(where_it_ends(self._traces, self._targets, waves, stuck))
         return DrainPlan(
             UNKNOWN, "", self._targets, obstacles=obstacles, missing=("a proof that no order of events ends well",)
         )
@@ -176,20 +186,23 @@ class Planner:
     def _depends(self, waves: Waves) -> DrainPlan:
         return DrainPlan(DEPENDS, PROVEN, self._targets, told(self._traces, waves))
 
-    def _impossible(self, obstacles: tuple[Obstacle, ...], evidence: str) -> DrainPlan:
-        return DrainPlan(IMPOSSIBLE, evidence, self._targets, obstacles=obstacles)
+    def _certainly_impossible(self, certain: tuple[Obstacle, ...]) -> DrainPlan:
+        """Return the answer where each of some obstacles is enough, whatever room there is."""
+        budgets = {condition_of(obstacle) for obstacle in certain if obstacle.kind == BUDGET}
+        kept = any(obstacle.kind in (FINALIZER, REFUSED) for obstacle in certain)
+        rules = replace(self._rules, force=True)
+        rest = Planner(without(self._now, budgets), self._targets, rules, self._effort)
+        further = () if kept else rest.plan_further()
+        return self._impossible((*certain, *(further or ())), PROVEN, is_smallest=not kept and further is not None)
 
-    def _where_it_ends(self, replay: Replay, waves: Waves = (), stuck: Sequence[str] = ()) -> Iterator[Obstacle]:
-        """Yield what keeps single nodes from being drained; else, what ends the plan that drains the most nodes."""
-        alone = [(*waves, (name,)) for name in stuck or self._targets]
-        failed = [plan for plan in alone if not replay.play(plan).good] or replay.longest_failed()
-        seen = set()
-        for plan in failed:
-            played = replay.play(plan)
-            for obstacle in found_in(played, plan[-1], replay.least_bound, played.bad[0]) if played.bad else ():
-                if (obstacle.kind, obstacle.of) not in seen:
-                    seen.add((obstacle.kind, obstacle.of))
-                    yield obstacle
+    def plan_further(self) -> tuple[Obstacle, ...] | None:
+        """Return the obstacles that remain without the certain ones; None if they are not the smallest set."""
+        found = (self._is_small and self._searched()) or self._by_traces()
+        is_smallest = found.is_smallest or found.verdict in (POSSIBLE, DEPENDS)
+        return found.obstacles if is_smallest else None
+
+    def _impossible(self, obstacles: tuple[Obstacle, ...], evidence: str, *, is_smallest: bool) -> DrainPlan:
+        return DrainPlan(IMPOSSIBLE, evidence, self._targets, obstacles=obstacles, is_smallest=is_smallest)
 
     def _assumes(self) -> Iterator[str]:
         yield "pods become ready as soon as they are bound"
@@ -201,6 +214,14 @@ class Planner:
             yield f"{first_few(others, _FEW)} make lost pods again as they are"
         if self._now.deploys:
             yield "the manifests are deployed first: the cluster file shows none of their pods"
+
+
+def _one_each(obstacles: Iterable[Obstacle]) -> tuple[Obstacle, ...]:
+    """Return the first obstacle for each condition."""
+    found: dict[Condition, Obstacle] = {}
+    for obstacle in obstacles:
+        found.setdefault(condition_of(obstacle), obstacle)
+    return tuple(found.values())
 
 
 def _is_sure(played: Played) -> bool:
@@ -217,10 +238,10 @@ def _within_steps(search: Fewest) -> Waves | None:
         return None
 
 
-def _tried(compute: Callable[[], T]) -> T | None:
+def _tried(compute: Callable[[], T], steps: int = _TRACE_STEPS) -> T | None:
     """Return the result; None after too many steps."""
     try:
-        with work.within(_TRACE_STEPS):
+        with work.within(steps):
             return compute()
     except work.OutOfWorkError:
         return None

@@ -10,14 +10,18 @@ from kubesched_lint.commands.drain.replay import Played, Replay, Wave, Waves
 Accepts = Callable[[Played], bool]
 """Whether a plan may contain a wave with these ends."""
 
+Fits = Callable[[Waves, Wave], bool]
+
 
 class Fewest:
     """An exhaustive search over all series of waves: the first that is accepted has the fewest waves."""
 
-    def __init__(self, replay: Replay, targets: Sequence[str], accepts: Accepts) -> None:
+    def __init__(self, replay: Replay, targets: Sequence[str], accepts: Accepts, fits: Fits) -> None:
+        """``fits`` refuses waves that end badly in every order, by counting."""
         self._replay = replay
         self._targets = tuple(targets)
         self._accepts = accepts
+        self._fits = fits
         self._at_once = replay.rules.at_once or len(self._targets)
         self.is_sound = True
         """Whether every wave that was played has all its ends."""
@@ -34,6 +38,8 @@ class Fewest:
     def _within(self, done: Waves, left: Wave, count: int) -> Waves | None:
         """Return the plan that begins with ``done`` and drains ``left`` in exactly ``count`` waves."""
         for wave in self._choices(left, count):
+            if not self._fits(done, wave):
+                continue
             waves = (*done, wave)
             played = self._replay.play(waves)
             self.is_sound = self.is_sound and played.is_sound

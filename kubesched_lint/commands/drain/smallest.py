@@ -1,0 +1,77 @@
+"""The smallest set of obstacles: without these conditions, some order of events of some plan ends well."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+
+from kubesched_lint.commands.drain.now import Now
+from kubesched_lint.commands.drain.obstacles import condition_of, found_in
+from kubesched_lint.commands.drain.plan import Obstacle
+from kubesched_lint.commands.drain.relaxing import ROOM, Condition, conditions, without
+from kubesched_lint.commands.drain.replay import Replay, Rules, Waves
+from kubesched_lint.commands.drain.room import Room
+from kubesched_lint.commands.drain.search import Fewest
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.record import replace
+
+MOST_TOGETHER = 3
+"""The most conditions that are given up together, besides those that are certain."""
+_MOST_ENDS = 20
+
+
+class Smallest:
+    """An exhaustive search over sets of conditions, small ones first."""
+
+    def __init__(self, now: Now, targets: Sequence[str], rules: Rules, states: int) -> None:
+        self._now = now
+        self._targets = tuple(targets)
+        self._rules = rules
+        self._states = states
+        self._replays: dict[frozenset[Condition], Replay] = {}
+
+    def obstacles(self) -> tuple[Obstacle, ...] | None:
+        """Return the obstacles; None if no set of a few conditions is enough."""
+        found = next(self._sets(), None)
+        return None if found is None else tuple(self._told(each, found) for each in found)
+
+    def _sets(self) -> Iterator[tuple[Condition, ...]]:
+        every = tuple(conditions(self._now))
+        for size in range(MOST_TOGETHER + 1):
+            yield from (chosen for chosen in combinations(every, size) if self._may_end_well(chosen))
+
+    def _may_end_well(self, given_up: Collection[Condition]) -> bool:
+        now = without(self._now, given_up)
+        fits = Room(now, self._rules).fits
+        search = Fewest(self._replay(given_up), self._targets, lambda played: bool(played.good), fits)
+        return search.waves() is not None
+
+    def _replay(self, given_up: Collection[Condition]) -> Replay:
+        key = frozenset(given_up)
+        if key not in self._replays:
+            now = without(self._now, given_up)
+            self._replays[key] = Replay(
+                lambda: now.story(self._targets, expected=False, most_states=self._states), self._rules
+            )
+        return self._replays[key]
+
+    def _told(self, one: Condition, given_up: Collection[Condition]) -> Obstacle:
+        """Return the obstacle that a condition is where the others are given up."""
+        replay = self._replay([each for each in given_up if each != one])
+        seen = [obstacle for obstacle in where_it_ends(replay, self._targets) if condition_of(obstacle) == one]
+        if seen:
+            nodes = tuple(dict.fromkeys(node for obstacle in seen for node in obstacle.nodes))
+            return replace(seen[0], nodes=nodes)
+        return Obstacle(one.kind, one.of or ObjectRef("Cluster", "", ROOM), "without it, the drain ends", self._targets)
+
+
+def where_it_ends(
+    replay: Replay, targets: Sequence[str], waves: Waves = (), stuck: Sequence[str] = ()
+) -> Iterator[Obstacle]:
+    """Yield what keeps single nodes from being drained; else, what ends the plan that drains the most nodes."""
+    alone = [(*waves, (name,)) for name in stuck or targets]
+    failed = [plan for plan in alone if not replay.play(plan).good] or replay.longest_failed()
+    for plan in failed or [(tuple(targets),)]:
+        played = replay.play(plan)
+        for state in played.bad[:_MOST_ENDS]:
+            yield from found_in(played, plan[-1], replay.least_bound, state)

@@ -14,6 +14,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
@@ -32,31 +33,6 @@ _FEW_NODES = 64
 """With more nodes than this, skip the loss of each single node."""
 _MOST_ROOMS = 256
 """Size of the cache of ``_Room``; each entry has a number per node."""
-
-
-class Counted(NamedTuple):
-    """A number of pods, and the reason in words."""
-
-    pods: int
-    why: str
-
-
-class EventBounds:
-    """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end."""
-
-    __slots__ = ("always_stuck", "least", "most", "never_stuck", "wanted")
-
-    def __init__(self, wanted: int, least: Counted, most: Counted) -> None:
-        self.wanted = wanted
-        self.least = least
-        self.most = most
-        self.never_stuck = least.pods >= wanted
-        self.always_stuck = False
-        """For a drain: stuck on each node that has pods of the workload."""
-
-    @property
-    def is_fine(self) -> bool:
-        return self.never_stuck and self.least.pods >= self.wanted
 
 
 def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
@@ -96,7 +72,9 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     most = min(wanted, _on_each(setting, number, wanted))
     if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
         most = min(most, 1)
-    room, with_room, total = _room(setting, replace(pod, required_anti_affinity=apart), usable, most)
+    like = replace(pod, required_anti_affinity=apart)
+    room, with_room, total = _room(setting, like, usable, most)
+    before = _room(setting, like, setting.usable[number], most).on if without else room
     for term in apart:
         key = term.topology_key
         work.spend(len(index.domains(key)) // 4)
@@ -112,7 +90,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             continue
         if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, room, without)
+        ceiling = _spread_ceiling(setting, number, constraint, room, without, before)
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
@@ -198,12 +176,17 @@ def _kinds_that_run(setting: Setting) -> tuple[Pod, ...]:
 
 
 def _spread_ceiling(
-    setting: Setting, number: int, constraint: SpreadConstraint, room: dict[int, int], without: NodeSet
+    setting: Setting,
+    number: int,
+    constraint: SpreadConstraint,
+    room: dict[int, int],
+    without: NodeSet,
+    before: dict[int, int],
 ) -> Counted | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
-    Domains of cordoned nodes count as well; nodes in ``without`` do not count, which bounds a loss. None if the
-    selector also counts pods of others.
+    Domains of cordoned nodes count as well, nodes in ``without`` do not, which bounds a loss; pods that came with the
+    room ``before`` it may exceed the limit now. None if the selector also counts pods of others.
     """
     pod, selector = setting.pods[number], constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
@@ -214,7 +197,9 @@ def _spread_ceiling(
     if not capacity:
         return Counted(0, f"no usable node counts for the spread over {constraint.topology_key}")
     least = least_count(constraint, capacity.values())
-    total = sum(let_in(constraint, capacity).values())
+    limits = let_in(constraint, capacity)
+    stay = let_in(constraint, domain_room(setting, number, constraint, before, 0)) if without else limits
+    total = sum(min(held, max(limits[value], stay[value])) for value, held in capacity.items())
     return Counted(total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {least}")
 
 

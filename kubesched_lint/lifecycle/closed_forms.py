@@ -9,7 +9,8 @@ full. With fewer domains than minDomains the minimum counts as 0.
 from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
+from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
+from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting

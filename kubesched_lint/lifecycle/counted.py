@@ -9,15 +9,9 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.bounds import (
-    Counted,
-    EventBounds,
-    most_beside,
-    most_of_template,
-    most_on_fewer,
-    most_placed,
-)
+from kubesched_lint.lifecycle.bounds import most_beside, most_of_template, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after, zones
 from kubesched_lint.lifecycle.guests import comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss

@@ -6,8 +6,8 @@ from kubesched_lint.admission.decision import OBJECT, AdmissionRefusal, Decision
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.bounds import EventBounds
 from kubesched_lint.lifecycle.counted import count, is_fine_if_granted
+from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.event_outcomes import zones
 from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
@@ -24,18 +24,16 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
     workload, wanted = setting.workloads[number], count(setting, event, number).wanted
     runs = min(len(setting.running.get(number, ())), wanted)
     kept = setting.changes.get(number, True) is False and setting.is_settled(number)
-    if event == "deploy" and runs >= wanted and kept:
+    if not wanted or (event == "deploy" and runs >= wanted and kept):
         bound = Range(wanted, wanted, "closed-form")
-        text, why = (
-            words(event, wanted, bound, stuck=False, always_stuck=False),
-            "all its pods run, and none is created",
-        )
+        text = words(event, wanted, bound, stuck=False, always_stuck=False)
+        why = "all its pods run, and none is created" if wanted else "no pod is wanted"
         return Cell(event, FINE, wanted, bound, proven=True, text=text, why=why, assumes=(_ALONE,))
     refuses = f"the API server refuses the {workload.ref.kind}"
     if refusal.plugin != OBJECT:
         refuses = f"the API server refuses every {'new ' if runs else ''}pod"
     lacks = not runs or runs < _fewest_wanted(setting, event, number, wanted)
-    stuck = event == "rollout" and not runs
+    stuck = "rollout" in setting.parts(event) and not runs
     bound = Range(0, runs, "bound" if runs else "closed-form")
     text = words(event, wanted, bound, stuck=stuck, always_stuck=stuck)
     return Cell(

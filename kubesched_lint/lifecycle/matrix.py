@@ -9,10 +9,10 @@ from itertools import islice
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas
-from kubesched_lint.lifecycle.bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
 from kubesched_lint.lifecycle.devices import with_devices
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import MOST_UNKNOWN, components, group_of, template_variants, unknown_templates

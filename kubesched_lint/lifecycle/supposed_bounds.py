@@ -9,10 +9,11 @@ from __future__ import annotations
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds
-from kubesched_lint.lifecycle.bounds import Counted, EventBounds, most_placed
+from kubesched_lint.lifecycle.bounds import most_placed
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.hints import may_miss
-from kubesched_lint.lifecycle.hypotheses import Hypothesis
+from kubesched_lint.lifecycle.hypotheses import Hypothesis, NodeChange
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.supposing import rolls
@@ -105,6 +106,8 @@ def supposed_bounds(setting: Setting, number: int) -> EventBounds:
     least = max(_least(setting, number, wanted), _kept(setting, number, wanted), key=lambda counted: counted.pods)
     bounds = EventBounds(wanted, least, _most(setting, number, wanted))
     bounds.never_stuck = bounds.least.pods >= wanted
+    if rolls(hypothesis, workload):
+        _stop_without_room(setting, number, bounds)
     if workload.kind != "DaemonSet" and hypothesis.upgraded and bounds.never_stuck:
         _stop_at_budgets(setting, number, bounds)
     return bounds
@@ -154,12 +157,32 @@ def _most(setting: Setting, number: int, wanted: int) -> Counted:
     if setting.running.get(number):
         return Counted(wanted, "running pods stay where they are")
     crowded = _crowded(setting)
-    workload = crowded.workloads[number]
     if not most_placed(setting, number, setting.wanted(number)).pods:
         return most_placed(crowded, number, wanted)
+    most = most_placed(_without_company(crowded, number), number, wanted)
+    hypothesis = _hypothesis(setting)
+    if hypothesis.change != NodeChange(lost=hypothesis.change.lost) or hypothesis.upgraded or hypothesis.rolls:
+        return most
+    lost = setting.index.named(hypothesis.change.lost)
+    return min(most, most_placed(setting, number, wanted, lost), key=lambda counted: counted.pods)
+
+
+def _without_company(setting: Setting, number: int) -> Setting:
+    """Return the setting whose pods of one workload neither spread nor need others beside them."""
+    workload = setting.workloads[number]
     loose = replace(workload, pod=replace(workload.pod, spread=(), required_affinity=()))
-    others = crowded.workloads[:number], crowded.workloads[number + 1 :]
-    return most_placed(replace(crowded, workloads=(*others[0], loose, *others[1])), number, wanted)
+    return replace(setting, workloads=(*setting.workloads[:number], loose, *setting.workloads[number + 1 :]))
+
+
+def _stop_without_room(setting: Setting, number: int, bounds: EventBounds) -> None:
+    """Add whether a rollout never ends, because its new pods do not all fit on the nodes as they are then."""
+    workload = setting.workloads[number]
+    if workload.kind == "DaemonSet" or workload.strategy.type == "OnDelete" or workload.strategy.partition:
+        return
+    new = most_placed(_without_company(after_of(setting), number), number, bounds.wanted)
+    if new.pods < bounds.wanted:
+        bounds.never_stuck, bounds.always_stuck = False, True
+        bounds.most = Counted(bounds.most.pods, new.why)
 
 
 def _stop_at_budgets(setting: Setting, number: int, bounds: EventBounds) -> None:

@@ -277,3 +277,23 @@ def test_one_per_node_bounds_what_a_spread_over_unequal_zones_lets_in():
     spec = {**simulated.apart("web", HOSTNAME), "topologySpreadConstraints": [spread]}
     web = decode_workload(simulated.workload("Deployment", "web", 7, spec), "default")
     assert count(Setting(cluster, Inventory(), (web,)), "deploy", 0).most.pods == 5
+
+
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss"])
+@pytest.mark.parametrize("least", [None, 2])
+def test_pods_that_a_spread_let_in_stay_when_the_loss_lowers_its_limit(event, least):
+    """Two zones of two nodes hold four pods each. Without a node, or with too few domains, fewer could come now."""
+    cluster = tuple(
+        Node(f"n{i}", {ZONE: f"z{i // 2}", HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 2}) for i in range(4)
+    )
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        **({} if least is None else {"minDomains": least}),
+    }
+    web = decode_workload(
+        simulated.workload("Deployment", "web", 8, {"topologySpreadConstraints": [spread]}), "default"
+    )
+    assert _is_enclosed(Setting(cluster, Inventory(), (web,)), event)

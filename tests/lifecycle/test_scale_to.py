@@ -9,7 +9,7 @@ from kubesched_lint.checks.spread_scale_down_skew import worst_skew
 from kubesched_lint.commands.why.naming import NamingError
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE
 from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
-from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
+from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, snapshot, workload
 
 SPREAD: Value = {
     "topologySpreadConstraints": [
@@ -63,6 +63,14 @@ def test_scaling_to_what_it_has_and_to_nothing() -> None:
     assert result.events == ("deploy", "scale-to-0", "scale-to-21")
     assert cell(result, "web", "scale-to-21").text == "has 21"
     assert cell(result, "web", "scale-to-0").text == "0/0 ok"
+
+
+def test_nothing_is_missing_where_no_pod_is_wanted_and_none_may_be_created() -> None:
+    web = workload("Deployment", "web", 2, {"priorityClassName": "nope"})
+    found = cell(
+        report_of(snapshot(kinds=["Node", "PriorityClass"]), web, events=(), scale=["web=0"]), "web", "scale-to-0"
+    )
+    assert (found.verdict, found.text) == (FINE, "0/0 ok")
 
 
 def test_an_autoscaler_is_named_that_may_undo_it() -> None:

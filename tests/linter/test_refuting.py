@@ -10,7 +10,7 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.lifecycle import matrix
-from kubesched_lint.lifecycle.bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.linter import refuting
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options

@@ -174,14 +174,15 @@ class _Asking:
         total = len(self._world.nodes)
         if nodes is not None and nodes != total:
             return f"it counts {many(nodes, 'node')}, and there are {total:,} now"
-        if not (captured := _time(self._cluster.captured_at)):
+        if not (captured := time_of(self._cluster.captured_at)):
             return ""
-        changed = (_time(b.start_time) or _time(b.created) for b in self._cluster.inventory.pods if b.node)
+        changed = (time_of(b.start_time) or time_of(b.created) for b in self._cluster.inventory.pods if b.node)
         started = sum(when is not None and timedelta(0) <= captured - when <= _LAG for when in changed)
         return f"{many(started, 'pod')} started in the six minutes before the snapshot" if started else ""
 
 
-def _time(text: str) -> datetime | None:
+def time_of(text: str) -> datetime | None:
+    """Return a time of the API (RFC 3339); None if there is none."""
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -206,13 +207,16 @@ def agreement(cluster: Cluster, premises: Premises) -> Iterator[str]:
         yield in_words(count)
 
 
-def in_words(count: Tally) -> str:
-    """Return a tally as a sentence: ``412 of 412 messages of kube-scheduler about pending pods agree …``."""
+def in_words(count: Tally, more: str = "kubesched-lint audit") -> str:
+    """Return a tally as a sentence: ``412 of 412 messages of kube-scheduler about pending pods agree …``.
+
+    ``more`` shows the messages that differ.
+    """
     agree = plural(count.agree, "agrees", "agree")
     of = f"{count.agree:,} of {count.compared:,} {plural(count.compared, 'message')}"
     text = f"{of} of kube-scheduler about pending pods {agree} with this model on this cluster"
     if count.older:
         text += f"; {count.older:,} {plural(count.older, 'is', 'are')} older than what the snapshot shows"
     if count.differ:
-        text += f"; {count.differ:,} {plural(count.differ, 'differs', 'differ')} (see kubesched-lint audit)"
+        text += f"; {count.differ:,} {plural(count.differ, 'differs', 'differ')} ({more} shows both messages)"
     return text

@@ -17,6 +17,7 @@ _COMMANDS = (
     "simulate",
     "plan",
     "drain",
+    "audit",
     "fleet",
     "init",
     "snapshot",

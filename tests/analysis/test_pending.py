@@ -100,7 +100,7 @@ def test_the_footer_counts() -> None:
     (text,) = agreement(snapshot(*pods, other), Premises())
     assert text == (
         "3 of 4 messages of kube-scheduler about pending pods agree with this model on this cluster; "
-        "1 differs (see kubesched-lint audit)"
+        "1 differs (kubesched-lint audit shows both messages)"
     )
     assert [*agreement(snapshot(pod("new")), Premises())] == []
 

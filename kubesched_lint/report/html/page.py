@@ -35,44 +35,45 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     context = replace(context, sources=lru_cache(maxsize=8)(context.sources))
     seen = context.extras()
     this = numbered(report)
-    yield from _head(report)
+    yield from head(verdict(report))
     yield from _masthead()
     yield "<main>\n"
     yield from _summary(report)
     if report.errors:
         items = sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message))
-        yield from _section("errors", "Could not be read", errors(items, context))
+        yield from part("errors", "Could not be read", errors(items, context))
     if seen is not None:
-        yield from _section("matrix", "What happens when", _matrix(seen, report))
+        yield from part("matrix", "What happens when", _matrix(seen, report))
     drawn = seen is not None and bool(seen.diagram.groups)
     yield f'<div class="{"split" if drawn else "whole"}">\n'
     if seen is not None and drawn:
         status = '<p id="status" aria-live="polite"></p><ul id="chips"></ul>'
-        yield from _section("cluster", "The cluster", (f"{status}\n", *picture(seen.diagram)), tag="aside")
+        yield from part("cluster", "The cluster", (f"{status}\n", *picture(seen.diagram)), tag="aside")
     nothing = '<p class="calm">No findings: nothing that was checked keeps a pod from a node.</p>'
-    yield from _section("findings", "Findings", sections(this, context) if this.causes else [nothing])
+    yield from part("findings", "Findings", sections(this, context) if this.causes else [nothing])
     yield "</div>\n"
     rows = "".join(suppressed(report))
     if rows:
-        yield from _section("waived", "Waived and known", [f'<div class="brief" role="list">{rows}</div>'])
-    yield from _section("notes", "What was checked, and what was not", _footer(report))
+        yield from part("waived", "Waived and known", [f'<div class="brief" role="list">{rows}</div>'])
+    yield from part("notes", "What was checked, and what was not", _footer(report))
     yield from _rules(this, context)
     yield "</main>\n"
     yield from _foot(report, this, seen, context)
 
 
-def _head(report: Report) -> Iterator[str]:
-    style, script = _file("page.css"), _file("page.js")
+def head(title: str, *, scripted: bool = True) -> Iterator[str]:
+    """Yield the beginning of a page, up to its body; nothing but the styles and the script may come from elsewhere."""
+    style = _file("page.css")
+    script = f"script-src '{_hash(_file('page.js'))}'; " if scripted else ""
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src '{_hash(style)}'; {script}img-src data:; base-uri 'none'; form-action 'none'"
     )
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f'<title>kubesched-lint: {esc(verdict(report))}</title>\n<link rel="icon" href="data:,">\n'
+        f'<title>kubesched-lint: {esc(title)}</title>\n<link rel="icon" href="data:,">\n'
         f"<style>{style}</style>\n</head>\n<body>\n"
     )
 
@@ -107,7 +108,7 @@ def _summary(report: Report) -> Iterator[str]:
     yield "</ul></section>\n"
 
 
-def _section(name: str, title: str, content: Iterable[str], tag: str = "section") -> Iterator[str]:
+def part(name: str, title: str, content: Iterable[str], tag: str = "section") -> Iterator[str]:
     yield f'<{tag} id="{name}" class="part" aria-labelledby="h-{name}"><h2 id="h-{name}">{esc(title)}</h2>\n'
     yield from content
     yield f"</{tag}>\n"

@@ -1,0 +1,1 @@
+"""``audit``: what is wrong in a cluster as it runs."""

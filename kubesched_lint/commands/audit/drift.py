@@ -1,0 +1,85 @@
+"""Pods that run where today's labels, taints and neighbours would not put them, and what descheduler makes of it.
+
+Each of descheduler's strategies evicts only pods of controllers, none of a DaemonSet, and none that is critical for the
+system (``pkg/framework/plugins/defaultevictor/defaultevictor.go``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.cluster.nodeset import NodeSet, only
+from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
+from kubesched_lint.commands.audit.now import Crowd, Now, place, pods_of
+from kubesched_lint.commands.audit.returning import placement_on
+from kubesched_lint.findings import Severity
+from kubesched_lint.scheduler.framework import static_reach, untolerated_taints
+from kubesched_lint.scheduler.plugins import inter_pod_affinity
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTRACTED
+from kubesched_lint.text import first_few, plural
+
+_CRITICAL = 2_000_000_000
+"""SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""
+_MOST_NAMED = 3
+_MOST_NODES = 64
+
+
+def drifted(now: Now) -> Iterator[Found]:
+    """Yield a finding for each crowd and reason; cordons and passing taints are no drift."""
+    for crowd in now.crowds:
+        if crowd.bound[0].owner is not None and crowd.bound[0].owner.kind == "Node":
+            continue
+        reach = static_reach(crowd.pod, now.lasting.index)
+        yield from _outside(crowd, now, "NodeAffinity", ~reach.matching, "required node affinity or nodeSelector")
+        yield from _outside(crowd, now, "TaintToleration", reach.matching & ~reach.tolerated, "")
+        yield from _beside_others(crowd, now)
+
+
+def _outside(crowd: Crowd, now: Now, plugin: str, wrong: NodeSet, what: str) -> Iterator[Found]:
+    index = now.lasting.index
+    there = [p for p in crowd.positions if wrong >> p & 1]
+    if not there:
+        return
+    names = list(dict.fromkeys(index.names[p] for p in there))
+    taint = next(iter(untolerated_taints(crowd.pod, index.nodes[there[0]])), None)
+    why = f"against its {what}" if what else f"against a taint that it does not tolerate ({taint})"
+    text = f"{_pods(crowd, len(there))} on {first_few(names, _MOST_NAMED)} {why}"
+    strategy = "RemovePodsViolatingNodeAffinity" if what else "RemovePodsViolatingNodeTaints"
+    yield _found(crowd, text, plugin, len(there), strategy, fits=bool(what))
+
+
+def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
+    """Yield what required pod affinity and anti-affinity would refuse where the pods run."""
+    if not (crowd.pod.required_affinity or crowd.pod.required_anti_affinity):
+        return
+    state, found = now.state, dict[str, list[int]]()
+    for position in list(dict.fromkeys(crowd.positions))[:_MOST_NODES]:
+        mark = state.mark()
+        try:
+            state.remove(placement_on(position, crowd, state))
+            for rejection in inter_pod_affinity.reject(crowd.pod, state, only(position)):
+                if rejection.nodes and rejection.reason in (REPELLED, UNATTRACTED):
+                    found.setdefault(rejection.reason, []).append(position)
+        finally:
+            state.undo(mark)
+    for reason, there in found.items():
+        names = first_few([now.lasting.index.names[p] for p in there], _MOST_NAMED)
+        if reason == REPELLED:
+            text = f"{_pods(crowd, len(there))} on {names} beside pods that its required anti-affinity refuses"
+            yield _found(crowd, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")
+        else:
+            text = f"{_pods(crowd, len(there))} on {names} without the pods that its required affinity asks for"
+            yield _found(crowd, text, "InterPodAffinity", len(there), "")
+
+
+def _pods(crowd: Crowd, count: int) -> str:
+    return f"{pods_of(crowd.ref, count)} {plural(count, 'runs', 'run')}"
+
+
+def _found(crowd: Crowd, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False) -> Found:
+    at = place(crowd.pod, crowd.workload, plugin, crowd.ref)
+    details = (("descheduler", f"{strategy} evicts them{' if another node fits' if fits else ''}"),)
+    evicts = bool(strategy) and crowd.comes_back and (crowd.pod.priority or 0) < _CRITICAL
+    if fits and crowd.pod.required_node_terms is None:
+        evicts = False  # the strategy looks only at pods with required node affinity
+    return Found(DRIFT, Severity.NOTE, crowd.ref, text, at, FACT, count, details if evicts else ())

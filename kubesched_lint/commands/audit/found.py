@@ -1,0 +1,109 @@
+"""What an audit finds: findings in sections, the most important first, and how the model agrees with kube-scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesched_lint.analysis.pending import Tally, Waiting
+from kubesched_lint.findings import Finding, ObjectRef, Severity
+from kubesched_lint.record import record
+
+PENDING, RETURN, DRAINS, LOSS, DRIFT, SKEW, RULES, GATED = (
+    "pending",
+    "cannot-return",
+    "blocks-drains",
+    "loss",
+    "drift",
+    "skew",
+    "rules",
+    "gated",
+)
+SECTIONS = {
+    PENDING: "Waits for a node now",
+    RETURN: "Could not be scheduled again",
+    DRAINS: "Blocks drains",
+    LOSS: "Would not survive a lost node or zone",
+    DRIFT: "Runs where today's rules would not put it",
+    SKEW: "Is uneven today",
+    RULES: "What lint says of the running workloads",
+    GATED: "Held back by scheduling gates",
+}
+"""Slug → title, the most important first."""
+FACT, PROOF, WITNESS = "fact", "proof", "witness"
+
+
+@record
+class Found:
+    """One thing that is wrong, about one object."""
+
+    section: str
+    severity: Severity
+    object: ObjectRef
+    message: str
+    place: str = ""
+    """The field to blame, in words: ``spec.template.spec.affinity of Deployment shop/web``."""
+    evidence: str = FACT
+    """FACT: the snapshot shows it. PROOF: by exact filters, in every order. WITNESS: in one run with exact scores."""
+    pods: int = 0
+    details: tuple[tuple[str, str], ...] = ()
+    """(label, text)."""
+    cause: str = ""
+    """What several findings of a section have in common; the first stands for all."""
+    rule: str = ""
+    """The lint rule that names the cause."""
+    others: tuple[ObjectRef, ...] = ()
+    """Further objects with the same cause."""
+
+    @property
+    def objects(self) -> tuple[ObjectRef, ...]:
+        return (self.object, *self.others)
+
+
+@record
+class Audit:
+    """The result: ``found`` in reading order."""
+
+    found: tuple[Found, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    """Waiting pods whose messages differ from the model's, or may be older than the snapshot."""
+    tally: Tally = Tally()
+    cluster: str = ""
+    workloads: int = 0
+    pods: int = 0
+    unfollowed: tuple[str, ...] = ()
+    """What the audit did not look at, and why."""
+    notes: tuple[str, ...] = ()
+
+    def of(self, section: str) -> Iterator[Found]:
+        return (one for one in self.found if one.section == section)
+
+    def is_bad(self, fail_on: Severity | None) -> bool:
+        """Return whether something of at least this severity was found; never for None."""
+        return fail_on is not None and any(one.severity >= fail_on for one in self.found)
+
+
+def in_order(found: Iterable[Found]) -> Iterator[Found]:
+    """Yield findings by section, severity and number of pods."""
+    sections = list(SECTIONS)
+    yield from sorted(found, key=lambda f: (sections.index(f.section), -f.severity, -f.pods, str(f.object), f.message))
+
+
+def one_per_cause(found: Iterable[Found]) -> Iterator[Found]:
+    """Yield findings in order; of those of a section with one cause, the first, which names the other objects."""
+    from kubesched_lint.record import replace
+
+    kept: dict[object, Found] = {}
+    for one in in_order(found):
+        key = (one.section, one.cause) if one.cause else id(one)
+        first = kept.get(key)
+        if first is None:
+            kept[key] = one
+        elif one.object not in first.objects:
+            kept[key] = replace(first, others=(*first.others, one.object), pods=first.pods + one.pods)
+    yield from kept.values()
+
+
+def place_of(finding: Finding) -> str:
+    """Return the place of a finding of lint: words, or the line of a sketch."""
+    location = finding.location
+    return f"{location.path}:{location.span.line}" if location.span.line else location.path

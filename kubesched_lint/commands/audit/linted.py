@@ -1,0 +1,60 @@
+"""What lint says of the running workloads, in the section that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint import work
+from kubesched_lint.commands.audit.found import DRAINS, FACT, RETURN, RULES, Found, place_of
+from kubesched_lint.commands.audit.now import Now
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.rulebook.library import Rule, Rulebook
+
+MOST_STEPS = 4_000_000
+"""Limit of the work of all rules; see ``work``."""
+_ELSEWHERE = frozenset(["node-loss-leaves-pending", "single-zone-workload"])
+"""Rules whose question the audit answers from the pods where they run."""
+_LATER = frozenset(["autoscaling", "rollout", "disruption", "api", "waivers"])
+"""Families of rules about other events than the creation of all pods."""
+_OF_ROLLOUTS = frozenset(["spread-rollout-skew", "spread-mindomains-rollout", "daemonset-surge-hostport"])
+"""Rules of other families about rollouts."""
+
+
+def lint_report(now: Now, options: Options, rulebook: Rulebook) -> tuple[Report, dict[str, Rule]]:
+    """Return the report of lint about what runs, before waivers: a snapshot holds no comments."""
+    rules = [r for r in rulebook.select(options.profile, options.select, options.ignore) if r.slug not in _ELSEWHERE]
+    with work.within(MOST_STEPS):
+        report, _ = lint(now.running, now.cluster, options, rules)
+    return report, {rule.slug: rule for rule in rules}
+
+
+def findings(now: Now, report: Report, rules: dict[str, Rule]) -> Iterator[Found]:
+    """Yield the findings of lint; a proof about a first deployment says what happens if all the pods are made again."""
+    runs = {crowd.ref for crowd in now.crowds}
+    for finding in report.findings:
+        yield _of(finding, rules[finding.rule].family, runs)
+
+
+def _of(finding: Finding, family: str, runs: set[ObjectRef]) -> Found:
+    evidence = finding.evidence
+    argues = evidence.kind in ("proof", "witness")
+    of_deploy = evidence.event == "deploy" and family not in _LATER and finding.rule not in _OF_ROLLOUTS
+    again = argues and of_deploy and finding.object in runs
+    section = RETURN if again else DRAINS if family == "disruption" else RULES
+    details = [("if", "all its pods are made again")] if again else []
+    details += [(evidence.kind, evidence.text)] if evidence.text else []
+    details += [("assumes", premise) for premise in evidence.assumes]
+    details += [("help", finding.help)] if finding.help else []
+    return Found(
+        section,
+        min(finding.severity, Severity.WARNING) if again else finding.severity,
+        finding.object,
+        finding.message,
+        place_of(finding),
+        evidence.kind if argues else FACT,
+        details=tuple(details),
+        cause=f"{finding.rule} {finding.cause or finding.help}",
+        rule=finding.rule,
+    )

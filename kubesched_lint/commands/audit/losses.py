@@ -1,0 +1,228 @@
+"""What a lost node or zone leaves waiting: counted where that suffices, else one run with kube-scheduler's scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kubesched_lint import work
+from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.cluster.nodeset import NodeSet, only, positions
+from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
+from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
+from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.model.pod import Pod, knows_scheduler
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.framework import diagnose, message, static_reach
+from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.scheduler.topology import counted_domains
+from kubesched_lint.text import first_few, many, plural
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.state import ClusterState
+
+MOST_RUN = 2_000
+"""Pods of one lost node or zone that are placed one by one."""
+_MOST_RUNS = 600_000
+"""Pods of all runs together, times the nodes that each is scored on."""
+_MOST_NAMED = 3
+
+
+class _Left(NamedTuple):
+    """Pods of one crowd that wait after a loss."""
+
+    crowd: Crowd
+    lost: str
+    pods: int
+    of: int
+    evidence: str
+    says: str
+    place: str
+
+
+class Losses:
+    """The losses of single nodes and of single zones, one after another."""
+
+    def __init__(self, now: Now) -> None:
+        self._now = now
+        self._run = 0
+        self.unfollowed: list[str] = []
+        self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and knows_scheduler(c.pod)]
+        self._on: dict[int, list[tuple[Crowd, int]]] = {}
+        for crowd in self._crowds:
+            counts: dict[int, int] = {}
+            for position in crowd.positions:
+                counts[position] = counts.get(position, 0) + 1
+            for position, count in counts.items():
+                self._on.setdefault(position, []).append((crowd, count))
+        self._room: dict[int, NodeSet] = {}
+        self._nodes = {name: only(p) for p, name in enumerate(now.lasting.index.names)}
+        zones = now.lasting.index.domains(ZONE)
+        self._zones = dict(zones) if len(zones) > 1 else {}
+
+    def found(self) -> Iterator[Found]:
+        found: dict[ObjectRef, list[Found]] = {}
+        for one in (*self._of("node", self._nodes), *self._of("zone", self._zones)):
+            found.setdefault(one.object, []).append(one)
+        for first, *more in found.values():
+            yield replace(first, details=(*first.details, *(("and", one.message) for one in more)))
+        yield from self._at_once(self._zones)
+
+    def places(self) -> Iterable[tuple[str, NodeSet]]:
+        """Return (name, nodes) of each node and each zone that may be lost."""
+        return (*self._nodes.items(), *self._zones.items())
+
+    def _of(self, what: str, places: Mapping[str, NodeSet]) -> Iterator[Found]:
+        left: dict[ObjectRef, list[_Left]] = {}
+        skipped = 0
+        for name, nodes in places.items():
+            found = self._left(name, nodes)
+            skipped += found is None
+            for one in found or ():
+                left.setdefault(one.crowd.ref, []).append(one)
+        if skipped:
+            self.unfollowed.append(f"the loss of {many(skipped, what)}: too many pods to place one by one")
+        for ref, several in left.items():
+            yield _finding(what, ref, several)
+
+    def _left(self, name: str, nodes: NodeSet) -> Sequence[_Left] | None:
+        """Return what waits after nodes are lost; None if that is not followed."""
+        gone = self.gone(nodes)
+        if not gone or self.has_room(gone, nodes):
+            return ()
+        pods = sum(count for _, count in gone)
+        cost = pods * len(self._now.lasting.index)
+        if pods > MOST_RUN or self._run + cost > _MOST_RUNS:
+            return None
+        self._run += cost
+        return work.tried(lambda: tuple(self.simulated(name, nodes, gone)), None, 2)
+
+    def gone(self, nodes: NodeSet) -> list[tuple[Crowd, int]]:
+        """Return each crowd with pods on the nodes, and how many."""
+        counts: dict[int, list[int]] = {}
+        crowds: dict[int, Crowd] = {}
+        rest = nodes
+        while rest:
+            low = rest & -rest
+            for crowd, count in self._on.get(low.bit_length() - 1, ()):
+                crowds[id(crowd)] = crowd
+                counts.setdefault(id(crowd), []).append(count)
+            rest ^= low
+        return [(crowds[key], sum(found)) for key, found in counts.items()]
+
+    def has_room(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
+        """Whether every pod finds a node whatever the order: each placement takes at most one node from the others."""
+        pods = sum(count for _, count in gone)
+        return all(self._is_open(crowd, nodes, pods) for crowd, _ in gone)
+
+    def _is_open(self, crowd: Crowd, nodes: NodeSet, pods: int) -> bool:
+        """Whether a pod finds a node although ``pods`` have taken some. The emptiest domain of a spread is open."""
+        hard = [constraint for constraint in crowd.pod.spread if constraint.is_hard]
+        if _needs_run(crowd.pod) or len(hard) > 1:
+            return False
+        left = self._open(crowd) & ~nodes
+        if not hard:
+            return left.bit_count() >= pods
+        domains = counted_domains(crowd.pod, hard[0], self._now.lasting.index, nodes).values()
+        return bool(domains) and all((left & domain).bit_count() >= pods for domain in domains)
+
+    def _open(self, crowd: Crowd) -> NodeSet:
+        """The nodes that take one more pod now, whatever its spread constraints."""
+        if id(crowd) not in self._room:
+            self._room[id(crowd)] = diagnose(replace(crowd.pod, spread=()), self._now.state).feasible
+        return self._room[id(crowd)]
+
+    def simulated(self, name: str, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Iterator[_Left]:
+        """Yield what one run leaves: pods of high priority first, each on a node that kube-scheduler may choose."""
+        if any(_loses_domains(crowd.pod, nodes, self._now.lasting.index) for crowd, _ in gone):
+            state = self._now.state_without(frozenset(self._now.lasting.names(nodes)))
+            yield from self._placed(name, gone, state, state.index.all)
+            return
+        state = self._now.state
+        mark = state.mark()
+        try:
+            for position in positions(nodes):
+                for held in state.pods_on(position):
+                    state.remove(held)
+            yield from self._placed(name, gone, state, state.index.all & ~nodes)
+        finally:
+            state.undo(mark)
+
+    def _placed(
+        self, name: str, gone: Sequence[tuple[Crowd, int]], state: ClusterState, among: NodeSet
+    ) -> Iterator[_Left]:
+        for crowd, count in sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref))):
+            owner = owner_selector(crowd.workload, crowd.pod.labels) if crowd.workload is not None else None
+            placer = Placer(crowd.pod, state, owner)
+            placed = 0
+            while placed < count and (chosen := placer.choose(placer.diagnosis(among))) is not None:
+                bind(crowd.pod, chosen, state)
+                placed += 1
+            if placed < count:
+                diagnosis = placer.diagnosis(among)
+                proven = not static_reach(crowd.pod, state.index).usable & among
+                plugin = decisive(crowd.pod, diagnosis, state)
+                at = place(crowd.pod, crowd.workload, plugin, crowd.ref)
+                evidence = PROOF if proven else WITNESS
+                yield _Left(crowd, name, count - placed, count, evidence, message(diagnosis), at)
+
+    def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[Found]:
+        """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
+        index = self._now.lasting.index
+        spots: dict[ObjectRef, list[int]] = {}
+        for crowd in self._crowds:
+            spots.setdefault(crowd.ref, []).extend(crowd.positions)
+        for ref, at in spots.items():
+            if len(at) < 2:
+                continue
+            on_one = len(set(at)) == 1
+            zone = next((z for z, nodes in zones.items() if all(nodes >> p & 1 for p in at)), None)
+            if on_one or zone is not None:
+                where = f"on node {index.names[at[0]]}" if on_one else f"in zone {zone}"
+                every = "both" if len(at) == 2 else f"all {len(at)}"
+                text = f"{every} pods of {ref} run {where}"
+                severity = Severity.WARNING if on_one else Severity.NOTE
+                what = ("note", "if it is lost, none of them runs until others are made")
+                yield Found(LOSS, severity, ref, text, evidence=FACT, pods=len(at), details=(what,))
+
+
+def _finding(what: str, ref: ObjectRef, several: Sequence[_Left]) -> Found:
+    worst = max(several, key=lambda one: (one.pods, one.lost))
+    lost = list(dict.fromkeys(one.lost for one in several))
+    which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost, _MOST_NAMED)})"
+    most = "up to " if len({one.pods for one in several}) > 1 else ""
+    evidence = PROOF if all(one.evidence == PROOF for one in several) else WITNESS
+    find = plural(worst.pods, "finds", "find")
+    return Found(
+        LOSS,
+        Severity.WARNING,
+        ref,
+        f"{most}{many(worst.pods, 'pod')} of {ref} {find} no other node after the loss of {which}",
+        worst.place,
+        evidence,
+        worst.pods,
+        ((evidence, worst.says),),
+    )
+
+
+def _stays(crowd: Crowd) -> bool:
+    return crowd.workload is None or crowd.workload.stays
+
+
+def _needs_run(pod: Pod) -> bool:
+    """Whether one placement may take more than one node from others, or a lost pod may matter elsewhere."""
+    wide = any(term.topology_key != HOSTNAME for term in pod.required_anti_affinity)
+    return wide or bool(pod.required_affinity) or bool(pod.volumes)
+
+
+def _loses_domains(pod: Pod, nodes: NodeSet, index: NodeIndex) -> bool:
+    """Whether a hard spread constraint counts fewer domains after the loss."""
+    return any(
+        not domain & ~nodes
+        for constraint in pod.spread
+        if constraint.is_hard
+        for domain in counted_domains(pod, constraint, index).values()
+    )

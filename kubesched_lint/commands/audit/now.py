@@ -1,0 +1,167 @@
+"""The cluster as it runs: its pods in crowds of equal ones, and states of its nodes with all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.analysis.worlds import without_transient
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.linter.running_set import Running
+from kubesched_lint.manifests.document import location_of
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.resources import request_path
+from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.framework import Diagnosis, static_reach
+from kubesched_lint.text import many
+from kubesched_lint.world.running import all_running_pods
+from kubesched_lint.world.world import World
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.linter.reading import ManifestSet
+    from kubesched_lint.model.pod import BoundPod, Pod
+    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.user_settings import Premises
+
+_FIELDS = {
+    "TaintToleration": "tolerations",
+    "NodePorts": "containers",
+    "PodTopologySpread": "topologySpreadConstraints",
+    "InterPodAffinity": "affinity",
+    "VolumeBinding": "volumes",
+    "VolumeRestrictions": "volumes",
+    "VolumeZone": "volumes",
+    "NodeVolumeLimits": "volumes",
+    "DynamicResources": "resourceClaims",
+    "NodeName": "nodeName",
+}
+_MIRROR = "Node"
+"""Kind of the owner of static pods, which the kubelet itself makes."""
+_MOST_COMPARED = 20
+"""Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
+
+
+@record
+class Crowd:
+    """Equal pods of one owner on known nodes."""
+
+    pod: Pod
+    bound: tuple[BoundPod, ...]
+    positions: tuple[int, ...]
+    workload: Workload | None
+    ref: ObjectRef
+    """The workload, else the controller that the pods name, else the pod itself."""
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether a controller makes its pods again, on any node."""
+        owner = self.bound[0].owner
+        return owner is not None and owner.kind not in (_MIRROR, "DaemonSet")
+
+    def with_more(self, other: Crowd) -> Crowd:
+        """Return the crowd with equal pods that a reader did not recognize as equal."""
+        return replace(self, bound=(*self.bound, *other.bound), positions=(*self.positions, *other.positions))
+
+
+class Now:
+    """One cluster and the workloads that run in it. ``today`` has its cordons and transient taints; ``lasting`` not."""
+
+    def __init__(self, cluster: Cluster, running: ManifestSet, premises: Premises) -> None:
+        self.cluster = cluster
+        self.running = running
+        self.today = World(Inventory(), cluster, premises).without_pools
+        self.lasting = self.today.on(without_transient(cluster)) if cluster.transient_states else self.today
+
+    @cached_property
+    def crowds(self) -> tuple[Crowd, ...]:
+        """The pods that run and stay."""
+        found: dict[ObjectRef, list[Crowd]] = {}
+        for crowd in self._crowds():
+            mine = found.setdefault(crowd.ref, [])
+            alike = next((n for n, c in enumerate(mine[:_MOST_COMPARED]) if c.pod == crowd.pod), None)
+            if alike is None:
+                mine.append(crowd)
+            else:
+                mine[alike] = mine[alike].with_more(crowd)
+        return tuple(crowd for crowds in found.values() for crowd in crowds)
+
+    def _crowds(self) -> Iterator[Crowd]:
+        workloads = {w.key: w for w in self.running.inventory.workloads}
+        for group in all_running_pods(self.today).alike:
+            if group.terminating:
+                continue
+            live = self.cluster.running.workload_of(group.bound[0])
+            workload = None if live is None else workloads.get(live.key)
+            pod = self.today.admission.schedulers.again(group.pod, workload)
+            yield Crowd(pod, group.bound, group.positions, workload, ref_of(group.bound[0], workload))
+
+    @cached_property
+    def state(self) -> ClusterState:
+        """All running pods on the nodes without transient states. Undo what you change."""
+        return all_running_pods(self.lasting).state
+
+    @cached_property
+    def state_today(self) -> ClusterState:
+        """All running pods on the nodes as they are. Undo what you change."""
+        return self.state if self.lasting is self.today else all_running_pods(self.today).state
+
+    def state_without(self, names: frozenset[str]) -> ClusterState:
+        """Return the cluster after nodes and their pods are gone, without transient states."""
+        assert self.lasting.cluster is not None
+        live = self.lasting.cluster.inventory
+        nodes = tuple(node for node in live.nodes if node.name not in names)
+        pods = tuple(bound for bound in live.pods if bound.node and bound.node not in names)
+        rest = replace(self.lasting.cluster, inventory=replace(live, nodes=nodes, pods=pods))
+        return all_running_pods(self.lasting.on(rest)).state
+
+
+def ref_of(bound: BoundPod, workload: Workload | None) -> ObjectRef:
+    """Return the object to name for a pod: its workload, else its controller, else itself."""
+    if workload is not None:
+        return workload.ref
+    kind, name = ("Pod", bound.name) if bound.owner is None else (bound.owner.kind, bound.owner.name)
+    return ObjectRef(kind, bound.namespace, name)
+
+
+def pods_of(ref: ObjectRef, count: int) -> str:
+    """Return ``3 pods of Deployment shop/web``, or the pod itself."""
+    return str(ref) if ref.kind == "Pod" else f"{many(count, 'pod')} of {ref}"
+
+
+def decisive(pod: Pod, diagnosis: Diagnosis, state: ClusterState) -> str:
+    """Return the plugin that keeps a pod from most of the nodes that it could use if they were empty.
+
+    If there are none, the first condition that no node meets.
+    """
+    if diagnosis.refusal is not None:
+        return diagnosis.refusal.plugin
+    reach = static_reach(pod, state.index)
+    among = reach.usable or reach.tolerated or reach.matching or state.index.all
+    counts: dict[str, int] = {}
+    for rejection in diagnosis.rejections:
+        counts[rejection.plugin] = counts.get(rejection.plugin, 0) + (rejection.nodes & among).bit_count()
+    return max(counts, key=lambda plugin: counts[plugin], default="NodeAffinity")
+
+
+def place(pod: Pod, workload: Workload | None, plugin: str, ref: ObjectRef) -> str:
+    """Return the field that a plugin reads, in the workload or else in the pod."""
+    source = workload.source if workload is not None else None
+    return place_in(source or Running(ref), _path(pod if workload is None else workload.pod, workload, plugin))
+
+
+def place_in(source: Source, path: Path) -> str:
+    """Return a place in words, or the line of a file."""
+    location = location_of(source, path)
+    return f"{location.path}:{location.span.line}" if location.span.line else location.path
+
+
+def _path(pod: Pod, workload: Workload | None, plugin: str) -> Path:
+    if plugin == "NodeAffinity":
+        return (*pod.path, "nodeSelector" if pod.node_selector else "affinity")
+    if plugin == "NodeResourcesFit" and workload is not None:
+        return request_path(workload, max(pod.requests, key=lambda r: (r == "cpu", pod.requests[r]), default="cpu"))
+    field = _FIELDS.get(plugin)
+    return (*pod.path, field) if field else pod.path

@@ -1,0 +1,115 @@
+"""Pods that would find no node if they were deleted one at a time, while all other pods stay: by exact filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.commands.audit.found import PROOF, RETURN, Found
+from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
+from kubesched_lint.findings import Severity
+from kubesched_lint.model.pod import Pod, knows_scheduler
+from kubesched_lint.scheduler.framework import Diagnosis, diagnose, filter_node, message, static_reach
+from kubesched_lint.scheduler.preemption import preempt
+
+_MOST_TRIED = 64
+"""Places of one crowd that are tried one by one; the others count as not tried."""
+
+
+def not_returning(now: Now) -> Iterator[Found]:
+    """Yield a finding for each crowd of which some pod could not come back."""
+    for crowd in now.crowds:
+        if crowd.comes_back and knows_scheduler(crowd.pod) and not crowd.pod.group and not crowd.pod.node_name:
+            yield from _of(crowd, now)
+
+
+def _of(crowd: Crowd, now: Now) -> Iterator[Found]:
+    lost, seen = _lost(crowd, now.state)
+    if not lost:
+        return
+    plugin = decisive(crowd.pod, seen[1], now.state)
+    count, total = len(lost), len(crowd.positions)
+    who = "the pod" if total == 1 else f"{count} of {total} pods"
+    where = "" if total == 1 else ", if one of them were deleted,"
+    it = " if it were deleted" if total == 1 else ""
+    makes_room = " without evicting other pods" if seen[2] else ""
+    yield Found(
+        RETURN,
+        Severity.WARNING,
+        crowd.ref,
+        f"{who} of {crowd.ref}{where} would find no node{makes_room}{it}",
+        place(crowd.pod, crowd.workload, plugin, crowd.ref),
+        PROOF,
+        count,
+        (
+            ("proof", message(seen[1], "")),
+            ("assumes", "all other pods stay, and cordons and other passing states of nodes are over"),
+        ),
+    )
+
+
+def _lost(crowd: Crowd, state: ClusterState) -> tuple[list[int], tuple[int, Diagnosis, bool]]:
+    """Return the positions of pods that could not come back, and for the first one what it would meet.
+
+    (position, diagnosis, whether evicting others would make room).
+    """
+    whole = diagnose(crowd.pod, state)
+    first = (-1, whole, False)
+    if whole.feasible and not _own_keys(crowd.pod):
+        return [], first
+    lost: list[int] = []
+    for alike in list(_alike(crowd, state, is_open=bool(whole.feasible)))[:_MOST_TRIED]:
+        found = _without_one(crowd, alike[0], state)
+        if found is not None:
+            first = found if not lost else first
+            lost += alike
+    return lost, first
+
+
+def _alike(crowd: Crowd, state: ClusterState, *, is_open: bool) -> Iterable[list[int]]:
+    """Return the positions of pods that leave the same behind: on one node, or in the same domains of their keys.
+
+    ``is_open``: a node takes one more pod now. Otherwise all depends on the one node, as it does if that node holds
+    more than it should.
+    """
+    pod, index = crowd.pod, state.index
+    usable, keys = static_reach(pod, index).usable, _own_keys(pod)
+    by_node = not is_open or bool(pod.required_anti_affinity or pod.host_ports or pod.volumes)
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for position in crowd.positions:
+        if by_node or _is_overfull(pod, position, state):
+            where: tuple[object, ...] = (position,)
+        else:
+            where = (bool(usable >> position & 1), *map(index.nodes[position].labels.get, keys))
+        groups.setdefault(where, []).append(position)
+    return groups.values()
+
+
+def _is_overfull(pod: Pod, position: int, state: ClusterState) -> bool:
+    return any(state.requested(position, r) > state.index.allocatable(r)[position] for r in ("pods", *pod.requests))
+
+
+def _without_one(crowd: Crowd, position: int, state: ClusterState) -> tuple[int, Diagnosis, bool] | None:
+    mark = state.mark()
+    try:
+        state.remove(placement_on(position, crowd, state))
+        if not filter_node(crowd.pod, state, position):
+            return None
+        found = diagnose(crowd.pod, state)
+        if found.feasible:
+            return None
+        return position, found, preempt(crowd.pod, found, state).chosen is not None
+    finally:
+        state.undo(mark)
+
+
+def placement_on(position: int, crowd: Crowd, state: ClusterState) -> Placement:
+    """Return one pod of a crowd on a node."""
+    ours = set(map(id, crowd.bound))
+    return next(p for p in state.pods_on(position) if p.bound is not None and id(p.bound) in ours)
+
+
+def _own_keys(pod: Pod) -> tuple[str, ...]:
+    """Return the keys over which another place may be worse without the pod: it attracts, or lowers a count."""
+    hard = (constraint.topology_key for constraint in pod.spread if constraint.is_hard)
+    return (*hard, *(term.topology_key for term in pod.required_affinity))

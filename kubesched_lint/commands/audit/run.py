@@ -1,0 +1,140 @@
+"""``audit``: look at a cluster as it runs, without manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kubesched_lint import work
+from kubesched_lint.analysis.pending import DIFFERS, OLDER, in_words, tally, waiting_pods
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.commands.audit.budgets import blocking
+from kubesched_lint.commands.audit.drift import drifted
+from kubesched_lint.commands.audit.found import (
+    DRAINS,
+    DRIFT,
+    FACT,
+    GATED,
+    LOSS,
+    PENDING,
+    RETURN,
+    RULES,
+    SECTIONS,
+    Audit,
+    Found,
+    one_per_cause,
+)
+from kubesched_lint.commands.audit.linted import findings, lint_report
+from kubesched_lint.commands.audit.losses import Losses
+from kubesched_lint.commands.audit.now import Now
+from kubesched_lint.commands.audit.returning import not_returning
+from kubesched_lint.commands.audit.spread import uneven
+from kubesched_lint.commands.audit.waiting import gated, pending
+from kubesched_lint.findings import Skip
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.record import replace
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.text import first_few, many
+
+MOST_STEPS = 3_000_000
+"""Limit of the work of each section; see ``work``."""
+_MOST_NAMED = 4
+_TRIAL = "deploy-leaves-pending"
+"""The rule that names no cause: a finding about the same pods says more."""
+_OF_GATES = "scheduling-gate-stuck"
+
+
+def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str = "") -> Audit:
+    """Return what is wrong in a cluster. Raises ClusterError if its nodes or its pods are unknown."""
+    for kind in ("Node", "Pod"):
+        if not (cluster.knows_nodes and cluster.has(kind)):
+            raise ClusterError(cluster.path, 0, 0, f"holds no {kind}s: audit looks at running pods on their nodes")
+    running = running_set(cluster)
+    now = Now(cluster, running, running.premises(options))
+    waiting = waiting_pods(now.today)
+    losses = Losses(now)
+    unfollowed: list[str] = []
+    report, rules = lint_report(now, options, rulebook)
+
+    def all_of(what: str, make: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+        try:
+            with work.within(MOST_STEPS):
+                yield from make()
+        except work.OutOfWorkError:
+            unfollowed.append(f"{what}: only a part, because {work.WHY}")
+
+    found = [
+        *pending(now, waiting or (), may_grow=now.today.is_elastic),
+        *all_of(SECTIONS[RETURN], lambda: not_returning(now)),
+        *all_of(SECTIONS[DRAINS], lambda: blocking(now)),
+        *all_of(SECTIONS[LOSS], losses.found),
+        *all_of(SECTIONS[DRIFT], lambda: drifted(now)),
+        *uneven(now),
+        *gated(now),
+        *findings(now, report, rules),
+    ]
+    if waiting is None:
+        unfollowed.append(f"{SECTIONS[PENDING]}: {work.WHY}")
+    count = tally(waiting or ())
+    return Audit(
+        tuple(one_per_cause(_explained(found))),
+        tuple(one for one in waiting or () if one.verdict in (DIFFERS, OLDER)),
+        count,
+        described,
+        len(running.inventory.workloads),
+        len(cluster.inventory.pods),
+        (*unfollowed, *losses.unfollowed, *_skipped(report.skipped), *(s.reason for s in running.skipped)),
+        (*cluster.notes, *([in_words(count, "--verbose")] if count.compared else [])),
+    )
+
+
+def _skipped(skips: Sequence[Skip]) -> Iterator[str]:
+    cut = [skip.rule for skip in skips if skip.cut]
+    if cut:
+        yield f"{many(len(cut), 'rule')} of lint ({first_few(cut, _MOST_NAMED)}), because {work.WHY}"
+
+
+# --- One finding per cause: the most important one has what the others say ------------------------------------------
+
+
+def _explained(found: Sequence[Found]) -> Iterator[Found]:
+    """Yield findings without those that an earlier one covers."""
+    about: dict[object, list[Found]] = {}
+    for one in found:
+        for key in {one.object, (one.section, one.place)}:
+            about.setdefault(key, []).append(one)
+    gone: set[int] = set()
+    for one in found:
+        if id(one) in gone:
+            continue
+        near = {id(f): f for key in (one.object, (one.section, one.place)) for f in about[key] if f is not one}
+        beside = [f for f in near.values() if id(f) not in gone and _covers(one, f)]
+        gone |= set(map(id, beside))
+        yield _with(one, beside)
+
+
+def _covers(one: Found, other: Found) -> bool:
+    """Whether another finding, about the same object or at the same place, follows from this one or names its cause."""
+    if one.section == DRAINS:
+        return not one.rule and bool(other.rule) and other.section == DRAINS and other.place == one.place != ""
+    if other.object != one.object:
+        return False
+    if one.section == GATED:
+        return other.rule == _OF_GATES
+    if one.section == RETURN and one.rule:
+        return other.section == RETURN
+    if one.section not in (PENDING, RETURN):
+        return False
+    if other.section == LOSS:
+        return other.evidence != FACT
+    return other.section in (DRIFT, RETURN) or (other.section == RULES and other.evidence != FACT)
+
+
+def _with(first: Found, beside: Sequence[Found]) -> Found:
+    best = None if first.rule else next((f for f in beside if f.rule and f.rule != _TRIAL), None)
+    details = list(first.details)
+    if best is not None:
+        details += [("lint", f"{best.rule}: {best.message}"), *(d for d in best.details if d[0] == "help")]
+    details += [("also", f.message) for f in beside if f is not best and f.rule != _TRIAL]
+    place = best.place if best is not None else first.place
+    return replace(first, place=place, rule=best.rule if best is not None else first.rule, details=tuple(details))

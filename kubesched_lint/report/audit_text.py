@@ -1,0 +1,94 @@
+"""The report of ``audit`` for the terminal: sections in order of importance, one finding per cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.pending import Waiting
+from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
+from kubesched_lint.findings import Severity
+from kubesched_lint.printing import visible
+from kubesched_lint.report.cells import wrapped
+from kubesched_lint.report.palette import Palette
+from kubesched_lint.text import brief, first_few, many
+
+_MOST = 20
+"""Findings of a section that are shown without --verbose."""
+_MOST_NAMED = 5
+_QUIET = frozenset(["assumes", "since"])
+"""Labels that only --verbose shows."""
+
+
+def as_text(audit: Audit, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:
+    """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end."""
+    return "\n".join(_lines(audit, Palette(color), room, verbose))
+
+
+def verdict(audit: Audit) -> str:
+    """Return ``2 errors, 1 warning``, or ``nothing is wrong``."""
+    found = [one.severity for one in audit.found]
+    words = (many(found.count(severity), severity.word) for severity in sorted(set(found), reverse=True))
+    return ", ".join(words) or "nothing is wrong"
+
+
+def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
+    for section, title in SECTIONS.items():
+        found = list(audit.of(section))
+        if not found:
+            continue
+        yield paint.bold(f"{title} ({len(found):,})")
+        yield ""
+        for one in found if verbose else found[:_MOST]:
+            yield from _finding(one, paint, room, verbose)
+            yield ""
+        if len(found) > _MOST and not verbose:
+            yield from (f"  … and {len(found) - _MOST:,} more: --verbose and --format json show them", "")
+    yield from _model(audit, paint, room, verbose)
+    yield from _footer(audit, room)
+
+
+def _finding(one: Found, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
+    tag = f"{one.severity.word}[{one.rule or one.section}]"
+    message = one.message if verbose else brief(one.message)
+    for number, line in enumerate(wrapped(f"{tag}: {visible(message)}", room, 4)):
+        yield paint.severity(one.severity, tag) + paint.bold(line[len(tag) :]) if not number else paint.bold(line)
+    if one.place:
+        yield from wrapped(f"  {paint.gutter('-->')} {visible(one.place)}", room, 6)
+    shown = [d for d in one.details if verbose or d[0] not in _QUIET]
+    for label, text in shown:
+        yield from wrapped(f"  {paint.gutter('=')} {label}: {visible(text if verbose else brief(text))}", room, 6)
+    if one.others:
+        names = [visible(str(ref)) for ref in one.others]
+        listed = ", ".join(names) if verbose else first_few(names, _MOST_NAMED)
+        yield from wrapped(f"  {paint.gutter('=')} the same: {listed}", room, 6)
+
+
+def _model(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
+    """Yield, on request, every message of kube-scheduler that differs from the model's."""
+    if not (verbose and audit.waiting):
+        return
+    yield paint.bold("Where kube-scheduler says something else than this model")
+    yield ""
+    for one in audit.waiting:
+        yield from _difference(one, paint, room)
+        yield ""
+
+
+def _difference(one: Waiting, paint: Palette, room: int) -> Iterator[str]:
+    names = first_few([f"{b.namespace}/{b.name}" for b in one.pods], 1)
+    yield f"{paint.severity(Severity.NOTE, one.verdict)}: {visible(names)}"
+    for label, text in (("kube-scheduler", one.theirs), ("model", one.ours or "a node fits"), ("because", one.why)):
+        if text:
+            yield from wrapped(f"  {paint.gutter('=')} {label}: {visible(text)}", room, 6)
+
+
+def _footer(audit: Audit, room: int) -> Iterator[str]:
+    looked = f"{many(audit.workloads, 'workload')} and {many(audit.pods, 'pod')}"
+    lines = [("checked", looked), ("cluster", audit.cluster)]
+    lines += [("not followed", text) for text in audit.unfollowed]
+    lines += [("note", text) for text in audit.notes]
+    lines += [("result", verdict(audit))]
+    wide = max(len(label) for label, _ in lines)
+    for label, text in lines:
+        if text:
+            yield from wrapped(f"{label:<{wide}}  {visible(text)}", room, wide + 2)

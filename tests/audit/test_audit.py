@@ -1,0 +1,223 @@
+"""What an audit says of a small cluster that has aged, and whether its shortcuts agree with plain counting."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from html import unescape
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.commands.audit.budgets import blocking
+from kubesched_lint.commands.audit.found import DRAINS, DRIFT, GATED, LOSS, PENDING, RETURN, SKEW, Audit, Found
+from kubesched_lint.commands.audit.losses import Losses
+from kubesched_lint.commands.audit.now import Now
+from kubesched_lint.commands.audit.returning import not_returning
+from kubesched_lint.commands.audit.run import audit
+from kubesched_lint.commands.audit.spread import moved
+from kubesched_lint.findings import Severity
+from kubesched_lint.library import load_cluster
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.record import replace
+from kubesched_lint.report.audit_json import as_json
+from kubesched_lint.report.audit_pages import as_html, as_markdown
+from kubesched_lint.report.audit_text import as_text
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.world.running import all_running_pods
+from kubesched_lint.world.user_settings import Premises
+from tests.program import called
+
+ROOT = Path(__file__).parents[2]
+AGED = ROOT / "fixtures" / "audit" / "aged.yaml"
+SCHEMA = json.loads((ROOT / "kubesched_lint" / "schemas" / "audit.schema.json").read_bytes())
+
+
+@cache
+def aged() -> Audit:
+    return audit(read_cluster(str(AGED)), Options(), Rulebook.shipped(), "the aged cluster")
+
+
+def only(section: str, name: str) -> Found:
+    (found,) = (one for one in aged().of(section) if one.object.name == name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "severity", "rule", "words"),
+    [
+        (PENDING, "cache", "error", "anti-affinity-exceeds-domains", "1 pod of Deployment shop/cache waits for a node"),
+        (RETURN, "db", "warning", "", "1 of 2 pods of StatefulSet data/db, if one of them were deleted,"),
+        (DRAINS, "web", "warning", "drain-stuck", "allows no eviction today (minAvailable 4): 4 pods stay"),
+        (DRAINS, "debug", "note", "", "1 pod has no controller: batch/debug"),
+        (
+            LOSS,
+            "report",
+            "warning",
+            "",
+            "1 pod of Deployment data/report finds no other node after the loss of node a2",
+        ),
+        (DRIFT, "sweep", "note", "", "on b2 against a taint that it does not tolerate (dedicated=batch:NoSchedule)"),
+        (SKEW, "web", "warning", "", "skew 2 > maxSkew 1 (a: 3, b: 1)"),
+        (GATED, "later", "note", "scheduling-gate-stuck", "is held by the scheduling gate acme.example.com/quota"),
+    ],
+)
+def test_each_section_has_what_is_wrong(section: str, name: str, severity: str, rule: str, words: str) -> None:
+    found = only(section, name)
+    assert (found.severity.word, found.rule) == (severity, rule)
+    assert words in found.message
+
+
+def test_one_finding_has_what_follows_from_its_cause() -> None:
+    """The lost pods of ``db`` wait for the reason for which its second pod could not come back: the label is gone."""
+    assert [one for one in aged().found if one.object.name == "db"] == [only(RETURN, "db")]
+    also = [text for label, text in only(RETURN, "db").details if label == "also"]
+    assert any("runs on b1 against its required node affinity or nodeSelector" in text for text in also)
+
+
+def test_kube_scheduler_says_what_the_model_says() -> None:
+    assert (aged().tally.agree, aged().tally.compared) == (1, 1)
+    assert ("model", "agrees") in only(PENDING, "cache").details
+
+
+def test_the_json_is_as_its_schema_says() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    value = json.loads(as_json(aged()))
+    Draft202012Validator(SCHEMA).validate(value)
+    assert value["verdict"] == "1 error, 7 warnings, 4 notes"
+
+
+@pytest.mark.parametrize("render", [as_text, as_markdown, as_html])
+def test_every_format_has_every_finding(render: Any) -> None:
+    text = unescape(render(aged())).replace("\\", "").replace("<!-- -->", "")
+    for one in aged().found:
+        assert one.message.partition(" (")[0] in text
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("error", 1), ("never", 0)])
+def test_the_exit_code_is_as_asked(fail_on: str, code: int) -> None:
+    done = called("audit", "-c", str(AGED), "--fail-on", fail_on, "--format", "json", "--no-config", cwd=ROOT)
+    assert done.returncode == code, done.stderr
+    assert json.loads(done.stdout)["model"]["agree"] == 1
+
+
+def test_nodes_without_pods_are_no_cluster_that_runs() -> None:
+    with pytest.raises(ClusterError, match="holds no Pods"):
+        audit(read_cluster(str(ROOT / "fixtures/clusters/three-zones.yaml")), Options(), Rulebook.shipped())
+
+
+def test_a_passing_cordon_is_no_drift() -> None:
+    cluster = read_cluster(str(AGED))
+    nodes = tuple(replace(n, unschedulable=n.name == "a2") for n in cluster.inventory.nodes)
+    cordoned = replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
+    found = audit(cordoned, Options(), Rulebook.shipped())
+    assert [one.message for one in found.of(DRIFT)] == [one.message for one in aged().of(DRIFT)]
+    assert [one.message for one in found.of(RETURN)] == [one.message for one in aged().of(RETURN)]
+
+
+@pytest.mark.parametrize(("sizes", "skew", "moves"), [([3, 1], 1, 1), ([2, 5, 3, 8, 5, 7], 1, 5), ([2, 2, 3], 1, 0)])
+def test_descheduler_moves_this_many(sizes: list[int], skew: int, moves: int) -> None:
+    assert moved(sizes, skew) == moves
+
+
+def test_a_budget_of_unready_pods_says_so() -> None:
+    cluster = read_cluster(str(AGED))
+    pods = tuple(replace(b, ready=b.name != "web-7d9f-0") for b in cluster.inventory.pods)
+    (budget,) = (replace(b, min_available=3) for b in cluster.inventory.budgets)
+    now = now_of(replace(cluster, inventory=replace(cluster.inventory, pods=pods, budgets=(budget,))))
+    first = next(blocking(now))
+    assert "(minAvailable 3, and 1 of its 4 pods is not ready): 4 pods stay" in first.message
+    healthy = now_of(replace(cluster, inventory=replace(cluster.inventory, budgets=(budget,))))
+    assert [one.severity for one in blocking(healthy)] == [Severity.NOTE]
+
+
+# --- shortcuts against plain counting ---------------------------------------------------------------------------------
+
+
+def now_of(cluster: Cluster) -> Now:
+    return Now(cluster, running_set(cluster), Premises())
+
+
+def generated(seed: int) -> Cluster:
+    """A few nodes in two zones, and workloads that spread, keep apart or stay together."""
+    draw = Random(seed)
+    names = [f"n{i}" for i in range(draw.randint(2, 6))]
+    items: list[dict[str, Any]] = [_node(name, draw) for name in names]
+    for app in ("red", "green", "blue")[: draw.randint(1, 3)]:
+        spec = _spec(app, draw)
+        pods = [_pod(app, number, draw.choice(names), spec) for number in range(draw.randint(1, 5))]
+        meta = {"name": app, "namespace": "shop"}
+        template = {"metadata": {"labels": {"app": app}}, "spec": spec}
+        wanted = {"replicas": len(pods), "selector": {"matchLabels": {"app": app}}, "template": template}
+        items += [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": wanted}, *pods]
+    head = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSnapshot", "metadata": {"kinds": ["Node", "Pod"]}}
+    return load_cluster(objects=[{**head, "items": items}])
+
+
+def _node(name: str, draw: Random) -> dict[str, Any]:
+    labels = {
+        "kubernetes.io/hostname": name,
+        "topology.kubernetes.io/zone": draw.choice("ab"),
+        "disk": draw.choice("xy"),
+    }
+    taints = [{"key": "own", "value": "", "effect": "NoSchedule"}] if draw.random() < 0.2 else []
+    amounts = {"cpu": str(draw.randint(2, 4)), "memory": "8Gi", "pods": "110"}
+    meta = {"name": name, "labels": labels}
+    spec = {"taints": taints}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": {"allocatable": amounts}}
+
+
+def _spec(app: str, draw: Random) -> dict[str, Any]:
+    chosen = {"matchLabels": {"app": draw.choice(["red", app, app])}}
+    key = draw.choice(["kubernetes.io/hostname", "topology.kubernetes.io/zone"])
+    term = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": key, "labelSelector": chosen}]}
+    spread = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": chosen}
+    more: dict[str, Any] = draw.choice(
+        [
+            {},
+            {"nodeSelector": {"disk": "x"}},
+            {"topologySpreadConstraints": [spread]},
+            {"affinity": {"podAntiAffinity": term}},
+            {"affinity": {"podAffinity": term}},
+        ]
+    )
+    requests = {"cpu": draw.choice(["500m", "1", "2"])}
+    return {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}], **more}
+
+
+def _pod(app: str, number: int, node: str, spec: dict[str, Any]) -> dict[str, Any]:
+    owner = {"kind": "ReplicaSet", "name": app, "uid": app, "controller": True}
+    meta = {"name": f"{app}-{number}", "namespace": "shop", "labels": {"app": app}, "ownerReferences": [owner]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**spec, "nodeName": node}}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_pod_returns_if_a_new_state_without_it_has_a_node(seed: int) -> None:
+    cluster = generated(seed)
+    now = now_of(cluster)
+    plain: dict[str, int] = {}
+    for gone in cluster.inventory.pods:
+        rest = tuple(bound for bound in cluster.inventory.pods if bound is not gone)
+        without = now.lasting.on(replace(cluster, inventory=replace(cluster.inventory, pods=rest)))
+        lost = not diagnose(gone.pod, all_running_pods(without).state).feasible
+        plain[gone.owner.name if gone.owner else ""] = plain.get(gone.owner.name if gone.owner else "", 0) + lost
+    found = {one.object.name: one.pods for one in not_returning(now)}
+    assert found == {name: count for name, count in plain.items() if count}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whoever_has_room_by_counting_finds_it_in_a_run(seed: int) -> None:
+    """Nothing that counting clears is left over by a run with scores."""
+    now = now_of(generated(seed))
+    counted = Losses(now)
+    for name, nodes in counted.places():
+        gone = counted.gone(nodes)
+        if counted.has_room(gone, nodes):
+            assert list(counted.simulated(name, nodes, gone)) == []

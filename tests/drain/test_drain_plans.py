@@ -107,3 +107,16 @@ def test_a_selector_is_read_as_kubectl_reads_it() -> None:
         for text in ("a=1", "a==2", "a!=1", "a in (1, 2)", "a notin (1),!c", "b", "!a", "a in (2),b=")
     }
     assert list(selected.values()) == [[0], [1], [1, 2], [0, 1], [1], [1], [2], [1]]
+
+
+@pytest.mark.parametrize("cpu", ["1", "9"])
+def test_what_a_card_does_not_know_of_drains_is_missing(tmp_path: Path, cpu: str) -> None:
+    """The operator of CloudNativePG has a budget of its own for the primary, and switches over."""
+    (tmp_path / "pg.yaml").write_text(
+        "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: orders, namespace: shop}\n"
+        f"spec: {{instances: 1, resources: {{requests: {{cpu: '{cpu}'}}}}, storage: {{size: 1Gi}}}}\n"
+    )
+    printed = run(str(tmp_path), "--nodes", "general-eu-west-1a-1", "--format", "json")
+    value = json.loads(printed.output)
+    assert (printed.exit_code, value["verdict"]) == (3, "unknown")
+    assert any("PodDisruptionBudget for the primary" in missing for missing in value["missing"])

@@ -32,6 +32,7 @@ from kubesched_lint.commands.drain.telling import told
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.pod import knows_scheduler
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed
@@ -105,7 +106,9 @@ class Planner:
         return Replay(lambda: self._now.story(self._targets, **options), self._rules)
 
     def plan(self) -> DrainPlan:
-        certain = tuple(certain_obstacles(self._now, self._targets, force=self._rules.force))
+        unsure = {str(w) for w in self._now.setting.workloads if _unknown_of_card(w)}
+        obstacles = certain_obstacles(self._now, self._targets, force=self._rules.force)
+        certain = tuple(obstacle for obstacle in obstacles if str(obstacle.of) not in unsure)
         missing = tuple(_missing(self._now))
         if certain:
             found = self._certainly_impossible(certain)
@@ -247,6 +250,11 @@ def _tried(compute: Callable[[], T], steps: int = _TRACE_STEPS) -> T | None:
         return None
 
 
+def _unknown_of_card(workload: Workload) -> str:
+    """Return why the card of a custom resource does not know how drains of its pods end; empty if it does."""
+    return "" if workload.custom is None else workload.custom.unknown.get("drain", "")
+
+
 def _missing(now: Now) -> Iterator[str]:
     """Yield facts without which nothing is established."""
     cluster, setting = now.world.cluster, now.setting
@@ -256,6 +264,8 @@ def _missing(now: Now) -> Iterator[str]:
         yield f"{setting.workloads[number]} selects the label {key}, whose value differs from pod to pod"
     for number in now.members:
         pod = setting.pods[number]
+        if why := _unknown_of_card(setting.workloads[number]):
+            yield f"{setting.workloads[number]}: {why}"
         if not knows_scheduler(pod):
             yield f"how the scheduler {pod.scheduler_name} places the pods of {setting.workloads[number]}"
         if pod.group:

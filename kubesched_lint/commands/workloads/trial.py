@@ -102,7 +102,8 @@ def failures(example: Example, kinds: Kinds) -> Iterator[CardError]:
         return
     names = {str(w): f"{w.kind} {w.namespace}/{w.name}" for w in custom.manifests.inventory.workloads if w.custom}
     if not names:
-        yield CardError(example.card, example.resource.line, "there is no custom resource with a card")
+        words = "no workload is read: no resource has the card's kind, or `when` and `each` leave none"
+        yield CardError(example.card, example.resource.line, words)
         return
     yield from _unlike_findings(example, custom.findings, plain.findings, names)
     yield from _unlike_marks(example, custom.findings)

@@ -26,13 +26,12 @@ from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.constraints import attribute_of
-from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
+from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
 from kubesched_lint.text import joined
 from kubesched_lint.world.world import World, once_per_world
 
 Group = tuple[object, ...]
 """The values of the attributes that the devices of a request must share."""
-_LONGEST = 90
 
 
 class Condition(NamedTuple):
@@ -232,12 +231,6 @@ class _FailsError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
-
-
-def one_line(expression: str) -> str:
-    """Return a CEL expression on one line, cut if it is long."""
-    line = " ".join(expression.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def _capacity(request: DeviceRequest) -> str:

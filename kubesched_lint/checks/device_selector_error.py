@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
-from kubesched_lint.analysis.device_survey import Failure, Survey, one_line
+from kubesched_lint.analysis.device_survey import Failure, Survey
 from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._devices import guarded, shortage, words_for
@@ -14,7 +14,7 @@ from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, wit
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
-from kubesched_lint.scheduler.devices.failures import UndecidedError
+from kubesched_lint.scheduler.devices.failures import UndecidedError, one_line
 from kubesched_lint.text import first_few
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member

@@ -92,6 +92,8 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
         return "\n".join(lines)
     winners = [node.node for node in fitting if node.may_win]
     count = f"{len(fitting)} of {many(len(found.nodes), 'node')} {plural(len(fitting), 'fits', 'fit')}"
+    if found.lacks_facts:
+        count += ", as far as is known"
     if not fitting[0].scores:
         return _sentence(palette.good, f"{count}.", width)
     if found.sampled:

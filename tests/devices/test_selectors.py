@@ -99,3 +99,13 @@ def test_an_attribute_that_cannot_be_read_fails_every_expression(expression: str
         Selectors().matches(expression, "d", empty)
     with pytest.raises(UndecidedError, match="the gate DRAListTypeAttributes is not modelled"):
         Selectors().matches(expression, "d", Device("x", {"many": ("list", "")}))
+
+
+def test_a_selector_of_too_many_steps_is_undecided_and_shown_in_part() -> None:
+    ten = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
+    text = "true"
+    for name in "abcdefg":
+        text = f"{ten}.all({name}, {text})"
+    with pytest.raises(UndecidedError) as found:
+        Selectors().matches(text, "d", DEVICE)
+    assert len(str(found.value)) < 200

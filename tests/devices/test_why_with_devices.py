@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.report.explanation import as_json, as_text
+from kubesched_lint.scheduler.devices import allocator
 from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, manifests_of, node, template, using
 from tests.devices.test_trials_with_devices import by_resource, running
 
@@ -129,3 +132,16 @@ def test_it_explains_extended_resources() -> None:
         "request container-0-request-0 asks for 3 devices of class gpu: the node has 2 devices, 2 left"
     ]
     assert "<extended-resources>" in found.nodes[1].devices
+
+
+def test_a_search_that_takes_too_long_leaves_devices_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocator, "MOST_TRIES", 1_000)
+    alike = template(count=25)
+    alike["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "gpu.example.com/numa"}]
+    many = devices_on("n0", 48)
+    for number, device in enumerate(many["spec"]["devices"]):
+        device["attributes"] = {"numa": {"int": number % 2}}
+    found = why("train", alike, using(1), cluster=(many,))
+    limit = "the search for devices takes more than 1,000 tries"
+    assert f"not known: which nodes have the devices: {limit}" in found.notes
+    assert "2 of 2 nodes fit, as far as is known." in as_text(found)

@@ -24,6 +24,7 @@ from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
+from kubesched_lint.work import OutOfWorkError
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
@@ -51,6 +52,8 @@ class Question:
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together."""
     feature_gates: str = ""
+    counts_devices: bool = True
+    """Ask the allocator of devices; not where it gave up."""
 
     @property
     def premises(self) -> Premises:
@@ -68,12 +71,19 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
     subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
     ours = (workload.source for workload in manifests.workloads if workload is subject.workload)
     once, chosen = as_applied(manifests, next(ours, None), question.together)
-    if subject.bound is not None:
-        found = _pod_of_the_snapshot(subject, subject.bound, question, once, cluster)
-    else:
-        assert subject.workload is not None
-        found = _copy(subject, subject.workload, question, once, cluster)
+    try:
+        found = _explanation(subject, question, once, cluster)
+    except OutOfWorkError as reason:
+        found = _explanation(subject, replace(question, counts_devices=False), once, cluster)
+        chosen = (f"not known: which nodes have the devices: {reason}", *chosen)
     return replace(found, notes=(*found.notes, *chosen))
+
+
+def _explanation(subject: NamedObject, question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
+    if subject.bound is not None:
+        return _pod_of_the_snapshot(subject, subject.bound, question, manifests, cluster)
+    assert subject.workload is not None
+    return _copy(subject, subject.workload, question, manifests, cluster)
 
 
 def _copy(
@@ -91,7 +101,7 @@ def _copy(
     lacks = lacks_of(world.member(workload))
     workload = without_unknown_storage(world.member(workload))
     away = () if question.keep_running else running
-    state = _state(world, away)
+    state = _state(world, question, away)
     state.storage = storage_to_be(world)
     pod = world.member(workload).pod
     notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
@@ -211,7 +221,7 @@ def _pod_of_the_snapshot(
 ) -> Explanation:
     """Return the decision for a pod of the snapshot; a bound pod is removed first."""
     world = World(manifests, cluster, question.premises)
-    state = _state(world, (bound,), bound.pod)
+    state = _state(world, question, (bound,), bound.pod)
     everything = (*cluster.inventory.workloads, *manifests.workloads)
     mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
     owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
@@ -244,14 +254,14 @@ class _Copies:
         return pod_with_claims(workload, pod, ordinal)
 
 
-def _state(world: World, away: Sequence[BoundPod], asked: Pod | None = None) -> ClusterState:
+def _state(world: World, question: Question, away: Sequence[BoundPod], asked: Pod | None = None) -> ClusterState:
     """Return the existing nodes with all running pods except those in ``away``; ``asked`` is none of the manifests."""
     gone = {id(bound) for bound in away}
     staying = tuple(p for p in world.objects.pods if id(p) not in gone)
     today = world.without_pools
     needy = asked is not None and needs_devices(asked, world)
     allocator = allocator_for((asked,), today) if asked is not None and needy else allocator_of(today)
-    objects = replace(world.objects, pods=staying, allocator=allocator)
+    objects = replace(world.objects, pods=staying, allocator=allocator if question.counts_devices else ())
     index = world.without_pools.index
     return ClusterState(index, objects, kubernetes_version=world.premises.kubernetes_version)
 

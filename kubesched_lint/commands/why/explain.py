@@ -85,6 +85,11 @@ class Explanation:
         return not self.fitting or (self.group is not None and self.group.never_starts)
 
     @property
+    def lacks_facts(self) -> bool:
+        """Whether some fact is not known that may exclude a node."""
+        return any(note.startswith("not known: ") for note in self.notes)
+
+    @property
     def fitting(self) -> tuple[NodeVerdict, ...]:
         return tuple(n for n in self.nodes if n.fits)
 

@@ -15,7 +15,7 @@ from cel_expr_python import cel
 from kubesched_lint.model.device_cel.environment import environments
 from kubesched_lint.model.device_cel.functions import quantity_of, semver_of
 from kubesched_lint.model.devices import Attribute, Device
-from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
+from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
 
 _MISSING = "NOT_FOUND: Key not found in map : "
 _ASKS_FOR_DOMAIN = re.compile(r"\bin\s+device\.(?:attributes|capacity)\b(?!\s*\[)")
@@ -27,12 +27,15 @@ def evaluate(expression: str, driver: str, device: Device) -> bool:
     program = _compiled(expression)
     values = _values(driver, device)
     while True:
-        found = program.eval(environments()[1].Activation(values))
+        try:
+            found = program.eval(environments()[1].Activation(values))
+        except RuntimeError as error:  # too many steps of a loop
+            raise UndecidedError(f"the selector {one_line(expression)} cannot be evaluated here: {error}") from None
         value = found.plain_value()
         if isinstance(value, bool):
             return value
         if found.type() != _TYPE.ERROR:
-            raise UndecidedError(f"the selector {expression!r} yields no boolean")
+            raise UndecidedError(f"the selector {one_line(expression)} yields no boolean")
         _explain(str(value), expression, values)
 
 
@@ -49,13 +52,13 @@ def _explain(error: str, expression: str, values: Mapping[str, Any]) -> None:
         if not is_written or all(key in each for each in domains):
             raise SelectorError(f"no such key: {key}")
         if _ASKS_FOR_DOMAIN.search(expression):
-            raise UndecidedError(f"the selector {expression!r} indexes a domain and asks for one")
+            raise UndecidedError(f"the selector {one_line(expression)} indexes a domain and asks for one")
         for each in domains:
             each.setdefault(key, {})
         return
     if "divide by zero" in error:
         raise SelectorError("division by zero")
-    raise UndecidedError(f"the selector {expression!r} fails: {error.partition(': ')[2] or error}")
+    raise UndecidedError(f"the selector {one_line(expression)} fails: {error.partition(': ')[2] or error}")
 
 
 def _values(driver: str, device: Device) -> dict[str, Any]:
@@ -91,7 +94,8 @@ def _compiled(expression: str) -> Any:
     try:
         return runner.deserialize(checker.compile(expression).serialize())
     except RuntimeError as error:
-        raise UndecidedError(f"the selector {expression!r} cannot be evaluated here: {_first(str(error))}") from None
+        why = _first(str(error)).partition(" expecting {")[0]
+        raise UndecidedError(f"the selector {one_line(expression)} cannot be evaluated here: {why}") from None
 
 
 def _first(error: str) -> str:

@@ -1,8 +1,16 @@
-"""Why no devices were allocated, other than that too few are left."""
+"""Why no devices were allocated, other than that too few are left, and selectors in messages."""
 
 from __future__ import annotations
 
 from kubesched_lint.work import OutOfWorkError
+
+_LONGEST = 90
+
+
+def one_line(expression: str) -> str:
+    """Return a CEL expression on one line, cut if it is long."""
+    line = " ".join(expression.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 class AllocationError(Exception):

@@ -14,7 +14,7 @@ from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, ta
 from kubesched_lint.scheduler.devices.attempt import attempt
 from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.constraints import attribute_of
-from kubesched_lint.scheduler.devices.failures import SelectorError
+from kubesched_lint.scheduler.devices.failures import SelectorError, one_line
 from kubesched_lint.scheduler.devices.pools import Pool
 from kubesched_lint.text import many
 
@@ -109,9 +109,9 @@ def _conditions(
 
     device_class = devices.classes.get(request.device_class)
     for expression in device_class.selectors if device_class is not None else ():
-        yield f"of other classes ({expression})", selects(expression)
+        yield f"of other classes ({one_line(expression)})", selects(expression)
     for expression in request.selectors:
-        yield f"not selected by {expression}", selects(expression)
+        yield f"not selected by {one_line(expression)}", selects(expression)
     for name in (constraint.match_attribute or constraint.distinct_attribute for constraint in constraints):
         yield f"without {name}", has(name)
     yield _TAINTED, lambda found: not any(prevents(taint, request) for taint in found[1].taints)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
 from kubesched_lint.model.devices import OWN, READABLE, Device
-from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
+from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
 
 _OF_DRIVER = re.compile(r"""\s*device\.driver\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*""")
 _DEVICE = re.compile(r"\bdevice\b")
@@ -88,7 +88,9 @@ class _Expression:
         """Raise UndecidedError if the expression may read an attribute whose value a sketch does not state."""
         for name, (kind, _) in device.attributes.items():
             if kind == OWN and (self._names is None or name.rpartition("/")[2] in self._names):
-                raise UndecidedError(f"the selector {self._text!r} reads {name}, whose value the sketch does not state")
+                raise UndecidedError(
+                    f"the selector {one_line(self._text)} reads {name}, whose value the sketch does not state"
+                )
 
 
 def _names_read(expression: str) -> frozenset[str] | None:
@@ -109,7 +111,7 @@ def _refuse(device: Device) -> None:
 
 def _evaluated(expression: str, driver: str, device: Device) -> bool:
     if not has_cel():
-        raise UndecidedError(f"the selector {expression!r} needs the extra: {CEL_NEEDED}")
+        raise UndecidedError(f"the selector {one_line(expression)} needs the extra: {CEL_NEEDED}")
     from kubesched_lint.scheduler.devices.cel import evaluate
 
     return evaluate(expression, driver, device)

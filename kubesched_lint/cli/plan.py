@@ -48,6 +48,12 @@ def plan(
     ] = None,
     *,
     target: OneTarget = None,
+    against_cluster: Annotated[
+        bool,
+        typer.Option(
+            "--against-cluster", help="Compare with what runs in the cluster; all arguments are files and folders."
+        ),
+    ] = False,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to compare.")] = EVENTS,
     output: Annotated[PlanFormat, typer.Option("--format", "-f", help="Output format.")] = PlanFormat.TEXT,
     gate: Annotated[
@@ -78,6 +84,8 @@ def plan(
 
       kubesched-lint plan v1.4..v1.5 manifests/ -c cluster.yaml --format json
 
+      kubesched-lint plan --against-cluster manifests/ -c snapshot.json
+
       kubesched-lint plan rendered-before/ rendered-after/ -c cluster.yaml --detailed-exitcode
     """
     from kubesched_lint.cli.settings import settle, tell_configuration
@@ -87,6 +95,8 @@ def plan(
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     base, given = _parted(arguments or (), has_target=target is not None)
+    if against_cluster:
+        base, given = "", arguments or ()
     settings, paths = one_target(context, settle(context, given), given, target)
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
@@ -114,14 +124,22 @@ def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequenc
 def _planned(
     context: typer.Context, settings: Settings, base: str, paths: Sequence[str], events: Sequence[str]
 ) -> Plan:
-    """Return the plan. Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event."""
+    """Return the plan; without a base, against what runs.
+
+    Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event.
+    """
     from kubesched_lint.cli.settings import cluster_of
     from kubesched_lint.cluster.read import read_stated
-    from kubesched_lint.commands.plan.run import Version, plan
+    from kubesched_lint.commands.lint.run import read_manifests
+    from kubesched_lint.commands.plan.run import Version, as_it_runs, plan
     from kubesched_lint.commands.plan.sides import sides_of
 
     options, where = settings.options, cluster_of(context, settings)
     cluster = read_stated(where, settings.cluster_options)
+    if not base:
+        manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
+        after = Version(", ".join(paths), manifests, options)
+        return plan(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
     with sides_of(base, paths) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
         before, after = (Version(side.name, manifests, options) for side, manifests in zip(sides, read, strict=True))

@@ -47,4 +47,5 @@ def _missing(cell: Cell | None) -> tuple[int, int]:
 def _seen(cell: Cell | None) -> tuple[object, ...]:
     if cell is None:
         return ()
-    return cell.verdict, cell.proven, cell.wanted, tuple(cell.bound[:2]), cell.stuck, cell.always_stuck, cell.text
+    is_proof = cell.verdict == BAD and cell.proven  # elsewhere no report of a matrix tells them apart
+    return cell.verdict, is_proof, cell.wanted, tuple(cell.bound[:2]), cell.stuck, cell.always_stuck, cell.text

@@ -84,7 +84,7 @@ def arrow(change: CellChange) -> str:
     before, after = _text(change.before), _text(change.after)
     if before == after and change.before and change.after:
         before, after = (f"{text} ({_ran(cell)})" for text, cell in ((before, change.before), (after, change.after)))
-        if before == after:
+        if change.before.proven is not change.after.proven and before == after:
             before, after = (verdict_words(cell) for cell in (change.before, change.after))
     return f"{before} → {after}"
 

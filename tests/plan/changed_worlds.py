@@ -20,7 +20,7 @@ from kubesched_lint.commands.plan.run import Plan, Version, plan
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE
-from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
@@ -153,7 +153,11 @@ def _written_otherwise(values: list[Value], dice: Dice) -> ManifestSet:
 
 
 def _seen(cell: Cell | None) -> object:
-    return None if cell is None else (cell.verdict, cell.proven, cell.wanted, cell.bound[:2], cell.text)
+    return (
+        None
+        if cell is None
+        else (cell.verdict, cell.verdict == BAD and cell.proven, cell.wanted, cell.bound[:2], cell.text)
+    )
 
 
 Cells = dict[tuple[str, str], tuple[object, object]]

@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from kubesched_lint import load_cluster
 from kubesched_lint.cluster.template import changed_fields, difference
 from kubesched_lint.commands.plan.changes import ObjectChange
-from kubesched_lint.commands.plan.run import Plan
+from kubesched_lint.commands.plan.run import Plan, Version, as_it_runs, plan
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.linter.options import Options
 from kubesched_lint.record import replace
 from kubesched_lint.report.plan_markdown import as_markdown
-from tests.plan.changed_worlds import broken, planned, read
+from tests.plan.changed_worlds import broken, planned, read, rulebook
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
@@ -333,3 +335,51 @@ def test_an_empty_plan_is_a_short_comment() -> None:
     comment = as_markdown(plan_of([web()], [web()]))
     assert "no change" in comment
     assert len(comment.splitlines()) < 8
+
+
+# --- against what runs ----------------------------------------------------------------------------------------------
+
+
+def live(replicas: int) -> list[dict[str, Any]]:
+    """A cluster in which the Deployment of ``web`` runs, as kubectl prints it."""
+    stored = web(replicas=replicas)
+    stored["metadata"]["uid"] = "d"
+    template = stored["spec"]["template"]
+    template["spec"].update(restartPolicy="Always", dnsPolicy="ClusterFirst", securityContext={})
+    node = {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+    nodes = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}", "labels": {}}, **node} for i in range(3)
+    ]
+    labels = {"app": "web", "pod-template-hash": "abc"}
+    owned = {"kind": "Deployment", "name": "web", "uid": "d", "controller": True, "apiVersion": "apps/v1"}
+    meta = {"name": "web-abc", "namespace": "shop", "uid": "r", "labels": labels, "ownerReferences": [owned]}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    by = {"kind": "ReplicaSet", "name": "web-abc", "uid": "r", "controller": True, "apiVersion": "apps/v1"}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"web-abc-{i}", "namespace": "shop", "labels": labels, "ownerReferences": [by]},
+            "spec": {**template["spec"], "nodeName": f"n{i % 3}"},
+            "status": {"phase": "Running"},
+        }
+        for i in range(replicas)
+    ]
+    return [*nodes, stored, {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": spec}, *pods]
+
+
+def against_cluster(manifest: dict[str, Any]) -> Plan:
+    cluster = load_cluster(objects=live(2))
+    after = Version("after", read([manifest]), Options())
+    return plan(as_it_runs(after, cluster), after, cluster, rulebook(), ("deploy",), running=True)
+
+
+def test_what_runs_is_compared_with_what_would_be_applied() -> None:
+    assert against_cluster(web(replicas=2)).is_empty
+    (one,) = against_cluster(with_image(web(replicas=3), "web:2")).workloads
+    assert one.change is not None
+    assert (one.change.actions, one.change.replicas) == (("rolled out", "scaled"), (2, 3))
+    assert [field.text for field in one.change.fields] == ["spec.template.spec.containers[web].image"]
+    other = web()
+    other["metadata"]["name"] = "other"
+    assert [w.change.actions for w in against_cluster(other).workloads if w.change] == [("created",)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.template import changed_fields
 from kubesched_lint.findings import Location, ObjectRef, Path
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, location_of
+from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import ROLLED_OUT, Workload, written_template
 from kubesched_lint.record import record
 from kubesched_lint.world.world import World
@@ -102,6 +104,29 @@ def other_changes(before: ManifestSet, after: ManifestSet, namespace: str) -> It
             yield ObjectChange(ref, (REMOVED,), location=document.location(()))
 
 
+def new_beside(after: ManifestSet, cluster: Cluster, namespace: str) -> Iterator[ObjectChange]:
+    """Yield the objects that are no workloads and that the cluster does not have, of kinds that its file lists."""
+    live = dict(cluster.inventory.lists())
+    for name, items in after.inventory.lists():
+        known = set(map(identity, live[name]))
+        for item in items if name != "workloads" else ():
+            source = getattr(item, "source", None)
+            if isinstance(source, Document) and cluster.has(source.kind) and identity(item) not in known:
+                yield ObjectChange(ref_of(source, namespace), (CREATED,), location=source.location(()))
+
+
+def unseen_templates(before: World, after: World) -> int:
+    """Return the number of running workloads whose template may change in what the snapshot does not hold."""
+    running = {workload.ref for workload in before.manifests.workloads}
+    members = (after.member(workload) for workload in after.manifests.workloads if workload.ref in running)
+    return sum(member.template_changed is None for member in members) if _is_trimmed(after) else 0
+
+
+def _is_trimmed(world: World) -> bool:
+    """Whether the cluster file holds of templates only what scheduling reads."""
+    return world.cluster is not None and world.cluster.origin == "snapshot"
+
+
 def _others(manifests: ManifestSet, namespace: str) -> Mapping[ObjectRef, Document]:
     """Return the documents of other objects; the last of several definitions."""
     own = {id(workload.source) for workload in manifests.inventory.workloads}
@@ -127,7 +152,7 @@ def _changed(old: Workload, new: Workload, before: World, after: World, *, runni
     is_rolled = after.member(new).template_changed if running else bool(template)
     if remark:
         actions.append(REPLACED)
-    elif is_rolled or (is_rolled is None and running):
+    elif is_rolled or (is_rolled is None and (template or not _is_trimmed(after))):
         remark = _delay(new)
         actions.append(UPDATED if remark else ROLLS_OUT if is_rolled else MAY_ROLL_OUT)
     wanted = before.member(old).replicas, after.member(new).replicas
@@ -153,7 +178,8 @@ def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) ->
     if template and written:
         for path in changed_fields(template, written, at):
             if value_at(written, path[len(at) :]) is not None:  # what only runs is a default, or set by another tool
-                yield _field(path, {}, {}, None)
+                was, becomes = (value_at(one, path[len(at) :]) for one in (template, written))
+                yield _field(path, was, becomes, theirs if isinstance(theirs, Document) else None)
 
 
 def _template(workload: Workload) -> dict[str, Any]:
@@ -177,15 +203,14 @@ def _fields(before: Mapping[str, Any], after: Mapping[str, Any], document: Docum
     """Yield the changed fields of an object, as its manifest writes them."""
     for path in changed_fields(before, after):
         if path[:1] != ("status",) and path != ("metadata", "namespace"):
-            yield _field(path, before, after, document)
+            yield _field(path, value_at(before, path), value_at(after, path), document)
 
 
 def _field(path: Path, before: object, after: object, document: Document | None) -> FieldChange:
     at = document.moved(path).at if document is not None and document.moves else path
     text = _words(at, document.value if document is not None and not document.moves else {})
     shown = _is_shown(path)
-    values = (_value(value_at(one, path)) if shown else "" for one in (before, after))
-    return FieldChange(path, text, *values)
+    return FieldChange(path, text, *(_value(value) if shown else "" for value in (before, after)))
 
 
 def _is_shown(path: Path) -> bool:

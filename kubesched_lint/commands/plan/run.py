@@ -10,7 +10,13 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.report_extras import effort_for, most_rows
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.affected import affected
-from kubesched_lint.commands.plan.changes import ObjectChange, other_changes, workload_changes
+from kubesched_lint.commands.plan.changes import (
+    ObjectChange,
+    new_beside,
+    other_changes,
+    unseen_templates,
+    workload_changes,
+)
 from kubesched_lint.commands.plan.findings import FindingChanges, finding_changes, worst
 from kubesched_lint.commands.plan.room import (
     Eviction,
@@ -27,11 +33,16 @@ from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, differs, direc
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import field, record, replace
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.text import many
 from kubesched_lint.world.world import World
+
+RUNNING = "what runs in the cluster"
 
 
 @record
@@ -163,7 +174,7 @@ def plan(
         tuple(
             WorkloadPlan(ref, changes.get(ref), cells.get(ref, ())) for ref in everybody if ref in {**changes, **cells}
         ),
-        tuple(other_changes(before.manifests, after.manifests, after.options.namespace)),
+        tuple(_beside(before, after, cluster, running=running)),
         finding_changes(*reports),
         tuple(added_changes(*ends)) if ends else (),
         _only_first(ends[1].evictions, ends[0].evictions) if ends else (),
@@ -174,7 +185,7 @@ def plan(
         reports[1].summary.cluster,
         reports[1].errors,
         reports[0].errors,
-        (*notes, *_notes(rows)),
+        (*notes, *_notes(rows), *(_about_running(ours, theirs) if running else ())),
         _explained(rows[1], cells),
     )
 
@@ -205,7 +216,9 @@ def _world(side: Version, cluster: Cluster) -> World:
 
 
 def _report(side: Version, cluster: Cluster, rulebook: Rulebook) -> Report:
-    if side.manifests.is_empty:  # everything is created or removed, which is no error
+    if (
+        side.manifests.is_empty and not side.manifests.inventory.workloads
+    ):  # everything is created or removed, which is no error
         return Report()
     return report_on(side.manifests, cluster, (), side.options, rulebook)
 
@@ -283,6 +296,34 @@ def _blocking(cell: Cell | None) -> str:
     """Return the budget that keeps a drain from ending; empty if none does."""
     is_stuck = cell is not None and cell.event == "drain" and cell.stuck
     return cell.blamed.name if is_stuck and cell is not None and isinstance(cell.blamed, DisruptionBudget) else ""
+
+
+def _beside(before: Version, after: Version, cluster: Cluster, *, running: bool) -> Iterator[ObjectChange]:
+    """Yield the changes of objects that are no workloads."""
+    if running:
+        yield from new_beside(after.manifests, cluster, after.options.namespace)
+    else:
+        yield from other_changes(before.manifests, after.manifests, after.options.namespace)
+
+
+# --- what runs in the cluster ---------------------------------------------------------------------------------------
+
+
+def as_it_runs(after: Version, cluster: Cluster) -> Version:
+    """Return the workloads of ``after`` as they run in the cluster; its other workloads stay where they are."""
+    named = {workload.ref for workload in after.manifests.inventory.workloads}
+    found = running_set(cluster)
+    workloads = tuple(workload for workload in found.inventory.workloads if workload.ref in named)
+    options = replace(after.options, partial=True)
+    return Version(RUNNING, replace(found, inventory=Inventory(workloads=workloads)), options)
+
+
+def _about_running(before: World, after: World) -> Iterator[str]:
+    unseen = unseen_templates(before, after)
+    if unseen:
+        whose = many(unseen, "running workload")
+        yield f"the snapshot does not show whether the templates of {whose} change in what scheduling does not read"
+    yield "rules about the text of manifests do not speak about what runs: their findings count as new"
 
 
 # --- the rest -------------------------------------------------------------------------------------------------------

@@ -1197,8 +1197,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                   'spec.strategy.canary.trafficRouting '
                                                                                                   'else '
                                                                                                   'null'},
-                                         'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity',
-                                                                 'why': 'the controller adds anti-affinity '
+                                         'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity '
+                                                                         'or has(spec.strategy.canary.steps, '
+                                                                         "'setCanaryScale') or "
+                                                                         'has(spec.strategy.canary.steps, '
+                                                                         "'experiment')",
+                                                                 'why': 'steps set the number of canaries or '
+                                                                        'make pods of an experiment, or the '
+                                                                        'controller adds anti-affinity '
                                                                         'between revisions'}}},
                                         {'as': 'Deployment',
                                          'when': 'spec.strategy.canary and not '
@@ -1209,8 +1215,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                             "or '25%'",
                                                     'spec.strategy.rollingUpdate.maxUnavailable': 'spec.strategy.canary.maxUnavailable '
                                                                                                   "or '25%'"},
-                                         'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity',
-                                                                 'why': 'the controller adds anti-affinity '
+                                         'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity '
+                                                                         'or has(spec.strategy.canary.steps, '
+                                                                         "'setCanaryScale') or "
+                                                                         'has(spec.strategy.canary.steps, '
+                                                                         "'experiment')",
+                                                                 'why': 'steps set the number of canaries or '
+                                                                        'make pods of an experiment, or the '
+                                                                        'controller adds anti-affinity '
                                                                         'between revisions'}}},
                                         {'as': 'Deployment',
                                          'when': 'spec.strategy.canary.trafficRouting and '

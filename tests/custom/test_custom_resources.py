@@ -68,6 +68,13 @@ def rollout_verdict(tmp_path: Path, strategy: str, nodes: int) -> str:
         ("{canary: {trafficRouting: {nginx: {}}}}", 5, "bad"),
         ("{canary: {trafficRouting: {nginx: {}}, dynamicStableScale: true}}", 9, "unknown"),
         ("{canary: {maxSurge: 0, maxUnavailable: 1}}", 3, "fine"),
+        (
+            "{canary: {trafficRouting: {nginx: {}}, steps: [{setWeight: 5}, {setCanaryScale: {replicas: 9}}]}}",
+            9,
+            "unknown",
+        ),
+        ("{canary: {maxSurge: 0, maxUnavailable: 1, steps: [{experiment: {}}]}}", 3, "unknown"),
+        ("{canary: {maxSurge: 0, maxUnavailable: 1, steps: [{setWeight: 5}]}}", 3, "fine"),
         ("{canary: {maxSurge: 1, maxUnavailable: 1}}", 4, "fine"),
         ("{canary: {maxSurge: 1, maxUnavailable: 1}}", 3, "unknown"),
         ("{canary: {antiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}}", 9, "unknown"),

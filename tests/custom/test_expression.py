@@ -50,6 +50,8 @@ SCOPE = {
         ("spec.labels + {'b': 'c'}", {"ray.io/group": "a", "b": "c"}),
         ("{'b': 'c'} + spec.missing", {"b": "c"}),
         ("-spec.size", -4),
+        ("has(spec.list, 'x')", True),
+        ("has(spec.list, 'y') or has(spec.labels, 'x') or has(spec.missing, 'x')", False),
         ("true", True),
         ("[{'x': spec.size, 'y': spec.missing}] + spec.missing", [{"x": 4}]),
         ("spec.missing + null", None),

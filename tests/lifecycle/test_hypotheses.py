@@ -53,7 +53,9 @@ def test_a_zone_goes_while_somebody_scales() -> None:
 
 
 def test_two_sizes_of_one_workload_do_not_happen_at_once() -> None:
-    assert "all at once" not in cells_of(("lose", "zone=a"), scale=["web=2", "web=4"])
+    result = report_of(sketch(1), WEB, events=(), suppose=[("lose", "zone=a")], scale=["web=2", "web=4"])
+    assert result.events == ("scale-to-2", "scale-to-4", "lose zone=a")
+    assert any("no column `all at once`" in note for note in result.notes)
 
 
 def test_a_taint_of_noschedule_moves_nothing_until_pods_are_replaced() -> None:
@@ -61,6 +63,12 @@ def test_a_taint_of_noschedule_moves_nothing_until_pods_are_replaced() -> None:
     assert told(found["taint zone=a:pool=spot:NoSchedule"]) == (FINE, "3/3 ok", True)
     assert found["all at once"].verdict == BAD
     assert found["all at once"].text == "stuck"
+
+
+def test_a_note_says_what_shows_the_effect_of_a_taint() -> None:
+    alone, both = [("taint", "pool=spot:NoSchedule")], [("taint", "pool=spot:NoSchedule"), ("image-change", "")]
+    notes = [report_of(sketch(1), WEB, events=(), suppose=asked).notes for asked in (alone, both)]
+    assert [any("moves no running pod; --upgrade" in note for note in found) for found in notes] == [True, False]
 
 
 def test_a_taint_of_noexecute_evicts() -> None:

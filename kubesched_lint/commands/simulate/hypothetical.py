@@ -30,6 +30,16 @@ def hypotheses(asked: Sequence[Asked], setting: Setting) -> tuple[Hypothesis, ..
     return (*found.values(), together(AT_ONCE, parts))
 
 
+def remarks(asked: Sequence[Asked], setting: Setting) -> Iterator[str]:
+    """Yield what a user may overlook in the columns of hypotheses."""
+    options = {option for option, _ in asked}
+    still = [event_of(*each) for each in asked if each[0] == "unlabel" or each[1].endswith(":NoSchedule")]
+    if still and options.isdisjoint(("upgrade", "image-change")):
+        yield f"{still[0]} moves no running pod; --upgrade and --image-change show what happens when pods are replaced"
+    if asked and any(len(sizes) > 1 for sizes in setting.scaled.values()):
+        yield f"no column `{AT_ONCE}`: --scale gives a workload two numbers of replicas"
+
+
 def _scaled(setting: Setting) -> Iterator[Hypothesis]:
     for number, sizes in setting.scaled.items():
         yield Hypothesis("scale", sizes={number: sizes[0]})

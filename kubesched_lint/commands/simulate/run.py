@@ -15,7 +15,7 @@ from kubesched_lint.analysis.worlds import (
 )
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
-from kubesched_lint.commands.simulate.hypothetical import hypotheses
+from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
 from kubesched_lint.commands.simulate.rows import Rows
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE
@@ -191,6 +191,7 @@ def _simulated(
         (
             *chosen,
             *_notes(setting, cluster, world),
+            *remarks(wishes.suppose, setting),
             *_pool_notes(without_suspended(world), rows, pictured),
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),

@@ -23,6 +23,7 @@ class PlanFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 class Gate(StrEnum):
@@ -166,6 +167,10 @@ def _print(found: Plan, output: PlanFormat, color: Color) -> None:
             from kubesched_lint.report.plan_markdown import as_markdown
 
             say_exactly([as_markdown(found)])
+        case PlanFormat.HTML:
+            from kubesched_lint.report.html.plan import as_html
+
+            say_exactly(as_html(found))
 
 
 def _exit_code(found: Plan, gate: Gate, *, detailed: bool) -> int:

@@ -38,7 +38,12 @@ def as_json(plan: Plan) -> str:
         "nodes": [{"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count} for n in plan.nodes],
         "evictions": {"new": list(map(_eviction, plan.evictions)), "gone": list(map(_eviction, plan.spared))},
         "budgets": [
-            {"budget": one.budget, "object": str(one.object), "change": "blocks" if one.is_new else "no longer blocks"}
+            {
+                "budget": one.budget,
+                "object": str(one.object),
+                "change": "blocks" if one.is_new else "no longer blocks",
+                "always": one.always,
+            }
             for one in plan.budgets
         ],
         "room": [

@@ -182,7 +182,7 @@ def consequences(plan: Plan) -> Iterator[str]:
     yield from (f"{_evicts(one)} in one placement by the default scheduler" for one in plan.evictions)
     yield from (f"{_evicts(one)} no longer" for one in plan.spared)
     for one in plan.budgets:
-        verb = "blocks" if one.is_new else "no longer blocks"
+        verb = "no longer blocks" if not one.is_new else "blocks" if one.always else "may block"
         yield f"PodDisruptionBudget {one.budget} {verb} drains of nodes with pods of {one.object}"
 
 

@@ -22,6 +22,7 @@ from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, directi
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
 from kubesched_lint.record import replace
+from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan_markdown import as_markdown
 from tests.plan.changed_worlds import broken, planned, read, rulebook
 from tests.program import called
@@ -335,6 +336,18 @@ def test_an_empty_plan_is_a_short_comment() -> None:
     comment = as_markdown(plan_of([web()], [web()]))
     assert "no change" in comment
     assert len(comment.splitlines()) < 8
+
+
+def test_the_page_has_the_plan_and_no_script() -> None:
+    large = web()
+    large["metadata"]["name"] = "<script>alert(1)</script>"
+    large["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "90"
+    page = "".join(as_html(plan_of([web()], [with_image(web(), "web:2"), large])))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "<details>" in page
+    assert "rolled out" in page
+    assert "default-src 'none'" in page
 
 
 # --- against what runs ----------------------------------------------------------------------------------------------

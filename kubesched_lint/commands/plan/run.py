@@ -91,6 +91,7 @@ class BudgetChange:
     budget: str
     object: ObjectRef
     is_new: bool
+    always: bool
 
 
 @record
@@ -287,9 +288,11 @@ def _cells(simulation: SimulationReport | None) -> Mapping[ObjectRef, Mapping[st
 def _budget_changes(cells: Mapping[ObjectRef, Sequence[CellChange]]) -> Iterator[BudgetChange]:
     for ref, changes in cells.items():
         for change in changes:
-            old, new = _blocking(change.before), _blocking(change.after)
-            if old != new:
-                yield from (BudgetChange(name, ref, is_new) for name, is_new in ((old, False), (new, True)) if name)
+            ends = ((_blocking(change.before), change.before, False), (_blocking(change.after), change.after, True))
+            if ends[0][0] != ends[1][0]:
+                for name, cell, is_new in ends:
+                    if name and cell is not None:
+                        yield BudgetChange(name, ref, is_new, cell.always_stuck)
 
 
 def _blocking(cell: Cell | None) -> str:

@@ -62,7 +62,9 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
             tree = _work_tree(given)
             after = _copied(stack, tree, commit_of(tree, last), last, given) if dots else Side(WORK_TREE, given)
             start = commit_of(tree, first) if dots == ".." else where_left(tree, first, last)
-            before = _copied(stack, tree, start, first, given)
+            is_older = dots != ".." and start != commit_of(tree, first)
+            name = f"where {last} left {first}" if is_older else first
+            before = _copied(stack, tree, start, name, given)
         except (CommitError, ProgramError) as error:
             raise SideError(f"{base}: {error}") from None
         if not (before.is_there or after.is_there):

@@ -120,32 +120,22 @@ def run_examples(
     """
     from pathlib import Path
 
-    from kubesched_lint.commands.workloads.trial import examples, failures
-    from kubesched_lint.custom.card import cards_folder, usable
-    from kubesched_lint.custom.kinds import Kinds
-    from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.commands.workloads.trial import trial_of
+    from kubesched_lint.custom.card import cards_folder
     from kubesched_lint.text import many
 
     where = cards_folder() if folder is None else Path(folder)
     if not where.is_dir():
         _give_up(f"{where} is not a folder")
-    cards, wrong = usable(where)
-    if not cards and not wrong:
+    found = trial_of(where)
+    if not found.cards and not found.problems:
         _give_up(f"{where} has no cards")
-    kinds, problems, tested = Kinds(tuple(kind for _, kind in cards)), list(wrong), 0
-    for card, _ in cards:
-        try:
-            its = examples(card)
-        except CardError as error:
-            problems.append(error)
-            continue
-        tested += len(its)
-        problems += (failure for example in its for failure in failures(example, kinds))
-    for problem in problems:
+    for problem in found.problems:
         say(visible(str(problem)))
-    verdict = f"{many(len(cards), 'card')}, {many(tested, 'example')}"
-    (tell if problems else say)(f"{verdict}: {many(len(problems), 'problem') if problems else 'all alike'}")
-    raise typer.Exit(UNUSABLE if problems else 0)
+    verdict = f"{many(found.cards, 'card')}, {many(found.examples, 'example')}"
+    outcome = many(len(found.problems), "problem") if found.problems else "all alike"
+    (tell if found.problems else say)(f"{verdict}: {outcome}")
+    raise typer.Exit(UNUSABLE if found.problems else 0)
 
 
 @app.command("new", cls=Command)

@@ -98,34 +98,39 @@ def _items(part: Part, scope: Scope) -> Iterator[Scope]:
 
 
 def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, namespace: str, order: int) -> Workload:
-    meta = scope["metadata"].value
-    name, suffix = _text(part.name, scope), _text(part.part, scope) if part.part else ""
-    plain: Any = {"apiVersion": _API[part.kind], "kind": part.kind, "metadata": {**meta, "name": name}}
-    moves: list[Move] = []
-    for path, expression in part.fields:
-        plain = _with_field(plain, path, _evaluated(path, expression, scope), moves)
+    suffix = _text(part.part, scope) if part.part else ""
     labels = {key: _label(expression, scope) for key, expression in part.labels.items()}
-    plain = _with_labels(plain, {key: value for key, value in labels.items() if value})
-    selector = _selected(part, labels, scope)
-    if part.selects and part.kind != "Job":
-        plain = with_value(plain, ("spec", "selector"), {"matchLabels": {key: labels[key] for key in part.selects}})
+    moves: list[Move] = []
+    plain = _plain(part, labels, scope, moves)
     if not value_at(plain, (*_TEMPLATE, "spec", "containers")):
-        raise UnreadableError(f"no containers of {(part.part and suffix) or 'its pods'} are known")
-    source = replace(document, held=[plain], moves=tuple(moves))
-    made = decode_workload(plain, namespace, source, order)
-    title = str(meta.get("name") or "")
+        raise UnreadableError(f"no containers of {suffix or 'its pods'} are known")
+    made = decode_workload(plain, namespace, replace(document, held=[plain], moves=tuple(moves)), order)
+    title = str(scope["metadata"].value.get("name") or "")
+    ref = ObjectRef(kind.kind, made.namespace, f"{title}:{suffix}" if suffix else title)
     custom = Custom(
-        ObjectRef(kind.kind, made.namespace, f"{title}:{suffix}" if suffix else title),
+        ref,
         _count(part.replica_pods, scope) if part.replica_pods else 0,
         part.owner,
         _text(part.owner_name, scope) if part.owner_name else "",
         part.revision_label,
         part.varying_labels,
         {event: why for event, when, why in part.unknown if not when or is_true(when, scope)},
-        selector or made.selector,
+        _selected(part, labels, scope) or made.selector,
         _claims(part, made, scope),
     )
     return replace(made, custom=custom, strategy=_strategy(made.strategy, part))
+
+
+def _plain(part: Part, labels: Mapping[str, str], scope: Scope, moves: list[Move]) -> Any:
+    """Return the plain workload; ``moves`` gets the place of each field."""
+    meta = {**scope["metadata"].value, "name": _text(part.name, scope)}
+    plain: Any = {"apiVersion": _API[part.kind], "kind": part.kind, "metadata": meta}
+    for path, expression in part.fields:
+        plain = _with_field(plain, path, _evaluated(path, expression, scope), moves)
+    plain = _with_labels(plain, {key: value for key, value in labels.items() if value})
+    if part.selects and part.kind != "Job":
+        plain = with_value(plain, ("spec", "selector"), {"matchLabels": {key: labels[key] for key in part.selects}})
+    return plain
 
 
 def _claims(part: Part, made: Workload, scope: Scope) -> dict[str, tuple[str, ...]]:

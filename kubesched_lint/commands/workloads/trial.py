@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path as File
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.matrix import EVENTS
@@ -48,6 +50,30 @@ class _Side:
     findings: tuple[Finding, ...]
     simulation: SimulationReport
     problems: tuple[str, ...] = field(default=())
+
+
+@record
+class Trial:
+    """The examples of a folder of cards: how many there are, and what is wrong with cards and examples."""
+
+    cards: int
+    examples: int
+    problems: tuple[CardError, ...]
+
+
+def trial_of(folder: File) -> Trial:
+    """Run all examples of a folder; its cards are the only ones."""
+    cards, wrong = usable(folder)
+    kinds, problems, tested = Kinds(tuple(kind for _, kind in cards)), list(wrong), 0
+    for card, _ in cards:
+        try:
+            its = examples(card)
+        except CardError as error:
+            problems.append(error)
+            continue
+        tested += len(its)
+        problems += (failure for example in its for failure in failures(example, kinds))
+    return Trial(len(cards), tested, tuple(problems))
 
 
 def examples(card: Card) -> tuple[Example, ...]:

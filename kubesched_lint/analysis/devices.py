@@ -17,7 +17,7 @@ from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.scheduler.devices.extended import extended_claim, served_resources
-from kubesched_lint.world.devices import devices_of, offered_by_plugins, pools_without_devices
+from kubesched_lint.world.devices import devices_of, knows_devices, offered_by_plugins, pools_without_devices
 from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -123,11 +123,6 @@ def asked_of(wanted: Wanted) -> Iterator[Sequence[Asked]]:
 def open_claims(it: Member) -> list[Wanted]:
     """Return the claims of a workload's pods that have no devices yet."""
     return [w for w in wanted_by(it) if not (isinstance(w.claim, DeviceClaim) and w.claim.allocation is not None)]
-
-
-def knows_devices(world: World) -> bool:
-    """Return whether the cluster file says which devices the nodes have; there may be none."""
-    return bool(devices_in(world).slices) or world.cluster_has("ResourceSlice")
 
 
 def must_have_claims(world: World) -> None:

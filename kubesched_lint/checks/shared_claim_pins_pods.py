@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.device_room import nodes_for, room_for
-from kubesched_lint.analysis.devices import Wanted, knows_devices, must_have_claims, must_know_devices, wanted_by
+from kubesched_lint.analysis.devices import Wanted, must_have_claims, must_know_devices, wanted_by
 from kubesched_lint.analysis.wanted import pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import shortage
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.devices import MOST_USERS, DeviceClaim
 from kubesched_lint.text import first_few, many
+from kubesched_lint.world.devices import knows_devices
 from kubesched_lint.world.room import most_copies
 from kubesched_lint.world.world import Member
 

@@ -28,7 +28,7 @@ from kubesched_lint.validation.causes import (
     too_long,
     too_many,
 )
-from kubesched_lint.validation.devices import EFFECTS, FLAT, Rule, Value, attribute_name, listed
+from kubesched_lint.validation.devices import EFFECTS, V1BETA1, Rule, Value, attribute_name, listed
 from kubesched_lint.validation.labels import label_name
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import dns_label, dns_subdomain, label_value, size
@@ -55,11 +55,11 @@ _EXPRESSION = ("key", "operator", "values")
 
 def resource_slice(value: Value) -> Iterator[Cause]:
     yield from object_meta(value.get("metadata", {}), namespaced=False)
-    is_flat = value["apiVersion"] != FLAT
+    is_nested = value["apiVersion"] == V1BETA1
     spec = value.get("spec", {})
-    devices = [d if is_flat else {**d.get("basic", {}), "name": d.get("name", "")} for d in spec.get("devices", ())]
+    devices = [{**d.get("basic", {}), "name": d.get("name", "")} if is_nested else d for d in spec.get("devices", ())]
     for cause in _spec({**spec, "devices": devices} if "devices" in spec else spec):
-        yield cause if is_flat else replace(cause, path=_under_basic(cause.path))
+        yield replace(cause, path=_under_basic(cause.path)) if is_nested else cause
 
 
 def _under_basic(path: Path) -> Path:

@@ -42,8 +42,8 @@ _MOST = 32
 """Of requests, selectors, constraints and configurations alike."""
 _LONGEST_EXPRESSION = _LONGEST_PARAMETERS = 10 * 1024
 _LONGEST_NAME = 32
-FLAT = "resource.k8s.io/v1beta1"
-"""This version writes the fields of ``exactly`` into the request."""
+V1BETA1 = "resource.k8s.io/v1beta1"
+"""This version writes the fields of ``exactly`` into the request, and those of a device under ``basic``."""
 _OF_EXACTLY = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _NO_IDENTIFIER = regex_error(
@@ -84,7 +84,7 @@ def claim_template(value: Value) -> Iterator[Cause]:
 
 def _claim(value: Value, spec: Value, path: Path) -> Iterator[Cause]:
     devices, at = spec.get("devices", {}), (*path, "devices")
-    is_flat = value["apiVersion"] == FLAT
+    is_flat = value["apiVersion"] == V1BETA1
     requests = [_stored(request, is_flat) for request in devices.get("requests", ())]
     names = {r.get("name", ""): {s.get("name", "") for s in r.get("firstAvailable", ())} for r in requests}
 

@@ -77,6 +77,15 @@ def lacks_devices(pod: Pod, world: World) -> bool:
     return needs_devices(pod, world) and bool(devices_unknown(world))
 
 
+def knows_devices(world: World) -> bool:
+    """Return whether the cluster file says which devices the nodes have; there may be none.
+
+    A slice in the manifests adds to them.
+    """
+    cluster = world.cluster
+    return cluster is not None and (bool(cluster.inventory.resource_slices) or cluster.has("ResourceSlice"))
+
+
 def _known(world: World) -> Devices:
     from kubesched_lint.cluster.devices import Devices
 
@@ -89,7 +98,7 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
         yield f"whether the gate DynamicResourceAllocation is on, which is no default in {version}"
     if silent := _pools_in_doubt(world):
         yield f"which devices new nodes of {pools_in_words(silent)} have"
-    if not (found.slices or world.cluster_has("ResourceSlice")):
+    if not knows_devices(world):
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
         return
     for name in sorted({name for pod in pods for name in pod.requests if name in world.device_resources}):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import extras
+from kubesched_lint.analysis.devices import must_know_devices
+from kubesched_lint.findings import UncheckedError
 from kubesched_lint.scheduler.devices import selectors
 from kubesched_lint.world.devices import allocator_of, devices_of, devices_unknown
 from kubesched_lint.world.user_settings import Premises
@@ -119,6 +121,14 @@ def test_binding_conditions_matter_only_to_pods_that_may_get_the_device() -> Non
     other_class = {**GPU_CLASS, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "nic"'}}]}}
     assert "binding" in devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, slow), template(), using(1)))
     assert not devices_unknown(world_of(cluster_of(*NODES, other_class, slow), template(), using(1)))
+
+
+def test_a_slice_of_the_manifests_does_not_tell_what_the_cluster_has() -> None:
+    cluster = cluster_of(*NODES, GPU_CLASS, kinds=tuple(kind for kind in KINDS if kind != "ResourceSlice"))
+    world = world_of(cluster, template(), devices_on("n0", 1), using(2))
+    assert devices_unknown(world) == "which devices the nodes have: the cluster's file holds no ResourceSlice"
+    with pytest.raises(UncheckedError, match="needs devices"):
+        must_know_devices(world.member(world.manifests.workloads[0]))
 
 
 def test_a_template_that_may_exist_is_unknown_and_a_missing_one_is_known() -> None:

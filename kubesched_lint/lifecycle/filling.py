@@ -8,6 +8,7 @@ column generation (Gilmore and Gomory) finds good ones, so inexact arithmetic ca
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from math import ceil, gcd, inf
 from typing import NamedTuple
 
@@ -97,22 +98,40 @@ class _Knapsack:
     def _cover(
         self, target: int, items: Sequence[tuple[int, int, int]], prices: Sequence[float]
     ) -> tuple[float, Pattern]:
-        best: list[tuple[float, Pattern]] = [(0.0, ()), *[_NEVER] * target]
-        """Index: the least number of units covered."""
+        best = [0.0, *[inf] * target]
+        """The lowest price to cover at least so many units."""
+        offers: list[_Offer] = []
         for i, units, most in items:
             most = min(most, -(-target // units))
             several = 1
             while most > 0:
                 several = min(several, most)
                 most -= several
-                step, price, used = several * units, several * prices[i], (i, several)
+                step, price = several * units, several * prices[i]
                 work.spend(target // 8 + 1)
-                for covered in range(target, 0, -1):
-                    before = best[max(covered - step, 0)]
-                    if before[0] + price < best[covered][0]:
-                        best[covered] = (before[0] + price, (*before[1], used))
+                offers.append(_Offer(step, (i, several), best))
+                without = chain(repeat(0.0, step), best)
+                best = [old if old <= less + price else less + price for old, less in zip(best, without, strict=False)]
                 several *= 2
-        return best[target]
+        return best[target], _used(target, best, offers) if best[target] < inf else ()
+
+
+class _Offer(NamedTuple):
+    units: int
+    item: tuple[int, int]
+    without: Sequence[float]
+    """The lowest prices before it."""
+
+
+def _used(covered: int, best: Sequence[float], offers: Sequence[_Offer]) -> Pattern:
+    """Return the items that lowered the price of ``covered`` units."""
+    found: list[tuple[int, int]] = []
+    for offer in reversed(offers):
+        if best[covered] < offer.without[covered]:
+            found.append(offer.item)
+            covered = max(covered - offer.units, 0)
+        best = offer.without
+    return tuple(reversed(found))
 
 
 class _Programme:

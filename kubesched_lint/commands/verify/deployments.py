@@ -7,7 +7,7 @@ absence of either are compared with the result of a real control plane.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,8 @@ _PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE
 class Forecast:
     """The results of ``lint`` (in its usual and its strict profile) and ``simulate`` before a set is applied."""
 
-    usual: Report
+    usual: Callable[[], Report]
+    """Called where pods are in trouble and ``simulate`` does not say so."""
     strict: Report
     simulation: SimulationReport
 
@@ -45,10 +46,13 @@ class Forecast:
     def errors(self) -> list[Finding]:
         return [f for f in self.strict.findings if f.severity is Severity.ERROR and f.suppressed is None]
 
-    @property
-    def warnings(self) -> list[Finding]:
-        """The open findings of at least severity warning in the usual profile."""
-        return [f for f in self.usual.findings if f.severity >= Severity.WARNING and f.suppressed is None]
+    @cached_property
+    def _warnings(self) -> list[Finding]:
+        return [f for f in self.usual().findings if f.severity >= Severity.WARNING and f.suppressed is None]
+
+    def warnings(self, ref: ObjectRef) -> list[Finding]:
+        """Return the open findings about an object of at least severity warning in the usual profile."""
+        return [finding for finding in self._warnings if _is_about(finding, ref)]
 
     @cached_property
     def cells(self) -> dict[tuple[ObjectRef, str], Cell]:
@@ -115,7 +119,7 @@ def predict(deployment: Deployment, version: str) -> Forecast:
         suppose=tuple(one for phase in deployment.phases for one in phase.suppose),
     )
     return Forecast(
-        report_on(manifests, cluster, (), usual, rulebook),
+        lambda: report_on(manifests, cluster, (), usual, rulebook),
         report_on(manifests, cluster, (), strict, rulebook),
         simulate(manifests, cluster, usual, [event for event in EVENTS if event in events], wishes=wishes),
     )
@@ -227,13 +231,12 @@ def _trouble(forecast: Forecast, ref: ObjectRef, seen: Seen, phase: RecordedPhas
     if not seen.in_trouble:
         return
     cell = forecast.cells.get((ref, phase.event))
-    about = [finding for finding in forecast.warnings if _is_about(finding, ref)]
-    predicted = bool(about) or (cell is not None and cell.verdict not in (FINE, NONE))
+    predicted = (cell is not None and cell.verdict not in (FINE, NONE)) or bool(forecast.warnings(ref))
     yield Answer("trouble reported", predicted, str(seen), cell.text if cell is not None else "nothing")
     if seen.failure and phase.event == "deploy":
         words = _PREFIX.sub("", seen.failure)
         texts = [cell.message, cell.why] if cell is not None else []
-        texts += [text for f in about for text in (f.message, f.evidence.text)]
+        texts += [text for f in forecast.warnings(ref) for text in (f.message, f.evidence.text)]
         yield Answer("failure message", any(words in text for text in texts), words, texts[0] if texts else None)
 
 

@@ -129,7 +129,7 @@ def _tail(plan: Plan) -> Iterator[str]:
     counts = [words.unchanged(plan.findings.unchanged).replace("unchanged", "findings unchanged", 1), words.rest(plan)]
     yield f"\n{plain('; '.join(filter(None, counts)))}.\n"
     errors = [f"before the change, {e.path}:{e.line}: {e.message}" for e in plan.errors_before]
-    notes = [] if plan.is_empty else [*errors, *plan.notes]
+    notes = [*errors, *plan.notes]
     if notes:
         listed = "".join(f"- {plain(note[:_LONGEST])}\n" for note in notes[:_MOST_NOTES])
         more = f"- … and {len(notes) - _MOST_NOTES} more\n" if len(notes) > _MOST_NOTES else ""

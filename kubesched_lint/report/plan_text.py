@@ -112,7 +112,7 @@ def _end(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
         for error in errors:
             line = f":{error.line}" if error.line else ""
             yield from wrapped(visible(f"{what}: {error.path}{line}: {error.message}"), room, 2)
-    for note in plan.notes if not plan.is_empty else ():
+    for note in plan.notes:
         yield from wrapped(visible(f"note: {note}"), room, 2)
     if words.rest(plan):
         yield words.rest(plan)

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-import subprocess
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from kubesched_lint import load_cluster
+from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.read import read_stated
 from kubesched_lint.cluster.template import changed_fields, difference
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.run import Plan, Version, as_it_runs, plan
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import replace
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan_markdown import as_markdown
+from kubesched_lint.report.plan_text import as_text
 from tests.plan.changed_worlds import broken, planned, read, rulebook
-from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 ZONES = ROOT / "fixtures/clusters/three-zones.yaml"
-SCHEMA = Draft202012Validator(json.loads((ROOT / "kubesched_lint/schemas/plan.schema.json").read_text()))
 WEB: dict[str, Any] = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
@@ -63,10 +64,16 @@ def with_image(value: dict[str, Any], image: str) -> dict[str, Any]:
 
 
 def plan_of(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> Plan:
-    from kubesched_lint.cluster.elastic import ClusterOptions
-    from kubesched_lint.cluster.read import read_stated
-
     return planned(read(before), read(after), read_stated(str(ZONES), ClusterOptions()))
+
+
+def plan_of_files(before: Mapping[str, str], after: Mapping[str, str]) -> Plan:
+    """By path of a file."""
+    sides = (
+        manifest_set(chain.from_iterable(documents(p, text.encode(), is_read) for p, text in files.items()), "default")
+        for files in (before, after)
+    )
+    return planned(*sides, read_stated(str(ZONES), ClusterOptions()))
 
 
 def change_of(before: dict[str, Any], after: dict[str, Any]) -> ObjectChange:
@@ -201,122 +208,6 @@ def test_plans_of_related_changes_agree(seed: int) -> None:
     assert list(broken(seed)) == []
 
 
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
-def git(folder: Path, *args: str) -> None:
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *who, *args], cwd=folder, capture_output=True, check=True)
-
-
-@pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Three commits: ``v1``, a fourth pod and a new image (``v2``), a pod too large (``v3``)."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    copies = tmp_path / "copies"
-    copies.mkdir()
-    monkeypatch.setenv("TMPDIR", str(copies))
-    folder = tmp_path / "shop"
-    (folder / "manifests").mkdir(parents=True)
-    git(folder, "init", "-q", "-b", "main")
-    large = web(replicas=4)
-    large["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "90"
-    for tag, value in (("v1", web()), ("v2", with_image(web(replicas=4), "web:2")), ("v3", large)):
-        (folder / "manifests/web.yaml").write_text(json.dumps(value))
-        git(folder, "add", ".")
-        git(folder, "commit", "-q", "-m", tag)
-        git(folder, "tag", tag)
-    yield folder
-    assert not list(copies.iterdir()), "a copy of a commit is left over"
-
-
-def run(shop: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return called("plan", *args, "-c", ZONES, "--format", "json", "--events", "deploy,drain", cwd=shop)
-
-
-def found(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """The JSON, which its schema describes."""
-    value: dict[str, Any] = json.loads(done.stdout)
-    SCHEMA.validate(value)
-    return value
-
-
-def test_two_commits_are_compared(shop: Path) -> None:
-    done = run(shop, "v1..v2", "manifests")
-    assert done.returncode == 0, done.stderr
-    (one,) = found(done)["workloads"]
-    assert one["actions"] == ["rolled out", "scaled"]
-    assert one["location"]["path"] == "manifests/web.yaml"
-    assert run(shop, "v1..v2", "manifests", "--detailed-exitcode").returncode == 3
-    assert run(shop, "v2..v2", "manifests", "--detailed-exitcode").returncode == 0
-
-
-def test_what_becomes_worse_fails_the_run(shop: Path) -> None:
-    done = run(shop, "v2..v3", "manifests")
-    assert done.returncode == 1
-    assert found(done)["isWorse"]
-    assert [new["severity"]["after"] for new in found(done)["findings"]["new"]] == ["error"]
-    assert run(shop, "v2..v3", "manifests", "--fail-on", "never").returncode == 0
-    assert run(shop, "v3..v2", "manifests", "--fail-on", "note").returncode == 0
-
-
-def test_without_a_base_the_last_commit_is_compared_with_the_work_tree(shop: Path) -> None:
-    assert found(run(shop, "manifests"))["isEmpty"]
-    (shop / "manifests/web.yaml").write_text(json.dumps(web(replicas=1)))
-    done = run(shop, "manifests")
-    assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 1}
-    since = found(run(shop / "manifests", "v1", "."))
-    assert since["workloads"][0]["replicas"] == {"before": 2, "after": 1}
-    assert since["workloads"][0]["location"]["path"] == "./web.yaml"
-
-
-def test_a_folder_can_be_the_base(shop: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    old.mkdir()
-    (old / "renamed.yaml").write_text(json.dumps(web()))
-    done = run(shop, str(old), "manifests")
-    assert found(done)["workloads"][0]["replicas"] == {"before": 2, "after": 4}
-
-
-def test_what_cannot_be_read_ends_with_two(shop: Path) -> None:
-    assert "no commit `v9`" in run(shop, "v9", "manifests").stderr
-    assert run(shop, "v9", "manifests").returncode == 2
-    assert run(shop, "v1..v2", "nowhere").returncode == 2
-    (shop / "manifests/broken.yaml").write_text("kind: [")
-    assert run(shop, "v1", "manifests").returncode == 2
-
-
-def test_a_kustomization_is_read_with_its_base_from_the_commit(shop: Path) -> None:
-    (shop / "overlay").mkdir()
-    (shop / "overlay/kustomization.yaml").write_text("resources: [../manifests]\nnamePrefix: eu-\n")
-    (shop / "manifests/kustomization.yaml").write_text("resources: [web.yaml]\n")
-    git(shop, "add", ".")
-    git(shop, "commit", "-q", "-m", "overlay")
-    (shop / "manifests/web.yaml").write_text(json.dumps(web(replicas=1)))
-    (one,) = found(run(shop, "HEAD", "overlay"))["workloads"]
-    assert one["replicas"] == {"before": 4, "after": 1}
-
-
-def test_nothing_of_the_repository_is_run_or_followed(shop: Path, tmp_path: Path) -> None:
-    """A filter, a hook, an attribute and a link that leaves the repository are in the commit."""
-    secret, mark = tmp_path / "secret.yaml", tmp_path / "ran"
-    secret.write_text(json.dumps(web(replicas=9)))
-    (shop / ".gitattributes").write_text("*.yaml filter=evil export-ignore\n")
-    git(shop, "config", "filter.evil.smudge", f"touch {mark}; cat")
-    (shop / "manifests/link.yaml").symlink_to(os.path.relpath(secret, shop / "manifests"))
-    git(shop, "add", ".")
-    git(shop, "commit", "-q", "-m", "evil")
-    for hook in ("post-checkout", "reference-transaction"):
-        script = shop / ".git/hooks" / hook
-        script.write_text(f"#!/bin/sh\ntouch {mark}\n")
-        script.chmod(0o755)
-    done = run(shop, "HEAD..v1", "manifests")
-    assert not mark.exists()
-    assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 2}
-    assert "leads out of the repository" in found(done)["errorsBefore"][0]["message"]
-
-
 # --- the comment ------------------------------------------------------------------------------------------------------
 
 
@@ -381,8 +272,8 @@ def live(replicas: int) -> list[dict[str, Any]]:
     return [*nodes, stored, {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": spec}, *pods]
 
 
-def against_cluster(manifest: dict[str, Any]) -> Plan:
-    cluster = load_cluster(objects=live(2))
+def against_cluster(manifest: dict[str, Any], *without: str) -> Plan:
+    cluster = load_cluster(objects=[value for value in live(2) if value["kind"] not in without])
     after = Version("after", read([manifest]), Options())
     return plan(as_it_runs(after, cluster), after, cluster, rulebook(), ("deploy",), running=True)
 
@@ -396,3 +287,20 @@ def test_what_runs_is_compared_with_what_would_be_applied() -> None:
     other = web()
     other["metadata"]["name"] = "other"
     assert [w.change.actions for w in against_cluster(other).workloads if w.change] == [("created",)]
+
+
+def test_pods_of_a_workload_that_the_file_does_not_list_are_its_own() -> None:
+    """``kubectl get nodes,pods`` lists no Deployment: it is not created, and its template is unknown."""
+    (one,) = against_cluster(web(replicas=3), "Deployment", "ReplicaSet").workloads
+    assert one.change is not None
+    assert (one.change.actions, one.change.replicas) == (("may be rolled out", "scaled"), (2, 3))
+
+
+def test_what_a_plan_leaves_out_is_said_even_if_nothing_changes() -> None:
+    other = with_image(web(replicas=1), "web:2")
+    first, second = (json.dumps(value) for value in (web(), other))
+    both = {"staging/web.yaml": first, "prod/web.yaml": second}
+    found = plan_of_files(both, both)
+    assert found.is_empty
+    assert any("prod" in note or "staging" in note for note in found.notes), found.notes
+    assert found.notes[0] in as_text(found)

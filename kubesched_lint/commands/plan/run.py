@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.revisions import live_replicas
 from kubesched_lint.commands.lint.report_extras import effort_for, most_rows
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.affected import affected
@@ -125,7 +126,8 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether the change changes nothing that this command knows of."""
-        return not (self.workloads or self.objects or self.findings.changes or self.errors != self.errors_before)
+        unread, unread_before = (sorted(e.message for e in es) for es in (self.errors, self.errors_before))
+        return not (self.workloads or self.objects or self.findings.changes or unread != unread_before)
 
     @property
     def worst_finding(self) -> Severity | None:
@@ -153,7 +155,8 @@ def plan(
     Pods that run in the cluster belong to a workload of either side; they are gone where that side does not have it.
     Raises UnknownRuleError, and ValueError for an unknown event.
     """
-    sides = _defined_once(before), _defined_once(after)
+    (ours_once, chosen), (theirs_once, chosen_after) = _defined_once(before), _defined_once(after)
+    sides = ours_once, theirs_once
     old, new = ({w.ref: w for w in side.manifests.inventory.workloads} for side in sides)
     created = [workload for ref, workload in new.items() if ref not in old]
     removed = [] if running else [workload for ref, workload in old.items() if ref not in new]
@@ -168,6 +171,7 @@ def plan(
     resources = resources_of((ours, theirs))
     ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
     everybody = {**old, **new}
+    about_running = _about_running(ours, theirs) if running else ()
     return Plan(
         before.name,
         after.name,
@@ -186,7 +190,7 @@ def plan(
         reports[1].summary.cluster,
         reports[1].errors,
         reports[0].errors,
-        (*notes, *_notes(rows), *(_about_running(ours, theirs) if running else ())),
+        tuple(dict.fromkeys((*chosen, *chosen_after, *notes, *_notes(rows), *about_running))),
         _explained(rows[1], cells),
     )
 
@@ -194,10 +198,10 @@ def plan(
 # --- the two sides --------------------------------------------------------------------------------------------------
 
 
-def _defined_once(side: Version) -> Version:
-    """Return the side without alternatives, with one definition of each object."""
-    inventory, _ = defined_once(side.manifests.inventory, side.options)
-    return replace(side, manifests=replace(side.manifests, inventory=inventory))
+def _defined_once(side: Version) -> tuple[Version, tuple[str, ...]]:
+    """Return the side without alternatives, with one definition of each object, and notes on the choices."""
+    inventory, notes = defined_once(side.manifests.inventory, side.options)
+    return replace(side, manifests=replace(side.manifests, inventory=inventory)), notes
 
 
 def _without(cluster: Cluster, workloads: Sequence[Workload]) -> Cluster:
@@ -217,11 +221,9 @@ def _world(side: Version, cluster: Cluster) -> World:
 
 
 def _report(side: Version, cluster: Cluster, rulebook: Rulebook) -> Report:
-    if (
-        side.manifests.is_empty and not side.manifests.inventory.workloads
-    ):  # everything is created or removed, which is no error
-        return Report()
-    return report_on(side.manifests, cluster, (), side.options, rulebook)
+    if not side.manifests.is_empty or side.manifests.inventory.workloads:
+        return report_on(side.manifests, cluster, (), side.options, rulebook)
+    return Report()  # everything is created or removed, which is no error
 
 
 # --- cells ----------------------------------------------------------------------------------------------------------
@@ -314,11 +316,20 @@ def _beside(before: Version, after: Version, cluster: Cluster, *, running: bool)
 
 def as_it_runs(after: Version, cluster: Cluster) -> Version:
     """Return the workloads of ``after`` as they run in the cluster; its other workloads stay where they are."""
-    named = {workload.ref for workload in after.manifests.inventory.workloads}
     found = running_set(cluster)
-    workloads = tuple(workload for workload in found.inventory.workloads if workload.ref in named)
+    live = {workload.ref: workload for workload in found.inventory.workloads}
+    written = after.manifests.inventory.workloads
+    seen = (live.get(workload.ref) or _by_its_pods(workload, cluster) for workload in written)
+    workloads = tuple({workload.ref: workload for workload in seen if workload is not None}.values())
     options = replace(after.options, partial=True)
     return Version(RUNNING, replace(found, inventory=Inventory(workloads=workloads)), options)
+
+
+def _by_its_pods(workload: Workload, cluster: Cluster) -> Workload | None:
+    """Return a workload whose pods run although the cluster file lists no such object; None if none runs."""
+    if not cluster.running.pods_of(workload):
+        return None
+    return replace(workload, replicas=live_replicas(workload, cluster) or workload.replicas, replicas_written=True)
 
 
 def _about_running(before: World, after: World) -> Iterator[str]:
@@ -340,5 +351,4 @@ def _only_first(ours: Sequence[Eviction], theirs: Sequence[Eviction]) -> tuple[E
 
 
 def _notes(simulations: Sequence[SimulationReport | None]) -> Iterator[str]:
-    """Yield the notes of the simulations, each once."""
-    yield from dict.fromkeys(note for one in simulations if one is not None for note in one.notes)
+    return (note for one in simulations if one is not None for note in one.notes)

@@ -1,0 +1,131 @@
+"""``plan`` from the command line: commits, the work tree and folders, exit codes, and what a repository cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.plan.test_plan import ROOT, ZONES, web, with_image
+from tests.program import called
+
+SCHEMA = Draft202012Validator(json.loads((ROOT / "kubesched_lint/schemas/plan.schema.json").read_text()))
+
+
+def git(folder: Path, *args: str) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *args], cwd=folder, capture_output=True, check=True)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Three commits: ``v1``, a fourth pod and a new image (``v2``), a pod too large (``v3``)."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setenv("TMPDIR", str(copies))
+    folder = tmp_path / "shop"
+    (folder / "manifests").mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    large = web(replicas=4)
+    large["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "90"
+    for tag, value in (("v1", web()), ("v2", with_image(web(replicas=4), "web:2")), ("v3", large)):
+        (folder / "manifests/web.yaml").write_text(json.dumps(value))
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", tag)
+        git(folder, "tag", tag)
+    yield folder
+    assert not list(copies.iterdir()), "a copy of a commit is left over"
+
+
+def run(shop: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return called("plan", *args, "-c", ZONES, "--format", "json", "--events", "deploy,drain", cwd=shop)
+
+
+def found(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The JSON, which its schema describes."""
+    value: dict[str, Any] = json.loads(done.stdout)
+    SCHEMA.validate(value)
+    return value
+
+
+def test_two_commits_are_compared(shop: Path) -> None:
+    done = run(shop, "v1..v2", "manifests")
+    assert done.returncode == 0, done.stderr
+    (one,) = found(done)["workloads"]
+    assert one["actions"] == ["rolled out", "scaled"]
+    assert one["location"]["path"] == "manifests/web.yaml"
+    assert run(shop, "v1..v2", "manifests", "--detailed-exitcode").returncode == 3
+    assert run(shop, "v2..v2", "manifests", "--detailed-exitcode").returncode == 0
+
+
+def test_what_becomes_worse_fails_the_run(shop: Path) -> None:
+    done = run(shop, "v2..v3", "manifests")
+    assert done.returncode == 1
+    assert found(done)["isWorse"]
+    assert [new["severity"]["after"] for new in found(done)["findings"]["new"]] == ["error"]
+    assert run(shop, "v2..v3", "manifests", "--fail-on", "never").returncode == 0
+    assert run(shop, "v3..v2", "manifests", "--fail-on", "note").returncode == 0
+
+
+def test_without_a_base_the_last_commit_is_compared_with_the_work_tree(shop: Path) -> None:
+    assert found(run(shop, "manifests"))["isEmpty"]
+    (shop / "manifests/web.yaml").write_text(json.dumps(web(replicas=1)))
+    done = run(shop, "manifests")
+    assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 1}
+    since = found(run(shop / "manifests", "v1", "."))
+    assert since["workloads"][0]["replicas"] == {"before": 2, "after": 1}
+    assert since["workloads"][0]["location"]["path"] == "./web.yaml"
+
+
+def test_a_folder_can_be_the_base(shop: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "renamed.yaml").write_text(json.dumps(web()))
+    done = run(shop, str(old), "manifests")
+    assert found(done)["workloads"][0]["replicas"] == {"before": 2, "after": 4}
+
+
+def test_what_cannot_be_read_ends_with_two(shop: Path) -> None:
+    assert "no commit `v9`" in run(shop, "v9", "manifests").stderr
+    assert run(shop, "v9", "manifests").returncode == 2
+    assert run(shop, "v1..v2", "nowhere").returncode == 2
+    (shop / "manifests/broken.yaml").write_text("kind: [")
+    assert run(shop, "v1", "manifests").returncode == 2
+
+
+def test_a_kustomization_is_read_with_its_base_from_the_commit(shop: Path) -> None:
+    (shop / "overlay").mkdir()
+    (shop / "overlay/kustomization.yaml").write_text("resources: [../manifests]\nnamePrefix: eu-\n")
+    (shop / "manifests/kustomization.yaml").write_text("resources: [web.yaml]\n")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "overlay")
+    (shop / "manifests/web.yaml").write_text(json.dumps(web(replicas=1)))
+    (one,) = found(run(shop, "HEAD", "overlay"))["workloads"]
+    assert one["replicas"] == {"before": 4, "after": 1}
+
+
+def test_nothing_of_the_repository_is_run_or_followed(shop: Path, tmp_path: Path) -> None:
+    """A filter, a hook, an attribute and a link that leaves the repository are in the commit."""
+    secret, mark = tmp_path / "secret.yaml", tmp_path / "ran"
+    secret.write_text(json.dumps(web(replicas=9)))
+    (shop / ".gitattributes").write_text("*.yaml filter=evil export-ignore\n")
+    git(shop, "config", "filter.evil.smudge", f"touch {mark}; cat")
+    (shop / "manifests/link.yaml").symlink_to(os.path.relpath(secret, shop / "manifests"))
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "evil")
+    for hook in ("post-checkout", "reference-transaction"):
+        script = shop / ".git/hooks" / hook
+        script.write_text(f"#!/bin/sh\ntouch {mark}\n")
+        script.chmod(0o755)
+    done = run(shop, "HEAD..v1", "manifests")
+    assert not mark.exists()
+    assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 2}
+    assert "leads out of the repository" in found(done)["errorsBefore"][0]["message"]

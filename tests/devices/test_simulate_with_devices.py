@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.oracle import Oracle
@@ -13,6 +15,7 @@ from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.record import replace
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import GPU_CLASS, KINDS, Value, claim, cluster_of, devices_on, node, template, using, world_of
+from tests.devices.test_trials_with_devices import running as holding
 from tests.lifecycle.simulated import asking, cell, other, report_of, workload
 from tests.lifecycle.test_what_runs_already import running
 
@@ -259,3 +262,15 @@ def test_a_scheduler_without_the_plugin_leaves_the_kubelet_waiting() -> None:
     cluster = replace(cluster, inventory=replace(cluster.inventory, schedulers=(bare,)))
     found = cell(report_of(cluster, template(), using(1), events=("deploy",)), "train", "deploy")
     assert found.missing == ("whether the kubelet starts it: default-scheduler has DynamicResources disabled",)
+
+
+@pytest.mark.parametrize("gone", ["gpu-0", "gpu-99"])
+def test_a_device_that_a_pod_holds_and_that_is_gone_takes_no_other(gone: str) -> None:
+    pod, held = holding("old", "n0")
+    held["status"]["allocation"]["devices"]["results"][0]["device"] = gone
+    pod["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimName": held["metadata"]["name"]}]
+    held["metadata"]["ownerReferences"] = []
+    found = deployed(template(), using(4), cluster=(*DEVICES, pod, held))
+    assert (found.verdict == UNKNOWN) == (gone == "gpu-99")
+    assert not any("report this bug" in text for text in found.missing)
+    assert found.bound.most == (3 if gone == "gpu-0" else 4)

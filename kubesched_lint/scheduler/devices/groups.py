@@ -167,7 +167,13 @@ class DeviceGroups:
 
         A pod with a shared claim that is allocated needs the node of its devices besides: all its pods run there.
         """
-        return not self._failing and self._are_plain() and all(map(self._is_plain, self._pods)) and self._are_alike()
+        return (
+            not self._failing
+            and self._are_plain()
+            and all(map(self._is_plain, self._pods))
+            and self._are_alike()
+            and self._are_held_as_counted()
+        )
 
     def _are_plain(self) -> bool:
         offers = offers_of(self._devices, self._index)
@@ -223,6 +229,16 @@ class DeviceGroups:
             kinds = set(values)
             if len(kinds) > 1 and (constraint.match_attribute or len(kinds) < len(values) or not _are_readable(values)):
                 return False
+        return True
+
+    def _are_held_as_counted(self) -> bool:
+        """Whether pods hold devices that their requests could get now: a device may be gone or have a new taint."""
+        may_get = {ask: _NO_DEVICES.union(*places) for ask, places in self._eligible.items()}
+        for claim in self._devices.claims.values():
+            asks = {name: _ask(each) for names, each in _named(claim) for name in names}
+            for held in claim.allocation.devices if claim.allocation is not None and claim.reserved_for else ():
+                if held.request not in asks or held.id not in may_get.get(asks[held.request], _NO_DEVICES):
+                    return False
         return True
 
     def _are_alike(self) -> bool:

@@ -9,7 +9,7 @@ import typer
 
 from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.printing import say, say_exactly, say_markdown, tell
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -17,6 +17,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 class DrainFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
 
 
 @app.command(cls=Command, short_help="Plan the waves in which nodes can be drained.")
@@ -93,6 +94,10 @@ def drain(
         raise typer.Exit(2) from None
     if output is DrainFormat.JSON:
         say_exactly([as_json(plan), "\n"])
+    elif output is DrainFormat.MARKDOWN:
+        from kubesched_lint.report.drain_markdown import as_markdown
+
+        say_markdown(as_markdown(plan))
     else:
         painted = wants_color(color.value, sys.stdout, os.environ)
         say(as_text(plan, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)

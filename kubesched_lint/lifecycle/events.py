@@ -109,12 +109,14 @@ class Story:
         precedence: Mapping[ObjectRef, int] | None = None,
         against: Pod | None = None,
         admission: Admission | None = None,
+        by_readiness: bool = False,
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are later workloads and revisions, ``marks`` the nodes
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
         this number of seeded courses. ``preempting``: waiting pods preempt others, see lifecycle.preempting. Pods of
         ``never_ready`` workloads become ready until ``from_now_unready`` is called. ``precedence``: see Transitions,
-        ``against``: see Oracle. ``admission`` is that of ``objects``, if several stories share it."""
+        ``against``: see Oracle. ``admission`` is that of ``objects``, if several stories share it.
+        ``by_readiness``: running pods that are not ready stay so; else they count as ready."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.admission = admission or Admission(objects)
@@ -134,6 +136,7 @@ class Story:
         self.preempting = preempting
         self.precedence = dict(precedence or {})
         self.against = against
+        self.by_readiness = by_readiness
         self.states: tuple[State, ...] = (empty(len(self.nodes)),)
         self.sound = True
         self.phases: list[Phase] = []
@@ -200,8 +203,12 @@ class Story:
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}
         for bound in guest.pods:
-            state = with_running(self.pod_types, state, number, 0, bound, at.get(bound.node, -1))
+            state = self._with_running(state, number, 0, bound, at.get(bound.node, -1))
         self.states = (state,)
+
+    def _with_running(self, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
+        unready = self.by_readiness and bool(bound.node) and not bound.ready
+        return with_running(self.pod_types, state, number, revision, bound, position, unready=unready)
 
     def from_now_unready(self) -> None:
         """From now on, new pods of the ``never_ready`` workloads never become ready."""
@@ -284,7 +291,7 @@ class Story:
         for r, group in enumerate(ordered):
             for bound in group:
                 position = at.get(bound.node or pinned_to(bound.pod), -1)
-                state = with_running(self.pod_types, state, number, r, bound, position)
+                state = self._with_running(state, number, r, bound, position)
         self.states = (state,)
 
     # --- events -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ Newest = Mapping[int, int]
 def witness(end: FinalState) -> Witness:
     """Return the end with the course of events that leads there."""
     parts = trace(end.story.phases, end.state)
-    lines = [_line(part, _happening(part, end.where if part is parts[-1] else "")) for part in parts]
+    lines = [line(part, _happening(part, end.where if part is parts[-1] else "")) for part in parts]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), end.where)
 
 
@@ -39,7 +39,8 @@ def _happening(part: TracePart, where: str) -> str:
     return part.name
 
 
-def _line(part: TracePart, name: str) -> str:
+def line(part: TracePart, name: str) -> str:
+    """Return one part of a trace in words, after the name of its event."""
     if name not in part.lines:
         part.lines[name] = _text(part, name)
     return part.lines[name]

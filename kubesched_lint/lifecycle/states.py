@@ -247,14 +247,21 @@ _BELOW_THE_FIRST = 1 << 32
 
 
 def with_running(
-    pod_types: PodTypes, state: State, number: int, revision: int, bound: BoundPod, position: int
+    pod_types: PodTypes,
+    state: State,
+    number: int,
+    revision: int,
+    bound: BoundPod,
+    position: int,
+    *,
+    unready: bool = False,
 ) -> State:
     """Return the state with one existing pod, bound or waiting; ``position`` is its node, -1 if it has none."""
     ordinal = -1
     if pod_types.revisions[number][0].kind == "StatefulSet":
         ordinal = int(bound.name.rpartition("-")[2]) - pod_types.revisions[number][0].first_ordinal
         ordinal += _BELOW_THE_FIRST * (ordinal < 0)
-    slot = pod_types.slot(number, revision, ordinal)
+    slot = pod_types.slot(number, revision, ordinal, unready=unready)
     is_daemon = pod_types.kind(slot) == "DaemonSet"
     if position >= 0 and bound.node:
         return with_bound(state, position, slot, 1)

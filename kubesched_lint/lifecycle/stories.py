@@ -49,6 +49,7 @@ def story_of(
     precedence: Mapping[int, int] | None = None,
     against: Pod | None = None,
     marks: Mapping[str, Hashable] | None = None,
+    by_readiness: bool = False,
     deployed: bool = True,
 ) -> Story:
     """Return a story with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
@@ -77,6 +78,7 @@ def story_of(
         precedence={setting.workloads[i].ref: value for i, value in (precedence or {}).items()},
         against=against,
         admission=_admission(setting),
+        by_readiness=by_readiness,
     )
     for guest in guests:
         story.host(guest)

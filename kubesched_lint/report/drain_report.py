@@ -47,6 +47,11 @@ def _lines(plan: DrainPlan, palette: Palette, room: int) -> Iterator[str]:
         yield ""
         yield from _table(plan.waves, palette)
         yield from _moves(plan.waves, palette, room)
+    if plan.worst:
+        yield ""
+        yield "a course that ends badly:"
+        for text in plan.worst:
+            yield from wrapped(f"  {text}", room, 4)
     for number, obstacle in enumerate(plan.obstacles, 1):
         yield ""
         yield from _obstacle(number, obstacle, palette, room)

@@ -9,6 +9,7 @@ from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, preemption_scope
+from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.linter.options import Options
@@ -20,8 +21,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
 
-MOST_COURSE = 1 << 40
-"""Work of a random course: the limit of the whole command (``work``) ends it, not this one."""
+_STEPS, _STEPS_EACH = 200, 20
+"""The most steps of a random course, and more for each pod: a pod that tolerates the cordon may come back for ever."""
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 
 
@@ -73,6 +74,13 @@ class Now:
         """Whether some pod may preempt others in a way that a search can follow."""
         return bool(self.scope.strong) and not self.scope.open_
 
+    @cached_property
+    def unready(self) -> tuple[str, ...]:
+        """Names of the pods on nodes that are not ready."""
+        running = (bound for i in self.members for bound in self.setting.running.get(i, ()))
+        others = (bound for guest in self.guests for bound in guest.pods)
+        return tuple(f"{b.namespace}/{b.name}" for b in (*running, *others) if b.node and not b.ready)
+
     def story(
         self, targets: Sequence[str], *, expected: bool, most_states: int = 0, runs: int = 0, seed: int = 0
     ) -> Story:
@@ -87,9 +95,11 @@ class Now:
             preempting=self.preempts,
             guests=self.guests,
             marks={name: name for name in targets},
+            by_readiness=True,
             deployed=self.deploys,
         )
-        story.most_work = MOST_COURSE
+        pods = len(self.setting.objects.pods) + sum(most_pods(self.setting, i) for i in self.members)
+        story.most_work = max(runs, 1) * (_STEPS + _STEPS_EACH * pods) * (50 + len(story.nodes) + pods)
         for number, desired in story.desired_states.items():
             if desired.spec.kind == "Pod":
                 story.desired_states[number] = desired._replace(made=True)

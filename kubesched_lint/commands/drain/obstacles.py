@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import of, positions
 from kubesched_lint.commands.drain.now import Now, is_left_alone
 from kubesched_lint.commands.drain.plan import Obstacle
 from kubesched_lint.commands.drain.relaxing import (
@@ -26,6 +26,7 @@ from kubesched_lint.commands.drain.relaxing import (
 from kubesched_lint.commands.drain.replay import Judge, Played, Wave
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers
 from kubesched_lint.findings import Location, ObjectRef, Path
+from kubesched_lint.lifecycle.guests import comes_back
 from kubesched_lint.lifecycle.judging import MANY_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.manifests.document import location_of
@@ -37,6 +38,7 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import UNATTRACTED
 from kubesched_lint.scheduler.verdict import Rejection
 from kubesched_lint.text import many
 
+NO_NODE, CORDONED = "no-node", "cordon"
 STUCK = "the pod terminates, and a finalizer keeps it: kubectl drain waits for it"
 
 
@@ -82,6 +84,18 @@ def _refused(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
             message = "" if decision.refusal is None else decision.refusal.message
             why = "the API server refuses new pods of this workload, so an evicted pod does not come back"
             yield Obstacle(REFUSED, it.workload.ref, why, nodes, message, _location(it.workload, it.workload.pod.path))
+
+
+def returning(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
+    """Yield workloads whose pods may come back to a cordoned node: kubectl evicts each pod that it finds once."""
+    there = of([now.setting.index.positions[name] for name in targets])
+    for number in now.members:
+        workload, pod = now.setting.workloads[number], now.setting.pods[number]
+        if workload.kind != "DaemonSet" and comes_back(now.setting, number) and now.setting.usable[number] & there:
+            nodes = tuple(now.setting.index.names_of(now.setting.usable[number] & there))
+            why = "its pods tolerate the cordon, so an evicted one may come back to its node"
+            at = pod.path if pod.node_name else (*pod.path, "tolerations")
+            yield Obstacle(CORDONED, workload.ref, why, nodes, "", _location(workload, at))
 
 
 # --- budgets ----------------------------------------------------------------------------------------------------------
@@ -158,7 +172,6 @@ _KINDS = {
     "NodeVolumeLimits": VOLUME,
 }
 _CLOSED = ("NodeUnschedulable",)
-NO_NODE = "no-node"
 
 
 def _homeless(played: Played, state: State, slot: int, count: int, wave: Wave) -> Iterator[Obstacle]:

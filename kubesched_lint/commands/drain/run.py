@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.template import written_template
 from kubesched_lint.commands.drain.nodes import targets_of, zone_by_zone
 from kubesched_lint.commands.drain.now import Now, unmodelled_controllers
-from kubesched_lint.commands.drain.obstacles import certain_obstacles, condition_of
+from kubesched_lint.commands.drain.obstacles import certain_obstacles, condition_of, found_in, returning
 from kubesched_lint.commands.drain.plan import (
     BY_DEFAULT,
     DEPENDS,
@@ -23,14 +24,15 @@ from kubesched_lint.commands.drain.plan import (
     DrainPlan,
     Obstacle,
 )
-from kubesched_lint.commands.drain.relaxing import BUDGET, FINALIZER, REFUSED, Condition, without
+from kubesched_lint.commands.drain.relaxing import BUDGET, FINALIZER, REFUSED, Condition, without, workloads
 from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
-from kubesched_lint.commands.drain.telling import told
+from kubesched_lint.commands.drain.telling import bad_course, told
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
@@ -116,6 +118,9 @@ class Planner:
             found = self._by_traces()
         else:
             found = (self._is_small and self._searched()) or self._by_traces()
+        back = tuple(returning(self._now, self._targets)) if found.verdict == POSSIBLE else ()
+        if back:
+            found = replace(found, verdict=DEPENDS, is_fewest=False, obstacles=back)
         if missing and not certain:
             found = replace(found, verdict=UNKNOWN, evidence="", missing=missing)
         return replace(found, assumes=tuple(self._assumes()))
@@ -187,7 +192,14 @@ class Planner:
         return DrainPlan(POSSIBLE, evidence, self._targets, told(self._traces, waves), is_fewest)
 
     def _depends(self, waves: Waves) -> DrainPlan:
-        return DrainPlan(DEPENDS, PROVEN, self._targets, told(self._traces, waves))
+        """Return a plan of which some end is good, with the first wave that may end badly."""
+        worst = next((found for n in range(len(waves)) if (found := self._any.play(waves[: n + 1])).bad), None)
+        told_waves = told(self._traces, waves)
+        if worst is None:
+            return DrainPlan(DEPENDS, PROVEN, self._targets, told_waves)
+        wave = next(wave for n, wave in enumerate(waves) if self._any.play(waves[: n + 1]) is worst)
+        obstacles = _one_each(found_in(worst, wave, self._any.least_bound, worst.bad[0]))
+        return DrainPlan(DEPENDS, PROVEN, self._targets, told_waves, obstacles=obstacles, worst=bad_course(worst))
 
     def _certainly_impossible(self, certain: tuple[Obstacle, ...]) -> DrainPlan:
         """Return the answer where each of some obstacles is enough, whatever room there is."""
@@ -209,6 +221,8 @@ class Planner:
 
     def _assumes(self) -> Iterator[str]:
         yield "pods become ready as soon as they are bound"
+        if self._now.unready:
+            yield f"pods that are not ready stay so until they are evicted: {first_few(self._now.unready, _FEW)}"
         yield "nobody creates or changes anything else meanwhile, and no autoscaler adds a node"
         if self._now.scope.open_:
             yield f"no pod drives out another: {self._now.scope.open_}"
@@ -276,5 +290,22 @@ def _missing(now: Now) -> Iterator[str]:
 
 def _notes(now: Now, cluster: Cluster) -> Iterator[str]:
     yield from cluster.notes
+    yield from _about_empty_dirs(now, cluster)
     if now.absent:
         yield f"not in the cluster, so left out: {first_few([str(w) for w in now.absent], _FEW)}"
+
+
+def _about_empty_dirs(now: Now, cluster: Cluster) -> Iterator[str]:
+    """Yield what kubectl asks for besides: it deletes no pod with an emptyDir volume unless told to."""
+    movers = [w for w in workloads(now) if w.kind != "DaemonSet"]
+    known = [str(w) for w in movers if _has_empty_dir(written_template(w))]
+    if known:
+        yield f"kubectl drain needs --delete-emptydir-data: pods of {first_few(known, _FEW)} have emptyDir volumes"
+    elif cluster.origin == "snapshot" and any(w.source is None or isinstance(w.source, Running) for w in movers):
+        yield "a snapshot holds no emptyDir volumes: kubectl drain needs --delete-emptydir-data where pods have some"
+
+
+def _has_empty_dir(template: object) -> bool:
+    spec = template.get("spec") if isinstance(template, dict) else None
+    volumes = spec.get("volumes") if isinstance(spec, dict) else None
+    return any(isinstance(v, dict) and "emptyDir" in v for v in volumes) if isinstance(volumes, list) else False

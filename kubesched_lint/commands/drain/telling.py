@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kubesched_lint.commands.drain.plan import Move, Tight, Wave
 from kubesched_lint.commands.drain.replay import Played, Replay, Waves
 from kubesched_lint.lifecycle.explore import TracePart
+from kubesched_lint.lifecycle.narrate import line
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.model.node import zone_of
@@ -24,6 +25,15 @@ def told(replay: Replay, waves: Waves) -> tuple[Wave, ...]:
             return (*found, *(Wave(rest) for rest in waves[number:]))
         found.append(_told(played, wave))
     return tuple(found)
+
+
+def bad_course(played: Played) -> tuple[str, ...]:
+    """Return the course to a bad end of a wave, one line per phase; phases without a step are left out."""
+    parts = trace(played.drain.phases, played.bad[0])
+    return tuple(line(part, _NAMES.get(part.name, part.name)) for part in parts if part.steps)
+
+
+_NAMES = {"evict": "drain", "uncordon": "nodes come back", "join": "nodes join", "lose": "nodes go"}
 
 
 def _told(played: Played, wave: tuple[str, ...]) -> Wave:

@@ -68,6 +68,10 @@ def _upgraded(story: Story, order: Sequence[str]) -> Iterator[tuple[str, Story]]
             continue  # the hypothesis also loses it
         others = tuple(bound for bound in story.objects.pods if bound.node == name)
         evict(story, [name], title=f"{name} is drained")
+        if not story.states:  # pods that a cordon does not stop come back and are evicted again, without end
+            story.sound = False
+            yield name, story
+            return
         stopped = frozenset(state for state in story.states if holds(story, name, state))
         if stopped:
             blocked = story.fork()

@@ -124,6 +124,15 @@ def test_an_upgrade_ends_where_each_pod_finds_another_node() -> None:
     assert told(found["upgrade"]) == (FINE, "3/3 ok", True)
 
 
+@pytest.mark.parametrize("replicas", [2, 40])
+def test_an_upgrade_has_no_end_where_pods_come_back_to_a_cordoned_node(replicas: int) -> None:
+    """A search and traces: whether the drain of a node ends depends on where the pods go."""
+    web = workload("Deployment", "web", replicas, {**asking("10m"), "tolerations": [{"operator": "Exists"}]})
+    named = workload("Deployment", "named", 1, {**asking("10m"), "nodeName": "w-a"})
+    found = cells_of(("upgrade", "zone=a"), objects=(named, web))["upgrade zone=a"]
+    assert (found.verdict, found.proven) == (UNKNOWN, False)
+
+
 def test_all_roll_out_at_once() -> None:
     """Each alone finds room for its surge; both together need one CPU more than the node has."""
     cluster = sketch(1, "a", "3")

@@ -74,9 +74,11 @@ def _findings(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     yield words.findings_heading(plan)
     for change in plan.findings.changes:
         finding = change.finding
-        severity = palette.severity(finding.severity, words.finding_words(change))
+        severity = words.finding_words(change)
         line = f"{visible(brief(finding.message))} ({finding.rule}){visible(_at(finding.location))}"
-        yield from wrapped(f"  {words.finding_sign(change)} {severity}: {line}", room, 4)
+        first, *others = wrapped(f"  {words.finding_sign(change)} {severity}: {line}", room, 4)
+        yield first.replace(severity, palette.severity(finding.severity, severity), 1)  # wrapping shows no colour
+        yield from others
 
 
 def _at(place: Location | None) -> str:

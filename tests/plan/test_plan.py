@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain, product
 from pathlib import Path
@@ -227,6 +228,17 @@ def test_an_empty_plan_is_a_short_comment() -> None:
     comment = as_markdown(plan_of([web()], [web()]))
     assert "no change" in comment
     assert len(comment.splitlines()) < 8
+
+
+def test_a_terminal_shows_colours_and_lines_that_fit() -> None:
+    large = web()
+    large["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "90"
+    found = plan_of([web()], [large])
+    painted, bare = as_text(found, color=True, room=60), as_text(found, room=60)
+    assert "\N{SYMBOL FOR ESCAPE}" not in painted
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == bare
+    assert "\n  + error: " in bare
+    assert max(map(len, bare.partition("findings:")[2].splitlines())) <= 60
 
 
 def test_the_page_has_the_plan_and_no_script() -> None:

@@ -190,7 +190,7 @@ def plan(
         reports[1].summary.cluster,
         reports[1].errors,
         reports[0].errors,
-        tuple(dict.fromkeys((*chosen, *chosen_after, *notes, *_notes(rows), *about_running))),
+        tuple(dict.fromkeys((*chosen, *chosen_after, *notes, *_notes(rows[1]), *about_running))),
         _explained(rows[1], cells),
     )
 
@@ -350,5 +350,6 @@ def _only_first(ours: Sequence[Eviction], theirs: Sequence[Eviction]) -> tuple[E
     return tuple(one for one in left if one.pods)
 
 
-def _notes(simulations: Sequence[SimulationReport | None]) -> Iterator[str]:
-    return (note for one in simulations if one is not None for note in one.notes)
+def _notes(after: SimulationReport | None) -> Sequence[str]:
+    """Return the notes of the simulation after the change: those of pools say what holds then."""
+    return () if after is None else after.notes

@@ -146,6 +146,17 @@ def test_one_claim_named_twice_is_never_satisfied() -> None:
     assert devices_unknown(world) == "whether a pod ever starts that names one ResourceClaim twice: its binding fails"
 
 
+def test_a_claim_whose_devices_no_pod_uses_may_be_freed() -> None:
+    """A pod that cannot use them makes the scheduler free them; its next attempt allocates others."""
+    cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2), held("shared"))
+    using_it = using(1, resourceClaimName="shared")
+    assert devices_unknown(world_of(cluster, using_it)).startswith(
+        "when the scheduler frees ResourceClaim default/shared"
+    )
+    used = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2), held("shared", "other"))
+    assert not devices_unknown(world_of(used, using_it))
+
+
 def test_before_1_34_the_gate_decides() -> None:
     cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))
     world = world_of(cluster, template(), using(1))

@@ -73,7 +73,7 @@ def explain(
 
       kubesched-lint workloads explain Rollout
 
-      kubesched-lint workloads explain Rollout manifests/web.yaml
+      kubesched-lint workloads explain Rollout rollout.yaml
     """
     from kubesched_lint.commands.workloads.mapping import as_markdown
 

@@ -121,6 +121,7 @@ spec:
         properties:
           spec: {properties: {template: {properties: {spec: {properties: {containers: {type: array}}}}}}}
 """
+ROLLOUT = WEB.replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout")
 SCHEDULER = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -149,6 +150,7 @@ def prepare(folder: Path, program: Path) -> None:
     (folder / "nodes.json").write_text(json.dumps(nodes()))
     (folder / "scheduler.yaml").write_text(SCHEDULER)
     (folder / "widgets-crd.yaml").write_text(CRD)
+    (folder / "rollout.yaml").write_text(f"{ROLLOUT}  strategy: {{canary: {{}}}}\n")
     for name in ("cluster.json", "cluster.json.gz"):
         (folder / name).write_text(json.dumps(nodes()))
     recorded = gzip.decompress((ROOT / "fixtures" / "conformance" / "decisions.jsonl.gz").read_bytes())

@@ -1,6 +1,6 @@
 """The CPU time of ``audit`` on a large cluster, part by part.
 
-Run from the repository: ``python benchmarks/audit.py [PODS NODES]``; default: 30,000 pods on 1,000 nodes. The pods are
+Run from the repository: ``python -m benchmarks.audit [PODS NODES]``; default: 30,000 pods on 1,000 nodes. The pods are
 those of ``benchmarks/snapshot.py``, with their Deployments: a third spreads over zones, a third keeps apart. Each
 thousandth pod waits for a node.
 """

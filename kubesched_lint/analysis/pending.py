@@ -22,6 +22,7 @@ from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.text import many, plural
 from kubesched_lint.world.devices import allocator_for, needs_devices
+from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
@@ -135,12 +136,12 @@ class _Asking:
         if self._state is None:
             live = self._cluster.inventory
             needy = {id(b.pod): b.pod for b in live.pods if is_waiting(b) and needs_devices(b.pod, self._world)}
-            allocator = allocator_for(tuple(needy.values()), self._world) if needy else ()
-            version = self._world.premises.kubernetes_version
-            self._state = ClusterState(
-                self._world.index, replace(live, allocator=allocator), kubernetes_version=version
-            )
+            self._state = self._with_devices(tuple(needy.values())) if needy else all_running_pods(self._world).state
         return self._state
+
+    def _with_devices(self, pods: Sequence[Pod]) -> ClusterState:
+        objects = replace(self._cluster.inventory, allocator=allocator_for(pods, self._world))
+        return ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
 
     def _verdict(self, bound: BoundPod, pod: Pod, ours: str) -> tuple[str, str]:
         condition = bound.unscheduled

@@ -20,9 +20,10 @@ from kubesched_lint.record import record, replace
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, PodGroup, ResourceQuota
+    from kubesched_lint.model.vertical import VerticalAutoscaler
     from kubesched_lint.model.workload import Workload
 
-    T = TypeVar("T", Autoscaler, DisruptionBudget, PodGroup, ResourceQuota)
+    T = TypeVar("T", Autoscaler, DisruptionBudget, PodGroup, ResourceQuota, VerticalAutoscaler)
 
 _MAKERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 
@@ -75,6 +76,7 @@ def running_set(cluster: Cluster) -> ManifestSet:
     found = Inventory(
         workloads=tuple(_as_it_runs(workload, cluster) for workload in live.workloads),
         autoscalers=tuple(_placed(one, one.ref) for one in live.autoscalers),
+        vertical_autoscalers=tuple(_placed(one, one.ref) for one in live.vertical_autoscalers),
         budgets=tuple(_named(live.budgets, "PodDisruptionBudget")),
         quotas=tuple(_named(live.quotas, "ResourceQuota")),
         pod_groups=tuple(_named(live.pod_groups, "PodGroup")),

@@ -118,14 +118,19 @@ def most_free(it: Member, resource: str, among: NodeSet) -> int:
 def daemons_on(world: World, node: str) -> Iterator[Pod]:
     """Yield the pod of each known DaemonSet that runs on a node of the cluster."""
     from kubesched_lint.controllers.daemonset import targets
+
+    position = world.index.positions[node]
+    for pod in _daemon_pods(world):
+        if targets(pod, world.index)[0] >> position & 1:
+            yield pod
+
+
+@once_per_world
+def _daemon_pods(world: World) -> tuple[Pod, ...]:
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.world.potential import daemon_pods
 
-    live = Inventory() if world.cluster is None else world.cluster.inventory
-    position = world.index.positions[node]
-    for pod in daemon_pods(world.daemons, live):
-        if targets(pod, world.index)[0] >> position & 1:
-            yield pod
+    return tuple(daemon_pods(world.daemons, Inventory() if world.cluster is None else world.cluster.inventory))
 
 
 def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[..., int] = max) -> tuple[int, str]:

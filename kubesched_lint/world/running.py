@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -67,6 +67,14 @@ class RunningPods:
     def alike(self) -> tuple[Alike, ...]:
         """The pods on known nodes, in groups of equal ones."""
         return alike(self.pods, self._world.index) if self.pods else ()
+
+    @cached_property
+    def in_namespace(self) -> Mapping[str, Sequence[Alike]]:
+        """Namespace → the groups of ``alike`` in it."""
+        found: dict[str, list[Alike]] = {}
+        for group in self.alike:
+            found.setdefault(group.pod.namespace, []).append(group)
+        return found
 
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
@@ -138,11 +146,8 @@ def matching_running_pods(others: RunningPods, namespace: str, selector: Selecto
     """Return how many running pods of others on ``among`` a spread constraint counts."""
     return sum(
         sum(among >> position & 1 for position in group.positions)
-        for group in others.alike
-        if group.pod.namespace == namespace
-        and not group.terminating
-        and group.nodes & among
-        and selector.matches(group.pod.labels)
+        for group in others.in_namespace.get(namespace, ())
+        if not group.terminating and group.nodes & among and selector.matches(group.pod.labels)
     )
 
 

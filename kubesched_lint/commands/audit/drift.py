@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import NodeSet, only
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, place, pods_of
 from kubesched_lint.commands.audit.returning import placement_on
 from kubesched_lint.findings import Severity
 from kubesched_lint.scheduler.framework import static_reach, untolerated_taints
 from kubesched_lint.scheduler.plugins import inter_pod_affinity
-from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTRACTED
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import (
+    REPELLED,
+    UNATTRACTED,
+    selected_classes,
+    selects_incoming,
+)
 from kubesched_lint.text import first_few, plural
 
 _CRITICAL = 2_000_000_000
@@ -53,7 +59,7 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
     if not (crowd.pod.required_affinity or crowd.pod.required_anti_affinity):
         return
     state, found = now.state, dict[str, list[int]]()
-    for position in list(dict.fromkeys(crowd.positions))[:_MOST_NODES]:
+    for position in list(dict.fromkeys(_suspects(crowd, state)))[:_MOST_NODES]:
         mark = state.mark()
         try:
             state.remove(placement_on(position, crowd, state))
@@ -70,6 +76,22 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
         else:
             text = f"{_pods(crowd, len(there))} on {names} without the pods that its required affinity asks for"
             yield _found(crowd, text, "InterPodAffinity", len(there), "")
+
+
+def _suspects(crowd: Crowd, state: ClusterState) -> Iterator[int]:
+    """Yield the positions where a pod that is refused may be beside one of the crowd: the domain holds one too many."""
+    pod, index = crowd.pod, state.index
+    found = index.all if pod.required_affinity else EMPTY
+    for term in pod.required_anti_affinity:
+        tally = state.classes.tally_of(selected_classes(term, pod.namespace, state))
+        least = 2 if selects_incoming(term, pod, pod, state) else 1
+        if index.one_node_each(term.topology_key):
+            found |= tally.at_least(least, index.with_key(term.topology_key))
+        else:
+            crowded = (nodes for nodes in index.domains(term.topology_key).values() if tally.total(nodes) >= least)
+            for nodes in crowded:
+                found |= nodes
+    return (position for position in crowd.positions if found >> position & 1)
 
 
 def _pods(crowd: Crowd, count: int) -> str:

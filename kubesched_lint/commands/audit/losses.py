@@ -15,7 +15,7 @@ from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod, knows_scheduler
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import diagnose, message, static_reach
+from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.topology import counted_domains
 from kubesched_lint.text import first_few, many, plural
@@ -58,7 +58,7 @@ class Losses:
                 counts[position] = counts.get(position, 0) + 1
             for position, count in counts.items():
                 self._on.setdefault(position, []).append((crowd, count))
-        self._room: dict[int, NodeSet] = {}
+        self._room: dict[int, int] = {}
         self._nodes = {name: only(p) for p, name in enumerate(now.lasting.index.names)}
         zones = now.lasting.index.domains(ZONE)
         self._zones = dict(zones) if len(zones) > 1 else {}
@@ -116,24 +116,34 @@ class Losses:
     def has_room(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
         """Whether every pod finds a node whatever the order: each placement takes at most one node from the others."""
         pods = sum(count for _, count in gone)
-        return all(self._is_open(crowd, nodes, pods) for crowd, _ in gone)
+        return all(self._least_room(crowd) - nodes.bit_count() >= pods for crowd, _ in gone) or all(
+            self._is_open(crowd, nodes, pods) for crowd, _ in gone
+        )
+
+    def _least_room(self, crowd: Crowd) -> int:
+        """Return the least number of nodes that take one more pod now, over the domains of its spread; 0 if unknown."""
+        if id(crowd) not in self._room:
+            rooms = self._rooms(crowd, 0)
+            self._room[id(crowd)] = min(rooms) if rooms else 0
+        return self._room[id(crowd)]
 
     def _is_open(self, crowd: Crowd, nodes: NodeSet, pods: int) -> bool:
-        """Whether a pod finds a node although ``pods`` have taken some. The emptiest domain of a spread is open."""
+        rooms = self._rooms(crowd, nodes)
+        return bool(rooms) and min(rooms) >= pods
+
+    def _rooms(self, crowd: Crowd, lost: NodeSet) -> Sequence[int]:
+        """Return how many nodes take one more pod, in each domain of its spread: the emptiest one is always open.
+
+        Empty if one placement may take more than one node from others, so that counting does not suffice.
+        """
         hard = [constraint for constraint in crowd.pod.spread if constraint.is_hard]
         if _needs_run(crowd.pod) or len(hard) > 1:
-            return False
-        left = self._open(crowd) & ~nodes
+            return ()
+        left = self._now.open_to(crowd) & ~lost
         if not hard:
-            return left.bit_count() >= pods
-        domains = counted_domains(crowd.pod, hard[0], self._now.lasting.index, nodes).values()
-        return bool(domains) and all((left & domain).bit_count() >= pods for domain in domains)
-
-    def _open(self, crowd: Crowd) -> NodeSet:
-        """The nodes that take one more pod now, whatever its spread constraints."""
-        if id(crowd) not in self._room:
-            self._room[id(crowd)] = diagnose(replace(crowd.pod, spread=()), self._now.state).feasible
-        return self._room[id(crowd)]
+            return (left.bit_count(),)
+        domains = counted_domains(crowd.pod, hard[0], self._now.lasting.index, lost).values()
+        return [(left & domain).bit_count() for domain in domains]
 
     def simulated(self, name: str, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Iterator[_Left]:
         """Yield what one run leaves: pods of high priority first, each on a node that kube-scheduler may choose."""

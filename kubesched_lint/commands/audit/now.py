@@ -14,13 +14,14 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.record import record, replace
-from kubesched_lint.scheduler.framework import Diagnosis, static_reach
+from kubesched_lint.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.text import many
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.linter.reading import ManifestSet
     from kubesched_lint.model.pod import BoundPod, Pod
     from kubesched_lint.model.workload import Workload
@@ -73,6 +74,7 @@ class Now:
         self.cluster = cluster
         self.running = running
         self.today = World(Inventory(), cluster, premises).without_pools
+        self._open: dict[int, NodeSet] = {}
         self.lasting = self.today.on(without_transient(cluster)) if cluster.transient_states else self.today
 
     @cached_property
@@ -102,6 +104,13 @@ class Now:
     def state(self) -> ClusterState:
         """All running pods on the nodes without transient states. Undo what you change."""
         return all_running_pods(self.lasting).state
+
+    def open_to(self, crowd: Crowd) -> NodeSet:
+        """Return the nodes that take one more pod of a crowd, whatever its spread constraints."""
+        if id(crowd) not in self._open:
+            pod = replace(crowd.pod, spread=()) if crowd.pod.spread else crowd.pod
+            self._open[id(crowd)] = diagnose(pod, self.state).feasible
+        return self._open[id(crowd)]
 
     @cached_property
     def state_today(self) -> ClusterState:

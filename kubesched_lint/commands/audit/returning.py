@@ -24,6 +24,8 @@ def not_returning(now: Now) -> Iterator[Found]:
 
 
 def _of(crowd: Crowd, now: Now) -> Iterator[Found]:
+    if now.open_to(crowd) and not _own_keys(crowd.pod):
+        return
     lost, seen = _lost(crowd, now.state)
     if not lost:
         return
@@ -55,8 +57,6 @@ def _lost(crowd: Crowd, state: ClusterState) -> tuple[list[int], tuple[int, Diag
     """
     whole = diagnose(crowd.pod, state)
     first = (-1, whole, False)
-    if whole.feasible and not _own_keys(crowd.pod):
-        return [], first
     lost: list[int] = []
     for alike in list(_alike(crowd, state, is_open=bool(whole.feasible)))[:_MOST_TRIED]:
         found = _without_one(crowd, alike[0], state)

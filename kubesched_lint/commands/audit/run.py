@@ -36,7 +36,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 
-MOST_STEPS = 3_000_000
+MOST_STEPS = 6_000_000
 """Limit of the work of each section; see ``work``."""
 _MOST_NAMED = 4
 _TRIAL = "deploy-leaves-pending"

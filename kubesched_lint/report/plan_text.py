@@ -39,7 +39,7 @@ def _lines(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
         for line in further:
             yield from wrapped(visible(line), room, 2)
     if plan.room:
-        yield from _room(plan, palette)
+        yield from _room(plan, palette, room)
     if plan.simulation is not None:
         yield from _reasons(plan, palette, room)
     yield from _end(plan, palette, room)
@@ -87,12 +87,12 @@ def _at(place: Location | None) -> str:
     return f"  {place.path}:{place.span.line}" if place.span.line else f"  {place.path}"
 
 
-def _room(plan: Plan, palette: Palette) -> Iterator[str]:
+def _room(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     head, rows = words.room(plan)
     table: Sequence[tuple[str, ...]] = [head, *rows]
     wide = [max(map(width, column)) for column in zip(*table, strict=True)]
     yield ""
-    yield "room left in one placement by the default scheduler, before → after:"
+    yield from wrapped("room left in one placement by the default scheduler, before → after:", room, 2)
     for number, row in enumerate(table):
         text = "  ".join(visible(cell) + " " * (size - width(cell)) for cell, size in zip(row, wide, strict=True))
         yield f"  {text.rstrip()}" if number else f"  {palette.bold(text.rstrip())}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.lifecycle import explore
+from kubesched_lint.lifecycle import events, explore
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN
@@ -63,7 +63,7 @@ def test_a_cell_is_not_established_where_its_courses_are_too_long(replicas, move
 
 
 def test_a_course_that_is_cut_short_is_said_to_be(monkeypatch):
-    monkeypatch.setattr(explore, "MOST_WORK", 100)
+    monkeypatch.setattr(events, "MOST_WORK", 100)
     objects = [workload("Deployment", "a", 60, asking("700m")), workload("Deployment", "b", 70, asking("900m"))]
     result = report_of(sketch(10), *objects, pictured="node-loss")
     found = cell(result, "b", "deploy")

@@ -17,6 +17,10 @@ _USUAL = re.compile(r"""\s*device\.driver\s*==\s*(?:"[^"\\]*"|'[^'\\]*')\s*""")
 _FIELDS = frozenset(["driver", "attributes", "capacity", "allowMultipleAllocations"])
 _ASKS_FOR_FIELD = re.compile(r"\bhas\s*\(\s*device\s*\.\s*\w+\s*\)")
 """Our environment has a variable for each field of the device, so it takes this for another expression."""
+_MACRO = re.compile(
+    r"\b(?:all|exists|existsOne|exists_one|map|filter|transform(?:List|Map|MapEntry)|opt(?:Map|FlatMap)|bind|block)\s*\("
+)
+"""What may declare variables; those with two are unknown to our compiler."""
 _ERROR = re.compile(r"^(?:.*: )?ERROR: <input>:[0-9]+:[0-9]+: (.*)", re.MULTILINE)
 _UNKNOWN_NAME = re.compile(r"undeclared reference to '([\w.]+)'")
 _NO_OVERLOAD = re.compile(r"found no matching overload for '(?:[-!]?_\S*_?|@in)' applied to '\((.*)\)'")
@@ -74,7 +78,7 @@ def _sure(error: str, expression: str) -> str:
         return "" if "`" in expression else error.partition(" expecting {")[0]
     name = _UNKNOWN_NAME.match(error)
     if name:
-        return _no_such_name(*name[1].split("."))
+        return "" if _MACRO.search(expression) else _no_such_name(*name[1].split("."))
     operands = _NO_OVERLOAD.match(error)
     return error if operands and _SIMPLE_TYPES.issuperset(operands[1].split(", ")) else ""
 

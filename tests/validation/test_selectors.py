@@ -41,7 +41,9 @@ OPEN = [
     # functions and operands that only Kubernetes has
     f'{MODEL}.includes("a")',
     'ip("1.1.1.1").isCanonical() && isURL("a") && "a".find("[0-9]+") == ""',
-    'device.attributes["d"].all(name, value, name != value)',
+    'device.attributes["d"].all(k, v, k != "a" || v == 1)',
+    'device.attributes["d"].transformList(k, v, k).size() > 0',
+    "optional.of(1).optMap(x, x + 1).hasValue()",
     'format.named("dns1123Label").hasValue()',
     # what our environment takes for another expression
     "has(device.driver) && true",

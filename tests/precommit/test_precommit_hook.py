@@ -59,6 +59,7 @@ class Scratch:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         environ |= {
             "PRE_COMMIT_HOME": str(self.home),
+            "PIP_NO_COMPILE": "0",  # pip's way to say --no-compile: few of the installed modules are imported
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
         return subprocess.run(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
@@ -82,21 +84,16 @@ def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | No
 
     Only the first ``existing`` of the nodes are counted. Of the others, what is named after a node is left out.
     """
-    counts: dict[tuple[str, str], int] = {}
-    for number, node in enumerate(nodes):
-        exists = existing is None or number < existing
-        for pair in node.labels.items():
-            if exists or pair[1] != node.name:
-                counts[pair] = counts.get(pair, 0) + exists
-    values = {v for k, v in counts if k == wanted.key}
+    values = {value: n for (_, value), n in _counted(nodes, existing, wanted.key).items()}
     if values:
         if wanted.operator not in ("In", "Gt", "Lt"):
             return ""
         close = _closest(wanted.values[0], values) if wanted.values and wanted.key not in FIXED else None
         if close:
-            return f"{_nodes(counts[wanted.key, close])} {wanted.key}={close}"
+            return f"{_nodes(values[close])} {wanted.key}={close}"
         shown = ", ".join(sorted(values)[:5]) + (", …" if len(values) > 5 else "")
         return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
+    counts = _counted(nodes, existing)
     same_value = {k for k, v in counts if v in wanted.values}
     key = _closest(wanted.key, same_value) or _closest(wanted.key, {k for k, _ in counts})
     if key is None:
@@ -104,6 +101,22 @@ def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | No
     pairs = [(n, v) for (k, v), n in counts.items() if k == key]
     value = next((v for _, v in pairs if v in wanted.values), max(pairs)[1])
     return f"{_nodes(counts[key, value])} {key}={value}; you wrote {wanted.key}"
+
+
+def _counted(nodes: Sequence[Node], existing: int | None, key: str | None = None) -> Mapping[tuple[str, str], int]:
+    """Return (key, value) → number of existing nodes with that label; with ``key``, only its labels."""
+
+    def pairs(node: Node) -> Iterable[tuple[str, str]]:
+        if key is None:
+            return node.labels.items()
+        return ((key, node.labels[key]),) if key in node.labels else ()
+
+    found = Counter(chain.from_iterable(map(pairs, nodes[:existing])))
+    for node in () if existing is None else nodes[existing:]:
+        for pair in pairs(node):
+            if pair not in found and pair[1] != node.name:
+                found[pair] = 0
+    return found
 
 
 def nearest_key(key: str, nodes: Iterable[Node]) -> str:

@@ -33,7 +33,8 @@ from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import placed
 from kubesched_lint.scheduler.framework import as_checked, diagnose
-from kubesched_lint.world.devices import needs_devices, shares_claims, which_matters
+from kubesched_lint.world.devices import needs_devices
+from kubesched_lint.world.devices_over_time import shares_claims, which_matters
 from kubesched_lint.world.gangs import KUEUE, Gang, constraint, domains, enabled_gates, gangs_of, live_groups, may_evict
 from kubesched_lint.world.world import Member, World, once_per_world
 

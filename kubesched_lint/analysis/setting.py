@@ -27,7 +27,7 @@ from kubesched_lint.world.claims import (
     settled_storage,
     without_unknown_storage,
 )
-from kubesched_lint.world.devices import allocator_of, which_matters
+from kubesched_lint.world.devices_over_time import followed_devices
 from kubesched_lint.world.running import lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -61,7 +61,7 @@ def setting_of(world: World) -> Setting:
             objects,
             pods=lasting_pods(world).pods,
             storage_classes=(*objects.storage_classes, UNKNOWN_CLASS),
-            allocator=() if which_matters(world) else allocator_of(world),
+            allocator=followed_devices(world),
         ),
         sized,
         {i: tuple(_rescheduled(world.member(ordered[i]), pods)) for i, pods in running.items() if pods},

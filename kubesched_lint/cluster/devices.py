@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import Node
 
 NO_EXECUTE = "NoExecute"
+COUNTED = "counted"
+"""How many devices pods hold decides who fits where."""
+NAMED = "named"
+"""It matters which devices a pod holds, and all choices of an allocator are known."""
+CHOSEN = "chosen"
+"""It matters which devices a pod holds, and only the choice of kube-scheduler's allocator is known."""
 NOWHERE = Allocation(terms=())
 """The allocation of a claim whose node is gone, while pods that use it are still there."""
 
@@ -43,6 +49,8 @@ class Devices:
 
     serves_resources: bool = True
     """Classes serve extended resources: the gate DRAExtendedResource is on."""
+    over_time: str = COUNTED
+    """How a simulation follows them: ``COUNTED``, ``NAMED`` or ``CHOSEN``."""
     lasting: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What ``scheduler.devices`` has computed from slices and selectors, whatever the claims are."""
 
@@ -104,6 +112,10 @@ class Devices:
         gone = [replace(self.claims[name], allocation=NOWHERE) for name in names if name in self.claims]
         free = [replace(self.claims[name], allocation=None) for name in freed if name in self.claims]
         return self.with_claims((*free, *gone)) if gone or free else self
+
+    def claims_of(self, namespace: str, pod: str) -> Sequence[DeviceClaim]:
+        """Return the claims that a pod owns or that are reserved for it."""
+        return self._claims_of_pods.get((namespace, pod), ())
 
     @property
     def holders(self) -> AbstractSet[tuple[str, str]]:

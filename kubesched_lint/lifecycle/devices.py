@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.devices import CHOSEN
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 
@@ -27,6 +28,11 @@ def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], 
     most = _room(groups, setting, number) if groups is not None else bounds.most.pods
     if most < bounds.most.pods:
         bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
+
+
+def by_allocator(setting: Setting, members: Iterable[int]) -> bool:
+    """Return whether a search knows only the devices that kube-scheduler's own allocator gives to pods of a group."""
+    return setting.need_devices(members) and any(each.over_time == CHOSEN for each in setting.objects.allocator)
 
 
 def _room(groups: DeviceGroups, setting: Setting, number: int) -> float:

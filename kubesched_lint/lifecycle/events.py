@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.cluster.devices import COUNTED
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
@@ -26,7 +27,15 @@ from kubesched_lint.lifecycle.explore import (
     explore_by_runs,
 )
 from kubesched_lint.lifecycle.oracle import Oracle
-from kubesched_lint.lifecycle.states import DesiredState, PodTypes, State, empty, with_running
+from kubesched_lint.lifecycle.states import (
+    DesiredState,
+    PodTypes,
+    State,
+    empty,
+    slot_of_running,
+    with_hold,
+    with_running,
+)
 from kubesched_lint.lifecycle.transitions import MOST_WAYS, Transitions
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
@@ -137,7 +146,8 @@ class Story:
         self.precedence = dict(precedence or {})
         self.against = against
         self.by_readiness = by_readiness
-        self.states: tuple[State, ...] = (empty(len(self.nodes)),)
+        self._named_devices = next((each for each in objects.allocator if each.over_time != COUNTED), None)
+        self.states: tuple[State, ...] = (empty(len(self.nodes), names_devices=self._named_devices is not None),)
         self.sound = True
         self.phases: list[Phase] = []
         self._oracles: dict[tuple[int, int], tuple[tuple[Node, ...], Oracle]] = {}
@@ -208,7 +218,13 @@ class Story:
 
     def _with_running(self, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
         unready = self.by_readiness and bool(bound.node) and not bound.ready
-        return with_running(self.pod_types, state, number, revision, bound, position, unready=unready)
+        slot = slot_of_running(self.pod_types, number, revision, bound, unready=unready)
+        if self._named_devices is not None and position >= 0 and bound.node and bound.pod.resource_claims:
+            from kubesched_lint.lifecycle.holdings import held_by
+
+            holding = self.pod_types.holding(held_by(bound, slot, self._named_devices))
+            state = with_hold(state, position, holding, 1)
+        return with_running(self.pod_types, state, slot, bound, position)
 
     def from_now_unready(self) -> None:
         """From now on, new pods of the ``never_ready`` workloads never become ready."""

@@ -20,7 +20,7 @@ from kubesched_lint.lifecycle.hints import (
     wakes_on_node_change,
 )
 from kubesched_lint.lifecycle.hypotheses import NodeChange
-from kubesched_lint.lifecycle.states import State, Step, queued, with_bound, with_leaving
+from kubesched_lint.lifecycle.states import LEAVING, State, Step, queued, with_bound, with_hold, with_leaving
 from kubesched_lint.lifecycle.transitions import Move, Transitions, overlooked
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import DisruptionBudget
@@ -49,7 +49,7 @@ class NodeEvent:
         def wakes(pod: Pod, by: frozenset[str]) -> bool:
             return self._wakes(pod, by) or any(wakes_on_delete(pod, by, g, oracle.cluster) for g in gone)
 
-        after = self._on_later_nodes(state)
+        after = self._with_holdings(self._on_later_nodes(state), state, leaving)
         for slot, count in here:
             after = with_leaving(after, slot, count) if slot in leaving else transitions.remade(after, slot, count)
             after = after if slot in leaving else transitions.synced(after, slot)
@@ -88,6 +88,23 @@ class NodeEvent:
             pinned=tuple(state.pinned[p] if p >= 0 else () for p in self._origin),
             orphans=orphans,
         )
+
+    def _with_holdings(self, after: State, before: State, leaving: Collection[int]) -> State:
+        """Return the state with the devices of all pods; those that still have to be deleted hold theirs until then."""
+        if not before.holds:
+            return after
+        slots, touched = [each.slot for each in self._before.pod_types.holdings], frozenset(self._touched)
+
+        def stays(number: int, position: int) -> bool:
+            return position not in touched or not self._must_go(slots[number], position)
+
+        kept = (tuple(h for h in before.holds[p] if stays(h[0], p)) if p >= 0 else () for p in self._origin)
+        after = after._replace(holds=tuple(kept))
+        for position in self._touched:
+            for number, count in before.holds[position]:
+                if slots[number] in leaving and not stays(number, position):
+                    after = with_hold(after, LEAVING, number, count)
+        return after
 
     def _go_one_by_one(self, slot: int, state: State) -> bool:
         """Whether the order in which the workload's pods are deleted can matter to its controller."""

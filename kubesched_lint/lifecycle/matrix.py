@@ -11,7 +11,7 @@ from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
-from kubesched_lint.lifecycle.devices import with_devices
+from kubesched_lint.lifecycle.devices import by_allocator, with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
@@ -107,7 +107,7 @@ class Matrix:
         scope = self._scopes[members]
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
-        if not scope.strong and self._is_made(members, number):
+        if not scope.strong and self._is_made(members, number) and not by_allocator(self.setting, members):
             any_ends = self._ends(members, event, number, expected=False)
         # A result for any scheduler also holds for the default one: skip the second search.
         surely = any_ends is not None and verdict_of(event, any_ends)[0] == FINE and self._is_followed(members)

@@ -7,10 +7,12 @@ where it scores only a sample (100 nodes and more). *Proof* is any scheduler tha
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
+from kubesched_lint.cluster.devices import COUNTED
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -35,6 +37,9 @@ from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.placement import is_sampled
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, SELECTED_NODE
 from kubesched_lint.scheduler.scoring import Scoring
+
+if TYPE_CHECKING:
+    from kubesched_lint.lifecycle.holdings import Holdings
 
 _STEPS = 5
 """Cost of one pod of a node that changes, in steps of ``work``."""
@@ -73,7 +78,9 @@ class Oracle:
         self.gave_up = False
         """Whether some preemption has too many outcomes to try."""
         self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
-        if symmetric:
+        self.holdings = self._holdings(every=symmetric and not expected)
+        """None where numbers of devices decide."""
+        if symmetric and (self.holdings is None or self.holdings.are_apart):
             pods = [pod for revisions in pod_types.pods for pod in revisions]
             self.symmetry = Symmetry(
                 index,
@@ -106,6 +113,14 @@ class Oracle:
         self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
         self.decisions = 0
 
+    def _holdings(self, *, every: bool) -> Holdings | None:
+        devices = self.cluster.devices
+        if devices is None or devices.over_time == COUNTED:
+            return None
+        from kubesched_lint.lifecycle.holdings import Holdings
+
+        return Holdings(self.pod_types, self.index, devices, self.pod, every=every)
+
     def _residents(self, position: int) -> Hashable:
         numbers: dict[int, int] = {}
         for placement in self.cluster.pods_on(position):
@@ -126,10 +141,10 @@ class Oracle:
         if found is None:
             return None
         own = [each for each in found.slices if each.access.node_name == self.index.names[position]]
-        pools = {(each.driver, each.pool) for each in own}
+        ranks = {pool: i for i, pool in enumerate(sorted({each.pool for each in own}))}
         held = (one.id for claim in found.claims.values() if claim.allocation for one in claim.allocation.devices)
-        taken = sorted((driver, device) for driver, pool, device in held if (driver, pool) in pools)
-        return tuple(sorted((each.driver, repr(each.devices)) for each in own)), tuple(taken)
+        taken = sorted((driver, ranks[pool], device) for driver, pool, device in held if pool in ranks)
+        return tuple(sorted((each.driver, ranks[each.pool], repr(each.devices)) for each in own)), tuple(taken)
 
     @cached_property
     def _makes_volumes(self) -> bool:
@@ -216,7 +231,7 @@ class Oracle:
                 return ()
         if len(self.index) > MOST_REMEMBERED:
             return self._decide(state, slot, position)
-        key = (kind, position, state.bound, state.volumes, self._claims_away(state))
+        key = (kind, position, state.bound, state.volumes, self._beside_counts(state))
         found = self._candidate_nodes.get(key)
         if found is None:
             found = self._candidate_nodes[key] = self._decide(state, slot, position)
@@ -243,7 +258,7 @@ class Oracle:
 
     def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
         """Return the preemptions that a waiting pod without candidate nodes may cause."""
-        key = (self._same_decision(slot), position, state.bound, state.volumes, self._claims_away(state))
+        key = (self._same_decision(slot), position, state.bound, state.volumes, self._beside_counts(state))
         found = self._evictions.get(key)
         if found is None:
             found = self._evictions[key] = self._evict(state, slot, position)
@@ -292,7 +307,10 @@ class Oracle:
             for position in changed:
                 self._bring(position, state.bound[position])
             self._shown = state.bound
-        self._show_away(self._claims_away(state))
+        if self.holdings is not None:
+            self.cluster.devices = self.holdings.devices(state)
+        else:
+            self._show_away(self._claims_away(state))
         wanted = (state.volumes, len(self.pod_types.slots))
         if wanted != self._shown_volumes:
             self.cluster.storage = self._storage(state)
@@ -310,8 +328,16 @@ class Oracle:
         for slot, count in wanted:
             here = self._placed.setdefault((slot, position), [])
             while len(here) < count:
-                here.append(placed(self.pod(slot), position, self.cluster))
+                here.append(placed(self.pod(slot), position, self.cluster, allocates=self.holdings is None))
                 self._hopeless.comes(here[-1].pod, position)
+
+    def _beside_counts(self, state: State) -> Hashable:
+        """Return what a decision about devices depends on beside the numbers of pods."""
+        return self._claims_away(state) if self.holdings is None else (state.holds, state.lost_holds)
+
+    def with_devices(self, state: State) -> Iterator[State]:
+        """Yield the state with devices for pods that came, and without those of pods that went, each way it may be."""
+        return iter((state,)) if self.holdings is None else self.holdings.settled(state)
 
     def _claims_away(self, state: State) -> frozenset[tuple[str, str]]:
         """Return the shared claims for devices, (namespace, name), whose devices are on a lost node.

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import Decision
+from kubesched_lint.cluster.devices import COUNTED
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
@@ -229,6 +230,11 @@ class Setting:
     def need_devices(self, members: Iterable[int]) -> bool:
         """Return whether pods of some of the workloads have claims for devices."""
         return bool(self._with_claims) and not self._with_claims.isdisjoint(members)
+
+    @cached_property
+    def names_devices(self) -> bool:
+        """Whether states tell which devices each pod holds, because numbers do not decide."""
+        return any(each.over_time != COUNTED for each in self.objects.allocator)
 
     @cached_property
     def _with_claims(self) -> frozenset[int]:

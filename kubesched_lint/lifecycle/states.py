@@ -8,12 +8,12 @@ are bound there and how many DaemonSet pods wait for it, and, for no particular 
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.controllers.statefulset import OrdinalPod
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
 
@@ -22,6 +22,9 @@ SETTLED = 0
 FRESH = 1
 """Waiting: created in this phase; the scheduler may try it at any moment."""
 # From 2 on: waiting, could run, but no event requeued it since it could (see lifecycle.hints).
+
+LEAVING = -1
+"""The position of pods whose node is gone."""
 
 Held = tuple[tuple[int, int], ...]
 """(slot, count) pairs, sorted by slot."""
@@ -44,6 +47,10 @@ class State(NamedTuple):
     """Whether a drain is still evicting pods."""
     leaving: Held = ()
     """Pods of nodes that are gone: controllers count them until the pods are deleted too."""
+    holds: tuple[Held, ...] = ()
+    """Per node position, (number of a holding in the PodTypes, count) of pods with devices; empty: not followed."""
+    lost_holds: Held = ()
+    """The same of the pods in ``leaving``."""
 
 
 class Slot(NamedTuple):
@@ -51,6 +58,25 @@ class Slot(NamedTuple):
     revision: int
     ordinal: int
     """-1 if pods have no ordinal; below -1, a set of ordinals (see ``PodTypes.pool``)."""
+
+
+class HeldClaim(NamedTuple):
+    """A claim of a bound pod with its devices, in words that are the same on nodes that look alike."""
+
+    shared: str
+    """The name of a claim that pods may share; empty: the claim is the pod's own."""
+    devices: tuple[Any, ...]
+    terms: tuple[NodeSelectorTerm, ...] | None
+    """The nodes that can use the devices; None: every node."""
+    is_local: bool
+    """Only the pod's node can use them, whatever ``terms`` say."""
+
+
+class Holding(NamedTuple):
+    """What a bound pod of a slot holds."""
+
+    slot: int
+    claims: tuple[HeldClaim, ...]
 
 
 class PodTypes:
@@ -69,6 +95,8 @@ class PodTypes:
         """Volumes that claims were bound to, without duplicates."""
         self._volumes: dict[str, list[int]] = {}
         """Name → numbers of the volumes."""
+        self.holdings: list[Holding] = []
+        self._holdings: dict[Holding, int] = {}
         self.reasons: list[frozenset[str]] = []
         """Entry ``i``: the plugins that rejected the pods of status ``2 + i``."""
         self.unready: list[bool] = []
@@ -142,6 +170,13 @@ class PodTypes:
         self.volumes.append(volume)
         return known[-1]
 
+    def holding(self, holding: Holding) -> int:
+        """Return the number of a holding; add it if it is new."""
+        if holding not in self._holdings:
+            self._holdings[holding] = len(self.holdings)
+            self.holdings.append(holding)
+        return self._holdings[holding]
+
     def missed(self, rejected_by: frozenset[str]) -> int:
         """Return the status of waiting pods that these plugins rejected and that no event requeued."""
         if rejected_by not in self.reasons:
@@ -214,8 +249,9 @@ def tally(state: State) -> PodCounts:
     return PodCounts(bound, waiting)
 
 
-def empty(nodes: int) -> State:
-    return State(((),) * nodes, ((),) * nodes, ())
+def empty(nodes: int, *, names_devices: bool = False) -> State:
+    nobody = ((),) * nodes
+    return State(nobody, nobody, (), holds=nobody if names_devices else ())
 
 
 # --- edits ----------------------------------------------------------------------------------------------------------
@@ -226,6 +262,15 @@ def with_bound(state: State, position: int, slot: int, change: int) -> State:
     bound = list(state.bound)
     bound[position] = _added(bound[position], slot, change)
     return state._replace(bound=tuple(bound))
+
+
+def with_hold(state: State, position: int, number: int, change: int) -> State:
+    """Return the state with ``change`` more holdings of a number; ``position`` may be ``LEAVING``."""
+    if position == LEAVING:
+        return state._replace(lost_holds=_added(state.lost_holds, number, change))
+    holds = list(state.holds)
+    holds[position] = _added(holds[position], number, change)
+    return state._replace(holds=tuple(holds))
 
 
 def with_leaving(state: State, slot: int, change: int) -> State:
@@ -246,22 +291,16 @@ _BELOW_THE_FIRST = 1 << 32
 """Offset for ordinals below ``spec.ordinals.start``: the controller deletes these like ordinals that are too high."""
 
 
-def with_running(
-    pod_types: PodTypes,
-    state: State,
-    number: int,
-    revision: int,
-    bound: BoundPod,
-    position: int,
-    *,
-    unready: bool = False,
-) -> State:
-    """Return the state with one existing pod, bound or waiting; ``position`` is its node, -1 if it has none."""
+def slot_of_running(pod_types: PodTypes, number: int, revision: int, bound: BoundPod, *, unready: bool) -> int:
     ordinal = -1
     if pod_types.revisions[number][0].kind == "StatefulSet":
         ordinal = int(bound.name.rpartition("-")[2]) - pod_types.revisions[number][0].first_ordinal
         ordinal += _BELOW_THE_FIRST * (ordinal < 0)
-    slot = pod_types.slot(number, revision, ordinal, unready=unready)
+    return pod_types.slot(number, revision, ordinal, unready=unready)
+
+
+def with_running(pod_types: PodTypes, state: State, slot: int, bound: BoundPod, position: int) -> State:
+    """Return the state with one existing pod, bound or waiting; ``position`` is its node, -1 if it has none."""
     is_daemon = pod_types.kind(slot) == "DaemonSet"
     if position >= 0 and bound.node:
         return with_bound(state, position, slot, 1)

@@ -84,7 +84,7 @@ class Symmetry:
         """Return the representative of all states that differ by a symmetry."""
         if self.is_trivial:
             return state
-        cells = list(zip(state.bound, state.pinned, strict=True))
+        cells = _cells(state)
         out = list(cells)
         for kind in self._kinds:
             contents = [tuple(tuple(sorted([cells[p] for p in run])) for run in runs) for runs in kind]
@@ -95,11 +95,12 @@ class Symmetry:
                 for run, here in zip(runs, content, strict=True):
                     for position, cell in zip(run, here, strict=True):
                         out[position] = cell
-        return state._replace(bound=tuple(c[0] for c in out), pinned=tuple(c[1] for c in out))
+        bound, pinned, *holds = zip(*out, strict=True)
+        return state._replace(bound=bound, pinned=pinned, holds=holds[0] if holds else ())
 
     def renaming(self, state: State) -> list[int]:
         """Return, for each position of a state, the position to which ``canonical`` moves its pods."""
-        cells = list(zip(state.bound, state.pinned, strict=True))
+        cells = _cells(state)
         to = list(range(len(cells)))
         for kind in self._kinds:
             # Each domain as its runs of positions, ordered by content, beside the content itself.
@@ -114,12 +115,19 @@ class Symmetry:
 
     def distinct(self, state: State, positions: Iterable[int]) -> Iterator[int]:
         """Yield one of each set of positions that are equal in this state, up to a swap within one domain."""
-        seen = set()
+        seen, cells = set(), _cells(state)
         for position in positions:
-            key = (self.domain[position], self.look[position], state.bound[position], state.pinned[position])
+            key = (self.domain[position], self.look[position], cells[position])
             if key not in seen:
                 seen.add(key)
                 yield position
+
+
+def _cells(state: State) -> list[tuple[Hashable, ...]]:
+    """Return what a state has at each position."""
+    if state.holds:
+        return list(zip(state.bound, state.pinned, state.holds, strict=True))
+    return list(zip(state.bound, state.pinned, strict=True))
 
 
 def _keys(pods: Iterable[Pod]) -> tuple[frozenset[str], tuple[str, ...], bool]:

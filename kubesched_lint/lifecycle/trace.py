@@ -66,10 +66,13 @@ def _renamed(part: TracePart, to: Sequence[int]) -> TracePart:
 
 
 def _moved(state: State, to: Sequence[int]) -> State:
-    bound, pinned = list(state.bound), list(state.pinned)
-    for source, position in enumerate(to):
-        bound[position], pinned[position] = state.bound[source], state.pinned[source]
-    return state._replace(bound=tuple(bound), pinned=tuple(pinned))
+    source = {position: source for source, position in enumerate(to)}
+    places = [source[position] for position in range(len(to))]
+    return state._replace(
+        bound=tuple(state.bound[p] for p in places),
+        pinned=tuple(state.pinned[p] for p in places),
+        holds=tuple(state.holds[p] for p in places) if state.holds else (),
+    )
 
 
 def _start_form(phase: Phase, start: State) -> State:

@@ -171,7 +171,7 @@ class Transitions:
         for slot, status, position in queue:
             candidate_nodes = self.oracle.candidate_nodes(state, slot, position)
             if candidate_nodes:
-                return self._bind(state, slot, status, random.choice(candidate_nodes), pinned=position >= 0)
+                return next(self._bind(state, slot, status, random.choice(candidate_nodes), pinned=position >= 0))
             evictions = self.oracle.evictions(state, slot, position) if self.oracle.preempting else ()
             if evictions:
                 eviction = random.choice(evictions)
@@ -206,14 +206,14 @@ class Transitions:
             done.add(slot)
             candidate_nodes = oracle.candidate_nodes(state, slot)
             for position in oracle.symmetry.distinct(state, candidate_nodes):
-                yield self._bind(state, slot, status, position, pinned=False)
+                yield from self._bind(state, slot, status, position, pinned=False)
             if oracle.preempting and not candidate_nodes:
                 yield from self._preemptions(state, slot, status)
         symmetric = oracle.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
         for position in symmetric:
             for slot, status, _ in state.pinned[position]:
                 if status <= FRESH and oracle.candidate_nodes(state, slot, position):
-                    yield self._bind(state, slot, status, position, pinned=True)
+                    yield from self._bind(state, slot, status, position, pinned=True)
                 elif status <= FRESH and oracle.preempting:
                     yield from self._preemptions(state, slot, status, position)
 
@@ -231,18 +231,20 @@ class Transitions:
         for victim, count in eviction.victims:
             after = self.remade(after, victim, count)
             after = self.synced(with_bound(after, eviction.position, victim, -count), victim)
-        _, bound = self._bind(after, slot, status, eviction.position, pinned=pinned)
-        for woken in self.woken(state, bound, tuple(victim for victim, _ in eviction.victims)):
-            yield Step("preempt", slot, eviction.position), self.settle(woken)
+        for _, bound in self._bind(after, slot, status, eviction.position, pinned=pinned):
+            for woken in self.woken(state, bound, tuple(victim for victim, _ in eviction.victims)):
+                yield Step("preempt", slot, eviction.position), self.settle(woken)
 
-    def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Move:
+    def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Iterator[Move]:
+        """Yield the binding once for each choice of devices that the search knows; a course knows one."""
         after = with_bound(state, position, slot, 1)
         if pinned:
             after = self.synced(with_pinned(after, position, slot, status, -1), slot)
         else:
             volumes = self.oracle.volumes_after(state, slot, position)
             after = with_waiting(after, slot, status, -1)._replace(volumes=volumes)
-        return self._bound(state, after, slot, position)
+        for known in self.oracle.with_devices(after):
+            yield self._bound(state, known, slot, position)
 
     def looked_at(self, before: State, after: State, wakes: Wakes) -> State:
         """Return ``after`` with DaemonSets synced: a pod that is retried gets a new status, which triggers the sync."""
@@ -279,11 +281,11 @@ class Transitions:
 
         if gone and after.orphans:
             after = self.looked_at(before, after, wakes)
-        if not self.may_miss or not gone:
-            yield after
-            return
-        after = self._with_statuses(after, wakes)
-        yield from overlooked(self.oracle, before, self.oracle, after, wakes)
+        for known in self.oracle.with_devices(after) if gone else (after,):
+            if gone and self.may_miss:
+                yield from overlooked(self.oracle, before, self.oracle, self._with_statuses(known, wakes), wakes)
+            else:
+                yield known
 
     def _with_statuses(self, state: State, wakes: Wakes) -> State:
         """Return the state in which pods that missed an earlier event, and are requeued now, are fresh again."""

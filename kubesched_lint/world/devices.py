@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.world.new_nodes import pools_adding, pools_in_words
@@ -13,9 +12,9 @@ from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
-    from kubesched_lint.model.devices import Device, DeviceClaim, DeviceClass, DeviceRequest
+    from kubesched_lint.model.devices import Device, DeviceClass, DeviceRequest
     from kubesched_lint.model.node import NodePool
-    from kubesched_lint.model.pod import BoundPod, Pod
+    from kubesched_lint.model.pod import Pod
 
 
 @once_per_world
@@ -47,7 +46,7 @@ def pools_without_devices(among: NodeSet, world: World) -> tuple[NodePool, ...]:
 
 
 @once_per_world
-def _asking(world: World) -> tuple[Pod, ...]:
+def asking_pods(world: World) -> tuple[Pod, ...]:
     """Return the pods of the manifests that need devices."""
     return tuple(w.pod for w in world.manifests.workloads if needs_devices(w.pod, world))
 
@@ -55,7 +54,7 @@ def _asking(world: World) -> tuple[Pod, ...]:
 @once_per_world
 def allocator_of(world: World) -> tuple[Devices, ...]:
     """Return the devices for ``Inventory.allocator``: none if no pod of the manifests needs any, or it is unknown."""
-    return allocator_for(_asking(world), world)
+    return allocator_for(asking_pods(world), world)
 
 
 def allocator_for(pods: Sequence[Pod], world: World) -> tuple[Devices, ...]:
@@ -69,7 +68,7 @@ def devices_unknown(world: World) -> str:
 
     Pods of one set share the devices, so a fact about one is missing for all.
     """
-    return next(_unknown(_asking(world), world), "") if _asking(world) else ""
+    return next(_unknown(asking_pods(world), world), "") if asking_pods(world) else ""
 
 
 def lacks_devices(pod: Pod, world: World) -> bool:
@@ -122,66 +121,6 @@ def _pools_in_doubt(world: World) -> tuple[NodePool, ...]:
         if needs_devices(workload.pod, world):
             usable |= world.member(workload).usable
     return pools_without_devices(usable, world)
-
-
-@once_per_world
-def which_matters(world: World) -> bool:
-    """Return whether it may matter which device a pod gets, so that counts of pods do not tell who fits where.
-
-    A claim that pods share is allocated while any of them is bound, on their node: counts of pods tell that too.
-    True also if some fact about devices is unknown; False if no pod of the manifests needs any.
-    """
-    if not allocator_of(world):
-        return bool(_asking(world))
-    from kubesched_lint.model.devices import MOST_USERS
-    from kubesched_lint.scheduler.devices.groups import DeviceGroups
-
-    found = _known(world)
-    running = () if world.cluster is None else world.cluster.inventory.pods
-    held = {(pod.namespace, pod.name): pod.pod for pod in running if pod.pod.resource_claims}
-    if not found.holders <= held.keys():
-        return True
-    tried = (pod for pod in _asking(world) if not _waits(pod, found))
-    pods = {id(pod): pod for pod in (*tried, *held.values())}
-    if any(not world.device_resources.isdisjoint(pod.requests) for pod in pods.values()):
-        return True
-    shared = (claim for claim in found.claims.values() if not claim.owner)
-    holding = [pod for pod in running if pod.node and pod.pod.resource_claims]
-    if not all(_is_where_its_pods_are(claim, holding) for claim in shared):
-        return True
-    if any(room > MOST_USERS for room in world.index.allocatable(PODS)) and any(map(_shares, pods.values())):
-        return True
-    return not DeviceGroups(pods.values(), found, world.index, with_shared_claims=True).is_counted
-
-
-def shares_claims(world: World) -> bool:
-    """Return whether pods of the manifests name claims that other pods may use too."""
-    return any(map(_shares, _asking(world)))
-
-
-def _waits(pod: Pod, devices: Devices) -> bool:
-    """Whether a new pod is never tried, because a claim or a template does not exist."""
-    return not all(
-        (pod.namespace, each.template) in devices.templates
-        if each.template
-        else (pod.namespace, each.claim) in devices.claims
-        for each in pod.resource_claims
-    )
-
-
-def _shares(pod: Pod) -> bool:
-    return any(reference.claim and not reference.template for reference in pod.resource_claims)
-
-
-def _is_where_its_pods_are(claim: DeviceClaim, running: Sequence[BoundPod]) -> bool:
-    """Whether a claim is reserved for just the running pods that name it, all of them on one node."""
-    users = {
-        pod.name: pod.node
-        for pod in running
-        if pod.namespace == claim.namespace
-        and any(each.claim == claim.name and not each.template for each in pod.pod.resource_claims)
-    }
-    return users.keys() == set(claim.reserved_for) and len(set(users.values())) <= 1
 
 
 def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:

@@ -15,9 +15,22 @@ Choice = tuple[DeviceClaim, DeviceRequest, str, Sequence[Place]]
 
 def is_possible(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim]) -> bool:
     """Return whether all claims can be met together from free devices that one node sees."""
+    return next(_assignments(slices, claims), None) is not None
+
+
+def every(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim]) -> Iterator[dict[str, list[Device]]]:
+    """Yield claim → its devices, for each way to meet all claims together."""
+    for choice in _assignments(slices, claims):
+        found: dict[str, list[Device]] = {claim.name: [] for claim in claims}
+        for claim, _, _, chosen in choice:
+            found[claim.name] += (device for _, device in chosen)
+        yield found
+
+
+def _assignments(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim]) -> Iterator[Sequence[Choice]]:
     places = [(each, device) for each in slices for device in each.devices]
     options = [list(_options(claim, request, places)) for claim in claims for request in claim.requests]
-    return any(_holds(choice, slices) for choice in product(*options))
+    return (choice for choice in product(*options) if _holds(choice, slices))
 
 
 def is_valid(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim], given: Sequence[DeviceClaim]) -> bool:

@@ -55,6 +55,36 @@ def using(replicas: int, name: str = "train", cpu: str = "100m", kind: str = "De
     return workload(kind, name, replicas, asking(cpu, resourceClaims=[reference]))
 
 
+def asking_for(*requests: Value, **more: Any) -> Value:
+    """The template ``gpu`` with these requests."""
+    made = template()
+    made["spec"]["spec"]["devices"] = {"requests": list(requests), **more}
+    return made
+
+
+def alternative(model: str, count: int = 1) -> Value:
+    expression = f'device.attributes["{DRIVER}"].model == "{model}"'
+    return {
+        "name": model,
+        "deviceClassName": "gpu",
+        "count": count,
+        **({"selectors": [{"cel": {"expression": expression}}]} if model != "any" else {}),
+    }
+
+
+def with_models(*models: str) -> tuple[Value, ...]:
+    """The devices of each node, one letter each: the model."""
+    found = [devices_on(f"n{i}", len(each)) for i, each in enumerate(models)]
+    for each, letters in zip(found, models, strict=True):
+        for device, letter in zip(each["spec"]["devices"], letters, strict=True):
+            device["attributes"] = {"model": {"string": letter}}
+    return tuple(found)
+
+
+def exactly(**more: Any) -> Value:
+    return {"name": "gpu", "exactly": {"deviceClassName": "gpu", **more}}
+
+
 def cluster_of(*objects: Value, kinds: Sequence[str] = KINDS) -> Cluster:
     stored = [{**o, "metadata": {"namespace": "default", **o["metadata"]}} for o in objects]
     return snapshot(*stored, kinds=kinds)

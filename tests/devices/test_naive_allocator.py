@@ -93,15 +93,20 @@ def alternatives_of(request: DeviceRequest) -> tuple[DeviceRequest, ...]:
     return request.alternatives or (request,)
 
 
-def allocated(slices: list[Any], claims: list[Any]) -> tuple[Any, ...]:
-    """The claims with what our search gives; a constraint that prevents "all devices" is an error, so a failure."""
+def evaluated(claims: list[Any]) -> list[Any]:
+    """The claims with selectors in CEL."""
     expressions = {f"model:{model}": f'device.attributes["{DRIVER}"].model == "{model}"' for model in MODELS}
 
     def real(request: Any) -> Any:
         chosen = tuple(expressions[each] for each in request.selectors)
         return replace(request, selectors=chosen, alternatives=tuple(real(each) for each in request.alternatives))
 
-    asked = [replace(claim, requests=tuple(map(real, claim.requests))) for claim in claims]
+    return [replace(claim, requests=tuple(map(real, claim.requests))) for claim in claims]
+
+
+def allocated(slices: list[Any], claims: list[Any]) -> tuple[Any, ...]:
+    """The claims with what our search gives; a constraint that prevents "all devices" is an error, so a failure."""
+    asked = evaluated(claims)
     found = made.attempt_for(devices_with(slices, asked), *(claim.name for claim in claims)).on(0)
     assert found.reason in ("", NOT_ALL) or "constraint would not be satisfied" in found.reason
     return found.claims

@@ -13,9 +13,9 @@ from kubesched_lint.record import replace
 from tests.worlds import controllers
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.controllers import NEWEST, WAITS, Mine, State
-from tests.worlds.devices import Held
 from tests.worlds.filters import Filters, Kind, Placed
 from tests.worlds.hints import STORAGE, can_oversleep, wakes
+from tests.worlds.inventory import Held
 from tests.worlds.quotas import is_counted, is_granted
 from tests.worlds.wanted import Wanted, identity
 

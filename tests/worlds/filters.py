@@ -15,7 +15,7 @@ from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from tests.worlds import hints
 from tests.worlds.admission import NotCoveredError
-from tests.worlds.devices import Held, Inventory, Want
+from tests.worlds.inventory import Held, Inventory, Want
 from tests.worlds.schedulers import DEFAULT_PROFILE, Profile
 from tests.worlds.storage import Disks, Storage
 

@@ -11,7 +11,14 @@ from pathlib import Path
 from time import process_time
 
 from tests.worlds.agreement import Contradiction, contradictions
-from tests.worlds.devices import with_devices, with_shared_claims, with_varied_claims
+from tests.worlds.devices import (
+    with_choices,
+    with_devices,
+    with_partitions,
+    with_shared_claims,
+    with_shares,
+    with_varied_claims,
+)
 from tests.worlds.generator import seeded
 from tests.worlds.reference import outcomes
 from tests.worlds.schedulers import configured
@@ -22,6 +29,9 @@ MAKERS = {
     "devices": with_devices,
     "shared": with_shared_claims,
     "varied": with_varied_claims,
+    "choices": with_choices,
+    "partitions": with_partitions,
+    "shares": with_shares,
 }
 Task = tuple[int, bool, str]
 """Seed, whether all events are asked too, and what makes the world."""
@@ -54,6 +64,9 @@ def main() -> None:
     parser.add_argument("--devices", dest="maker", action="store_const", const="devices", help="with devices")
     parser.add_argument("--shared", dest="maker", action="store_const", const="shared", help="with shared claims")
     parser.add_argument("--varied", dest="maker", action="store_const", const="varied", help="with varied claims")
+    parser.add_argument("--choices", dest="maker", action="store_const", const="choices", help="with choices")
+    parser.add_argument("--partitions", dest="maker", action="store_const", const="partitions", help="with partitions")
+    parser.add_argument("--shares", dest="maker", action="store_const", const="shares", help="with shared devices")
     parser.add_argument("--out", type=Path, help="JSON lines: seed, kind, said, true")
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.count)

@@ -1,6 +1,7 @@
 """Lint, simulate, why, trials and the exhaustive reference agree where pods have claims for devices.
 
-``python -m tests.worlds.run --devices`` tries more worlds.
+``python -m tests.worlds.run --devices`` tries more worlds, and so do ``--shared``, ``--varied``, ``--choices``,
+``--partitions`` and ``--shares``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ from dataclasses import replace
 
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from tests.worlds.agreement import Reading, contradictions
-from tests.worlds.devices import with_devices, with_shared_claims, with_varied_claims
+from tests.worlds.devices import (
+    with_choices,
+    with_devices,
+    with_partitions,
+    with_shared_claims,
+    with_shares,
+    with_varied_claims,
+)
 from tests.worlds.generator import World
 from tests.worlds.reference import outcomes
 
@@ -41,6 +49,13 @@ def test_what_is_said_of_constraints_alternatives_and_all_devices_is_not_contrad
     seeds = (*range(4), *OLD_PODS)
     found = {seed: contradictions(with_varied_claims(seed), thorough=seed in OLD_PODS) for seed in seeds}
     assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
+
+
+def test_what_is_said_where_it_matters_which_device_a_pod_has_is_not_contradicted() -> None:
+    makers = {with_choices: (0, 5, 6, 8, 9), with_partitions: (0, 3, 5), with_shares: (0, 3)}
+    worlds = [maker(seed) for maker, seeds in makers.items() for seed in seeds]
+    assert [[str(one) for one in contradictions(world)] for world in worlds] == [[]] * len(worlds)
+    assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())
 
 
 def test_devices_decide_in_many_worlds_and_most_cells_are_answered() -> None:

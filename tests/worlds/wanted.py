@@ -9,9 +9,9 @@ from kubesched_lint.model.decode.storage import decode_claim, decode_storage_cla
 from kubesched_lint.record import replace
 from tests.worlds.admission import Admission, NotCoveredError, RefusedError
 from tests.worlds.controllers import NEWEST
-from tests.worlds.devices import Held, Inventory
 from tests.worlds.filters import Filters, Kind, fits_node_affinity, untolerated
 from tests.worlds.generator import World
+from tests.worlds.inventory import Held, Inventory
 from tests.worlds.schedulers import Schedulers
 from tests.worlds.storage import Storage
 

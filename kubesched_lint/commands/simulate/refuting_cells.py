@@ -19,7 +19,8 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter import refuting
 from kubesched_lint.record import replace
-from kubesched_lint.world.devices import needs_devices, which_matters
+from kubesched_lint.world.devices import needs_devices
+from kubesched_lint.world.devices_over_time import following
 from kubesched_lint.world.world import Member, World
 
 MOST_PODS = 3_000
@@ -128,6 +129,6 @@ def _placements(matrix: Matrix, world: World) -> Sequence[dict[int, int]]:
 
 
 def _is_followed(it: Member) -> bool:
-    if needs_devices(it.workload.pod, it.world) and which_matters(it.world):
+    if needs_devices(it.workload.pod, it.world) and not following(it.world).how:
         return False  # the matrix leaves these devices out
     return not it.workload.suspended and is_modelled(it)

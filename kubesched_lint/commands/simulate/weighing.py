@@ -11,7 +11,8 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
-from kubesched_lint.world.devices import devices_unknown, needs_devices, which_matters
+from kubesched_lint.world.devices import devices_unknown, needs_devices
+from kubesched_lint.world.devices_over_time import following
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.world import Member, World
 
@@ -45,8 +46,10 @@ def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World)
 
 
 def _lacks(it: Member) -> tuple[Lack, ...]:
-    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world) and which_matters(it.world):
-        return (*lacks_of(it), Lack("which devices its pods hold over time", True))
+    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
+        why_not = following(it.world).why_not
+        if why_not:
+            return (*lacks_of(it), Lack(f"which devices its pods hold over time: {why_not}", True))
     return lacks_of(it)
 
 

@@ -1,0 +1,131 @@
+"""How a simulation follows the devices that pods hold over time: by numbers, one by one, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.record import replace
+from kubesched_lint.world.devices import allocator_of, asking_pods, devices_unknown
+from kubesched_lint.world.world import World, once_per_world
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.devices import Devices
+    from kubesched_lint.model.devices import DeviceClaim
+    from kubesched_lint.model.pod import BoundPod, Pod
+    from kubesched_lint.scheduler.devices.groups import DeviceGroups
+
+MOST_NODES, MOST_DEVICES = 24, 64
+"""Upper limits for devices that are followed one by one."""
+
+
+class Following(NamedTuple):
+    """``how`` is ``COUNTED``, ``NAMED`` or ``CHOSEN`` of ``cluster.devices``; empty: they are not followed."""
+
+    how: str
+    why_not: str = ""
+
+
+def followed_devices(world: World) -> tuple[Devices, ...]:
+    """Return the devices for ``Inventory.allocator`` of a simulation: none if they are not needed, or not followed."""
+    how = following(world).how
+    return tuple(replace(each, over_time=how) for each in allocator_of(world)) if how else ()
+
+
+def which_matters(world: World) -> bool:
+    """Return whether it may matter which device a pod gets, so that counts of pods do not tell who fits where.
+
+    A claim that pods share is allocated while any of them is bound, on their node: counts of pods tell that too.
+    True also if some fact about devices is unknown; False if no pod of the manifests needs any.
+    """
+    return following(world).how != _counted()
+
+
+def shares_claims(world: World) -> bool:
+    """Return whether pods of the manifests name claims that other pods may use too."""
+    return any(map(_shares, asking_pods(world)))
+
+
+@once_per_world
+def following(world: World) -> Following:
+    """Return how the devices of a world are followed over time."""
+    if not asking_pods(world):
+        return Following(_counted())
+    if not allocator_of(world):
+        return Following("", devices_unknown(world))
+    from kubesched_lint.cluster.devices import CHOSEN, COUNTED, NAMED
+    from kubesched_lint.scheduler.devices.groups import DeviceGroups
+
+    (devices,) = allocator_of(world)
+    running = [b for b in (world.cluster.inventory.pods if world.cluster is not None else ()) if b.pod.resource_claims]
+    tried = (pod for pod in asking_pods(world) if not _waits(pod, devices))
+    pods = list({id(pod): pod for pod in (*tried, *(bound.pod for bound in running))}.values())
+    why_not = next(_unclear(pods, running, devices, world), "")
+    if why_not:
+        return Following("", why_not)
+    groups = DeviceGroups(pods, devices, world.index, with_shared_claims=True)
+    if groups.is_counted:
+        return Following(COUNTED)
+    why_not = next(_unnamed(groups, running, devices, world), "")
+    return Following("" if why_not else CHOSEN if groups.depend_on_the_allocator else NAMED, why_not)
+
+
+def _counted() -> str:
+    from kubesched_lint.cluster.devices import COUNTED
+
+    return COUNTED
+
+
+def _unclear(pods: Sequence[Pod], running: Sequence[BoundPod], devices: Devices, world: World) -> Iterator[str]:
+    """Yield why it is not clear which pods hold which claims."""
+    if not devices.holders <= {(bound.namespace, bound.name) for bound in running}:
+        yield "the snapshot shows claims of pods that it does not show"
+    for name in sorted({name for pod in pods for name in pod.requests if name in world.device_resources}):
+        yield f"the extended resource {name} is served by devices of a DeviceClass"
+    for claim in devices.claims.values():
+        if not (claim.owner or _is_where_its_pods_are(claim, [bound for bound in running if bound.node])):
+            yield f"ResourceClaim {claim.namespace}/{claim.name} is not reserved for just the running pods that name it"
+    from kubesched_lint.model.devices import MOST_USERS
+
+    if any(room > MOST_USERS for room in world.index.allocatable(PODS)) and any(map(_shares, pods)):
+        yield f"pods share a claim, at most {MOST_USERS} at a time, and a node has room for more"
+
+
+def _unnamed(groups: DeviceGroups, running: Sequence[BoundPod], devices: Devices, world: World) -> Iterator[str]:
+    """Yield why devices are not followed one by one."""
+    yield from groups.hindrances()
+    for bound in running:
+        held = [claim for claim in devices.claims_of(bound.namespace, bound.name) if claim.allocation is not None]
+        if bound.node and len(held) < len(bound.pod.resource_claims):
+            yield f"the running pod {bound.namespace}/{bound.name} has claims without devices"
+    count = sum(len(each.devices) for each in devices.slices)
+    if count > MOST_DEVICES:
+        yield f"it matters which devices a pod holds, and {count} are too many to follow each (most: {MOST_DEVICES})"
+    if len(world.index) > MOST_NODES:
+        yield f"it matters which devices a pod holds, and there are more than {MOST_NODES} nodes"
+
+
+def _waits(pod: Pod, devices: Devices) -> bool:
+    """Whether a new pod is never tried, because a claim or a template does not exist."""
+    return not all(
+        (pod.namespace, each.template) in devices.templates
+        if each.template
+        else (pod.namespace, each.claim) in devices.claims
+        for each in pod.resource_claims
+    )
+
+
+def _shares(pod: Pod) -> bool:
+    return any(reference.claim and not reference.template for reference in pod.resource_claims)
+
+
+def _is_where_its_pods_are(claim: DeviceClaim, running: Sequence[BoundPod]) -> bool:
+    """Whether a claim is reserved for just the running pods that name it, all of them on one node."""
+    users = {
+        pod.name: pod.node
+        for pod in running
+        if pod.namespace == claim.namespace
+        and any(each.claim == claim.name and not each.template for each in pod.pod.resource_claims)
+    }
+    return users.keys() == set(claim.reserved_for) and len(set(users.values())) <= 1

@@ -15,6 +15,7 @@ from kubesched_lint.lifecycle.states import LEAVING, Held, HeldClaim, Holding, P
 from kubesched_lint.model.devices import AllocatedDevice, Allocation, DeviceClaim
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, profile_of
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.choices import every_choice, own_choice
 
 
@@ -77,19 +78,19 @@ class Holdings:
         """Return a slot with fewer pods than holdings, and one with more, if there is one of its kin; -1 for none."""
         found = self._changes.get((held, holds))
         if found is None:
-            lack = {slot: count for slot, count in held if self._gets_devices(slot)}
+            lack = {slot: count for slot, count in held if self._pod(slot).resource_claims}
             for number, count in holds:
                 slot = self._pod_types.holdings[number].slot
                 lack[slot] = lack.get(slot, 0) - count
             lost = next((slot for slot, count in lack.items() if count < 0), -1)
-            more = [slot for slot, count in lack.items() if count > 0]
+            more = [slot for slot, count in lack.items() if count > 0 and self._gets_devices(slot)]
             got = next((slot for slot in more if self._are_kin(lost, slot)), more[0] if more else -1)
             found = self._changes[held, holds] = lost, got
         return found
 
     def _gets_devices(self, slot: int) -> bool:
         pod = self._pod(slot)
-        return bool(pod.resource_claims) and not pod.node_name and profile_of(pod).allocates_devices
+        return not pod.node_name and profile_of(pod).allocates_devices
 
     def _are_kin(self, slot: int, other: int) -> bool:
         """Whether pods pass from one to the other while they run: as other ordinals of a StatefulSet are left."""
@@ -127,29 +128,20 @@ class Holdings:
                 for pod in (f"{number}/{position}/{i}" for i in range(count)):
                     for i, held in enumerate(claims):
                         key = namespace, held.shared or f"{pod}/{i}"
-                        known = found.get(key) or self._devices.claims.get(key)
-                        found[key] = _allocated(known or DeviceClaim(*key, owner=pod), held, pod, node, self._devices)
+                        known = found.get(key) or self._devices.claims.get(key) or DeviceClaim(*key, owner=pod)
+                        allocation = known.allocation or _allocation(held, node, self._devices)
+                        found[key] = replace(known, allocation=allocation, reserved_for=(*known.reserved_for, pod))
         return found.values()
 
 
-def _allocated(claim: DeviceClaim, held: HeldClaim, pod: str, node: str, devices: Devices) -> DeviceClaim:
-    """Return the claim with its devices on a node, reserved for one pod more; ``node`` is empty if it is gone."""
+def _allocation(held: HeldClaim, node: str, devices: Devices) -> Allocation:
+    """Return the devices of a claim on a node; ``node`` is empty if the pod has left it."""
     pools = {f"#{i}": pool for i, pool in enumerate(_pools_of(node, devices))}
     results = tuple(
         AllocatedDevice(request, driver, pools.get(pool, pool), device, watches, shares, dict(consumed))
         for request, driver, pool, device, watches, shares, consumed in held.devices
     )
-    terms = (_only(node) if node else ()) if held.is_local else held.terms
-    reserved = (*claim.reserved_for, pod)
-    return DeviceClaim(
-        claim.namespace,
-        claim.name,
-        claim.requests,
-        claim.constraints,
-        Allocation(results, terms),
-        reserved,
-        owner=claim.owner,
-    )
+    return Allocation(results, (_only(node) if node else ()) if held.is_local else held.terms)
 
 
 def holding_of(slot: int, claims: Iterable[DeviceClaim], node: str, devices: Devices) -> Holding:

@@ -346,7 +346,10 @@ class Oracle:
         """
         if not state.leaving:
             return _NO_CLAIMS
-        pods = (self.pod(slot) for slot, _ in state.leaving)
+        return self._shared_claims(state.leaving).difference(*map(self._shared_claims, state.bound))
+
+    def _shared_claims(self, held: Held) -> frozenset[tuple[str, str]]:
+        pods = (self.pod(slot) for slot, _ in held)
         return frozenset((p.namespace, c.claim) for p in pods for c in p.resource_claims if not c.template)
 
     def _show_away(self, claims: frozenset[tuple[str, str]]) -> None:

@@ -281,7 +281,7 @@ class Transitions:
 
         if gone and after.orphans:
             after = self.looked_at(before, after, wakes)
-        for known in self.oracle.with_devices(after) if gone else (after,):
+        for known in self.oracle.with_devices(after):
             if gone and self.may_miss:
                 yield from overlooked(self.oracle, before, self.oracle, self._with_statuses(known, wakes), wakes)
             else:

@@ -154,6 +154,8 @@ def test_pods_of_a_lost_node_keep_their_claim_away_until_they_are_deleted() -> N
     assert oracle.candidate_nodes(waiting, slot) == (0, 1)
     assert oracle.candidate_nodes(with_bound(waiting, 1, slot, 1), slot) == (1,)
     assert oracle.candidate_nodes(with_leaving(waiting, slot, 1), slot) == ()
+    beside_others = with_leaving(with_bound(waiting, 1, slot, 1), slot, 1)  # a taint drove only some pods away
+    assert oracle.candidate_nodes(beside_others, slot) == (1,)
     assert oracle.candidate_nodes(with_bound(waiting, 0, slot, 1), slot) == (0,)
 
 

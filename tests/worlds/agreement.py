@@ -89,6 +89,10 @@ class Reading:
         return cluster_from([("cluster.json", self.world.cluster_json())], "cluster.json")
 
     @cached_property
+    def believed(self) -> ProductsWorld:
+        return ProductsWorld(self.manifests.inventory, self.cluster.without_transient())
+
+    @cached_property
     def judged(self) -> tuple[Report, tuple[Judged, ...]]:
         return lint(self.manifests, self.cluster, OPTIONS, rulebook().select("strict"))
 
@@ -240,7 +244,7 @@ def _of_trials(reading: Reading, truth: Outcomes) -> Iterator[Contradiction]:
     """A trial is one course: where it ends must be one of the ends. It makes as many pods as quotas grant."""
     if "runs" in reading.world.features:
         return  # trials take what runs away first
-    believed = ProductsWorld(reading.manifests.inventory, reading.cluster.without_transient())
+    believed = reading.believed
     workloads = believed.as_created
     if not all(is_modelled(believed.member(workload)) for workload in workloads):
         return  # a trial leaves out what nobody can tell: a claim that a partial cluster does not show

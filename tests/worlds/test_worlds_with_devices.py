@@ -9,6 +9,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.lifecycle import holdings
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.devices import (
@@ -56,6 +62,26 @@ def test_what_is_said_where_it_matters_which_device_a_pod_has_is_not_contradicte
     worlds = [maker(seed) for maker, seeds in makers.items() for seed in seeds]
     assert [[str(one) for one in contradictions(world)] for world in worlds] == [[]] * len(worlds)
     assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())
+
+
+def test_searches_with_the_allocators_own_choice_end_as_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holdings, "every_choice", holdings.own_choice)
+    makers = {with_choices: (0, 9), with_partitions: (0, 3, 5), with_shares: (0, 3)}
+    compared = 0
+    for world in (maker(seed) for maker, seeds in makers.items() for seed in seeds):
+        setting, truth = setting_of(Reading(world).believed), outcomes(world)
+        members = range(len(setting.workloads))
+        story = story_of(setting, members, expected=False, most_states=4_000)
+        found = EventOutcomes(setting, members, [story], ())
+        for number in members:
+            ends = found.ends("deploy", number)
+            assert setting.names_devices
+            assert ends is not None
+            assert truth is not None
+            here = truth.of[str(setting.workloads[number])]
+            assert {end.outcome.bound for end in ends} == {end.bound for end in here.ends}
+            compared += len(here.ends) > 1
+    assert compared > 1
 
 
 def test_devices_decide_in_many_worlds_and_most_cells_are_answered() -> None:

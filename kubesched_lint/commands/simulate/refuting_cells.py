@@ -20,7 +20,6 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter import refuting
 from kubesched_lint.record import replace
 from kubesched_lint.world.devices import needs_devices
-from kubesched_lint.world.devices_over_time import following
 from kubesched_lint.world.world import Member, World
 
 MOST_PODS = 3_000
@@ -109,7 +108,9 @@ def _placements(matrix: Matrix, world: World) -> Sequence[dict[int, int]]:
     if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
         return ()
     by_ref = {w.ref: w for w in world.as_deployed}
-    followed = {i: by_ref[w.ref] for i, w in enumerate(setting.workloads) if _is_followed(world.member(by_ref[w.ref]))}
+    followed = {
+        i: by_ref[w.ref] for i, w in enumerate(setting.workloads) if _is_followed(world.member(by_ref[w.ref]), setting)
+    }
     if len(followed) < len(setting.workloads):  # pods with affinity may wait for pods that these runs do not create
         followed = {i: w for i, w in followed.items() if not w.pod.required_affinity}
     numbers = {id(w): i for i, w in followed.items()}
@@ -128,7 +129,7 @@ def _placements(matrix: Matrix, world: World) -> Sequence[dict[int, int]]:
     return found
 
 
-def _is_followed(it: Member) -> bool:
-    if needs_devices(it.workload.pod, it.world) and not following(it.world).how:
+def _is_followed(it: Member, setting: Setting) -> bool:
+    if needs_devices(it.workload.pod, it.world) and not setting.objects.allocator:
         return False  # the matrix leaves these devices out
     return not it.workload.suspended and is_modelled(it)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 AGREES, OLDER, DIFFERS, UNTESTED = "agrees", "older", "differs", "untested"
 MOST_STEPS = 2_000_000
 """Limit of the work for all waiting pods of a cluster; see ``work``."""
+MOST_PODS = 20_000
+"""Pods of a cluster up to which every report compares the messages: they cost a quarter of a second."""
 _LAG = timedelta(minutes=6)
 """The longest time between two attempts, with the half minute until the queue is flushed, and back-off."""
 
@@ -200,7 +202,13 @@ def tally(found: Iterable[Waiting]) -> Tally:
 
 
 def agreement(cluster: Cluster, premises: Premises) -> Iterator[str]:
-    """Yield one sentence for the footer of a report, if some messages of waiting pods can be compared."""
+    """Yield one sentence for the footer of a report, if some messages of waiting pods can be compared.
+
+    Reports on something else do not count every pod of a very large cluster for it.
+    """
+    if len(cluster.inventory.pods) > MOST_PODS:
+        yield "kubesched-lint audit compares what kube-scheduler says of pending pods with this model"
+        return
     found = waiting_pods(World(Inventory(), cluster, premises))
     if found is None:
         yield f"the messages of pending pods are not compared with the model, because {work.WHY}"

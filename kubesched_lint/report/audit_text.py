@@ -53,14 +53,20 @@ def _finding(one: Found, paint: Palette, room: int, verbose: bool) -> Iterator[s
     for number, line in enumerate(wrapped(f"{tag}: {visible(message)}", room, 4)):
         yield paint.severity(one.severity, tag) + paint.bold(line[len(tag) :]) if not number else paint.bold(line)
     if one.place:
-        yield from wrapped(f"  {paint.gutter('-->')} {visible(one.place)}", room, 6)
+        yield from _marked("-->", one.place, paint, room)
     shown = [d for d in one.details if verbose or d[0] not in _QUIET]
     for label, text in shown:
-        yield from wrapped(f"  {paint.gutter('=')} {label}: {visible(text if verbose else brief(text))}", room, 6)
+        yield from _marked("=", f"{label}: {text if verbose else brief(text)}", paint, room)
     if one.others:
-        names = [visible(str(ref)) for ref in one.others]
+        names = [str(ref) for ref in one.others]
         listed = ", ".join(names) if verbose else first_few(names, _MOST_NAMED)
-        yield from wrapped(f"  {paint.gutter('=')} the same: {listed}", room, 6)
+        yield from _marked("=", f"the same: {listed}", paint, room)
+
+
+def _marked(mark: str, text: str, paint: Palette, room: int) -> Iterator[str]:
+    """Yield a line below a headline, wrapped before it is painted."""
+    for number, line in enumerate(wrapped(f"  {mark} {visible(text)}", room, 6)):
+        yield line if number else line.replace(mark, paint.gutter(mark), 1)
 
 
 def _model(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
@@ -79,7 +85,7 @@ def _difference(one: Waiting, paint: Palette, room: int) -> Iterator[str]:
     yield f"{paint.severity(Severity.NOTE, one.verdict)}: {visible(names)}"
     for label, text in (("kube-scheduler", one.theirs), ("model", one.ours or "a node fits"), ("because", one.why)):
         if text:
-            yield from wrapped(f"  {paint.gutter('=')} {label}: {visible(text)}", room, 6)
+            yield from _marked("=", f"{label}: {text}", paint, room)
 
 
 def _footer(audit: Audit, room: int) -> Iterator[str]:

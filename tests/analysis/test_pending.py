@@ -105,6 +105,12 @@ def test_the_footer_counts() -> None:
     assert [*agreement(snapshot(pod("new")), Premises())] == []
 
 
+def test_the_footer_of_a_very_large_cluster_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubesched_lint.analysis.pending.MOST_PODS", 0)
+    (text,) = agreement(snapshot(pod("big", OURS)), Premises())
+    assert text == "kubesched-lint audit compares what kube-scheduler says of pending pods with this model"
+
+
 def test_a_capture_keeps_the_scheduler_s_own_words_only() -> None:
     import msgspec
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -64,7 +65,7 @@ def only(section: str, name: str) -> Found:
             "",
             "1 pod of Deployment data/report finds no other node after the loss of node a2",
         ),
-        (DRIFT, "sweep", "note", "", "on b2 against a taint that it does not tolerate (dedicated=batch:NoSchedule)"),
+        (DRIFT, "sweep", "note", "", "on b2 against a taint that they do not tolerate (dedicated=batch:NoSchedule)"),
         (SKEW, "web", "warning", "", "skew 2 > maxSkew 1 (a: 3, b: 1)"),
         (GATED, "later", "note", "scheduling-gate-stuck", "is held by the scheduling gate acme.example.com/quota"),
     ],
@@ -99,6 +100,13 @@ def test_every_format_has_every_finding(render: Any) -> None:
     text = unescape(render(aged())).replace("\\", "").replace("<!-- -->", "")
     for one in aged().found:
         assert one.message.partition(" (")[0] in text
+
+
+def test_colours_change_no_word() -> None:
+    painted = as_text(aged(), color=True, room=80)
+    assert "␛" not in painted
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == as_text(aged(), room=80)
+    assert max(map(len, as_text(aged(), room=80).splitlines())) <= 80
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [("error", 1), ("never", 0)])

@@ -58,5 +58,6 @@ def _bare(now: Now) -> Iterator[Found]:
         first = ObjectRef("Pod", bare[0].namespace, bare[0].name)
         have = f"{many(len(bare), 'pod')} {plural(len(bare), 'has', 'have')} no controller"
         text = f"{have}: {first_few(names, _MOST_NAMED)}"
-        what = ("note", "kubectl drain stops at them without --force, and with it nobody makes them again")
+        them = plural(len(bare), "it", "them")
+        what = ("note", f"kubectl drain stops at {them} without --force, and with --force nobody makes {them} again")
         yield Found(DRAINS, Severity.NOTE, first, text, evidence=FACT, pods=len(bare), details=(what,))

@@ -48,7 +48,8 @@ def _outside(crowd: Crowd, now: Now, plugin: str, wrong: NodeSet, what: str) -> 
         return
     names = list(dict.fromkeys(index.names[p] for p in there))
     taint = next(iter(untolerated_taints(crowd.pod, index.nodes[there[0]])), None)
-    why = f"against its {what}" if what else f"against a taint that it does not tolerate ({taint})"
+    whose, do = plural(len(there), "its", "their"), plural(len(there), "it does", "they do")
+    why = f"against {whose} {what}" if what else f"against a taint that {do} not tolerate ({taint})"
     text = f"{_pods(crowd, len(there))} on {first_few(names, _MOST_NAMED)} {why}"
     strategy = "RemovePodsViolatingNodeAffinity" if what else "RemovePodsViolatingNodeTaints"
     yield _found(crowd, text, plugin, len(there), strategy, fits=bool(what))
@@ -71,10 +72,10 @@ def _beside_others(crowd: Crowd, now: Now) -> Iterator[Found]:
     for reason, there in found.items():
         names = first_few([now.lasting.index.names[p] for p in there], _MOST_NAMED)
         if reason == REPELLED:
-            text = f"{_pods(crowd, len(there))} on {names} beside pods that its required anti-affinity refuses"
+            text = f"{_pods(crowd, len(there))} on {names} beside pods that required anti-affinity refuses"
             yield _found(crowd, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")
         else:
-            text = f"{_pods(crowd, len(there))} on {names} without the pods that its required affinity asks for"
+            text = f"{_pods(crowd, len(there))} on {names} without the pods that required affinity asks for"
             yield _found(crowd, text, "InterPodAffinity", len(there), "")
 
 
@@ -100,7 +101,9 @@ def _pods(crowd: Crowd, count: int) -> str:
 
 def _found(crowd: Crowd, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False) -> Found:
     at = place(crowd.pod, crowd.workload, plugin, crowd.ref)
-    details = (("descheduler", f"{strategy} evicts them{' if another node fits' if fits else ''}"),)
+    details = (
+        ("descheduler", f"{strategy} evicts {plural(count, 'it', 'them')}{' if another node fits' if fits else ''}"),
+    )
     evicts = bool(strategy) and crowd.comes_back and (crowd.pod.priority or 0) < _CRITICAL
     if fits and crowd.pod.required_node_terms is None:
         evicts = False  # the strategy looks only at pods with required node affinity

@@ -92,6 +92,6 @@ def gated(now: Now) -> Iterator[Found]:
             ref,
             f"{pods_of(ref, len(pods))} {is_held} held by the scheduling {names}",
             pods=len(pods),
-            details=(("note", "kube-scheduler does not try them until a controller removes every gate"),),
+            details=(("note", "kube-scheduler tries no pod before a controller has removed every gate"),),
             cause=",".join(gates),
         )

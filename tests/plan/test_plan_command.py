@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from kubesched_lint.commands.plan import changes
 from tests.plan.test_plan import ROOT, ZONES, web, with_image
 from tests.program import called
 
@@ -129,3 +132,24 @@ def test_nothing_of_the_repository_is_run_or_followed(shop: Path, tmp_path: Path
     assert not mark.exists()
     assert found(done)["workloads"][0]["replicas"] == {"before": 4, "after": 2}
     assert "leads out of the repository" in found(done)["errorsBefore"][0]["message"]
+
+
+# --- docs/plan.md -----------------------------------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs/plan.md").read_text()
+
+
+def test_the_page_shows_what_the_command_prints(tmp_path: Path) -> None:
+    for name, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE, re.DOTALL):
+        (tmp_path / name).write_text(f"# {name}\n{text}")
+    cluster = tmp_path / "fixtures/clusters/three-zones.yaml"
+    cluster.parent.mkdir(parents=True)
+    shutil.copy(ZONES, cluster)
+    command, shown = re.findall(r"```console\nkubesched-lint (.*?)\n```\n\n```text\n(.*?)```", PAGE, re.DOTALL)[0]
+    assert called(*command.split(), cwd=tmp_path).stdout == shown
+
+
+def test_the_page_explains_every_action() -> None:
+    words = {value for name, value in vars(changes).items() if name.isupper() and isinstance(value, str)}
+    assert len(words) == 8
+    assert not [word for word in words if f"`{word}" not in PAGE]

@@ -67,9 +67,12 @@ def evict(story: Story, names: Collection[str], spared: Collection[int] = (), ti
     return story.run(title, oracle, enter, evictions.moves, evictions.any_move)
 
 
-def uncordon(story: Story, names: Collection[str]) -> Phase:
-    """Let pods come to nodes again; pods that wait may do so at once."""
-    return story.run("uncordon", *_changing(story, names, uncordoned))
+def uncordon(story: Story, names: Collection[str]) -> Phase | None:
+    """Let pods come to nodes again; pods that wait may do so at once. None if no pod waits: then nothing happens."""
+    if any(state.waiting or any(state.pinned) for state in story.states):
+        return story.run("uncordon", *_changing(story, names, uncordoned))
+    story.nodes = tuple(uncordoned(node) if node.name in names else node for node in story.nodes)
+    return None
 
 
 def join(story: Story, nodes: Sequence[Node]) -> Phase:

@@ -59,7 +59,7 @@ def test_pods_without_room_wait_until_the_node_takes_pods_again():
     drained = story(nodes, workload("Deployment", "web", 2, asking("2")), workload("Deployment", "db", 0))
     evict(drained, [node.name for node in nodes])
     assert [counts(state) for state in drained.states] == [([0, 0], 2)]
-    uncordon(drained, [nodes[1].name])
+    assert uncordon(drained, [nodes[1].name]) is not None
     assert [counts(state) for state in drained.states] == [([0, 2], 0)]
     assert [node.unschedulable for node in drained.nodes] == [True, False]
 
@@ -69,6 +69,8 @@ def test_a_daemonset_puts_a_pod_on_a_node_that_joins_and_keeps_those_of_drained_
     drained = story(nodes[:2], workload("DaemonSet", "agent", None))
     evict(drained, [nodes[0].name])
     join(drained, nodes[2:])
+    assert uncordon(drained, [nodes[0].name]) is None
+    assert not any(node.unschedulable for node in drained.nodes)
     assert [counts(state) for state in drained.states] == [([1, 1, 1], 0)]
 
 

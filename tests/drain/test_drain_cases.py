@@ -59,6 +59,21 @@ def test_a_pod_that_is_not_ready_counts_for_its_budget_as_the_eviction_api_count
     assert planned(made, "n0").verdict == "possible"
 
 
+def test_a_budget_may_let_pods_go_that_are_not_ready() -> None:
+    made = Reference(TWO, [App("web", 1, (1, 1), budget=("maxUnavailable", 0))])
+
+    def break_(pod):
+        pod["status"]["conditions"][0]["status"] = "False"
+
+    cluster = edited(made, "Pod", "web-0", break_)
+    assert planned(cluster).verdict == "impossible"
+    (budget,) = cluster.inventory.budgets
+    allowing = replace(budget, unhealthy_pod_eviction_policy="AlwaysAllow")
+    cluster = replace(cluster, inventory=replace(cluster.inventory, budgets=(allowing,)))
+    assert planned(cluster, "n0").verdict == "possible"
+    assert planned(cluster, "n1").verdict == "impossible"
+
+
 def test_a_finalizer_keeps_a_terminating_pod() -> None:
     made = Reference(TWO, [App("web", 1, (1, 1))])
 

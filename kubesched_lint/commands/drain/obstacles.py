@@ -103,7 +103,9 @@ def returning(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
 
 def _budgets(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
     for budget, pods, expected in _guarded(now):
-        nodes = tuple(name for name in targets if any(bound.node == name for bound in pods))
+        always = budget.unhealthy_pod_eviction_policy == "AlwaysAllow"
+        held = {bound.node for bound in pods if bound.ready or not always}
+        nodes = tuple(name for name in targets if name in held)
         if nodes and not allowed_disruptions(budget, expected, expected):
             why = f"{many(expected, 'healthy pod')}, {budget.bound}: 0 disruptions allowed"
             yield of_budget(budget, nodes, why, VIOLATES)

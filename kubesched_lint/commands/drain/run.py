@@ -154,7 +154,7 @@ class Planner:
         sure = Fewest(self._any, self._targets, _is_sure, self._room.fits)
         waves = _within_steps(sure)
         if waves:
-            return self._possible(self._any, waves, PROVEN, is_fewest=True)
+            return self._possible(waves, PROVEN, is_fewest=sure.is_sound)
         some = Fewest(self._any, self._targets, lambda played: bool(played.good), self._room.fits)
         lucky = _within_steps(some)
         if lucky is not None and not lucky and some.is_sound:
@@ -166,7 +166,7 @@ class Planner:
         usual = Fewest(self._default, self._targets, _is_sure, self._room.fits)
         waves = _within_steps(usual)
         if waves:
-            return self._possible(self._default, waves, BY_DEFAULT, is_fewest=True)
+            return self._possible(waves, BY_DEFAULT, is_fewest=usual.is_sound)
         if lucky and usual.is_sound and sure.is_sound:
             return self._depends(lucky)
         return None
@@ -177,10 +177,10 @@ class Planner:
         ordered = zone_by_zone(self._now.setting.nodes, self._targets)
         found = _tried(lambda: greedy(self._traces, ordered, lambda played: played.always_ends_well, self._room.fits))
         if found is None:
-            return DrainPlan(UNKNOWN, "", self._targets, missing=(work.WHY,))
+            return DrainPlan(UNKNOWN, "", self._targets, missing=(f"{work.WHY}; larger waves take less",))
         waves, stuck = found
         if not stuck:
-            return self._possible(self._traces, waves, SIMULATED, is_fewest=len(waves) == 1)
+            return self._possible(waves, SIMULATED, is_fewest=len(waves) == 1)
         obstacles = _one_each(where_it_ends(self._traces, self._targets, waves, stuck))
         return DrainPlan(
             UNKNOWN, "", self._targets, obstacles=obstacles, missing=("a proof that no order of events ends well",)
@@ -188,7 +188,7 @@ class Planner:
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def _possible(self, replay: Replay, waves: Waves, evidence: str, *, is_fewest: bool) -> DrainPlan:
+    def _possible(self, waves: Waves, evidence: str, *, is_fewest: bool) -> DrainPlan:
         return DrainPlan(POSSIBLE, evidence, self._targets, told(self._traces, waves), is_fewest)
 
     def _depends(self, waves: Waves) -> DrainPlan:
@@ -224,6 +224,10 @@ class Planner:
         if self._now.unready:
             yield f"pods that are not ready stay so until they are evicted: {first_few(self._now.unready, _FEW)}"
         yield "nobody creates or changes anything else meanwhile, and no autoscaler adds a node"
+        if any(workload.kind == "Job" for workload in workloads(self._now)):
+            yield "no pod of a Job ends meanwhile"
+        if self._now.preempts:
+            yield "pods preempt as the default scheduler does it, and victims are gone at once"
         if self._now.scope.open_:
             yield f"no pod drives out another: {self._now.scope.open_}"
         others = list(dict.fromkeys(unmodelled_controllers(self._now.guests)))
@@ -290,6 +294,9 @@ def _missing(now: Now) -> Iterator[str]:
 
 def _notes(now: Now, cluster: Cluster) -> Iterator[str]:
     yield from cluster.notes
+    cordoned = [node.name for node in now.setting.nodes if node.unschedulable]
+    if cordoned:
+        yield f"cordoned today, so no pods go there until they are drained and back: {first_few(cordoned, _FEW)}"
     yield from _about_empty_dirs(now, cluster)
     if now.absent:
         yield f"not in the cluster, so left out: {first_few([str(w) for w in now.absent], _FEW)}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kubesched_lint.findings import Finding, Location, Report
+from kubesched_lint.findings import Finding, Location, ObjectRef, Report
 from kubesched_lint.record import record, replace
 
 _FEWEST = 3
@@ -84,11 +84,14 @@ def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     (``told_by``) is in the group of that rule's finding.
     """
     tellers = {(finding.rule, part.object) for finding in findings for part in members(finding)}
-    told = [finding for finding in findings if (finding.told_by, finding.object) in tellers]
-    groups = _alike([finding for finding in findings if finding not in told] if told else findings)
-    for group in groups:
-        of_group = {(finding.rule, part.object) for finding in group for part in members(finding)} if told else ()
-        yield _group((*group, *(finding for finding in told if (finding.told_by, finding.object) in of_group)))
+    told: dict[tuple[str, ObjectRef], list[Finding]] = {}
+    alone: list[Finding] = []
+    for finding in findings:
+        teller = (finding.told_by, finding.object)
+        (told.setdefault(teller, []) if teller in tellers else alone).append(finding)
+    for group in _alike(alone):
+        keys = {(finding.rule, part.object): None for finding in group for part in members(finding)} if told else {}
+        yield _group((*group, *(finding for key in keys for finding in told.pop(key, ()))))
 
 
 def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:

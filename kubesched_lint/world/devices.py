@@ -133,7 +133,7 @@ def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
             known = (pod.namespace, name) in devices.templates
         if not known and not world.cluster_has(kind):
             yield f"whether {kind} {pod.namespace}/{name} exists"
-        claim = devices.claims.get((pod.namespace, reference.claim))
+        claim = None if reference.template else devices.claims.get((pod.namespace, name))
         if claim is not None and claim.allocation is not None and not claim.reserved_for:
             yield f"when the scheduler frees ResourceClaim {pod.namespace}/{name}: it has devices, and no pod uses them"
     named = [reference.claim for reference in pod.resource_claims if reference.claim]

@@ -223,6 +223,9 @@ def test_a_kind_without_a_card_is_named_with_its_count_and_what_to_do() -> None:
         ("databases.example.com/v1", "{redis: {resources: {requests: {cpu: 1}}}}", True),
         ("databases.example.com/v1", "{issuer: a}", False),
         ("kyverno.io/v1", "{pattern: {tolerations: []}}", False),
+        ("kustomize.toolkit.fluxcd.io/v1", "{patches: [{patch: 'tolerations: []', affinity: 1}]}", False),
+        ("mutations.gatekeeper.sh/v1", "{parameters: {tolerations: []}}", False),
+        ("apiextensions.k8s.io/v1", "{tolerations: []}", False),
     ],
 )
 @pytest.mark.parametrize("is_json", [False, True])

@@ -132,8 +132,8 @@ def _without_card(what: str, kind: str, version: str) -> str:
     return f"{what}, because no workload card describes {version} {kind}; {begin}"
 
 
-_NO_OPERATOR = ("apiextensions.k8s.io", "kyverno.io", "templates.gatekeeper.sh", "kustomize.config.k8s.io")
-"""API groups whose objects have such fields in schemas, patterns or values, and make no pods of them."""
+_NO_OPERATOR = ("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io")
+"""Ends of API groups whose objects have such fields in patterns, patches or values, and make no pods of them."""
 
 
 def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:
     for (kind, version), count in found.items():
         group = version.rpartition("/")[0]
         is_custom = "." in group and (not group.endswith(".k8s.io") or group.endswith(".x-k8s.io"))
-        if is_custom and group not in _NO_OPERATOR and (group, kind) not in _RENDERED_ELSEWHERE:
+        if is_custom and not group.endswith(_NO_OPERATOR) and (group, kind) not in _RENDERED_ELSEWHERE:
             yield _without_card(f"{count} {kind}: seems to make pods, which are not checked", kind, version)
 
 

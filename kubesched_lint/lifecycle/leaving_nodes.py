@@ -237,7 +237,10 @@ class Evictions:
 
 
 class Drain(Evictions):
-    """The drain of one node, one pod at a time, in any order; it gives up when budgets protect all remaining pods."""
+    """The drain of one node, one pod at a time, in any order.
+
+    It gives up when budgets protect all remaining pods and nothing else can move: kubectl tries again until then.
+    """
 
     def moves(self, state: State) -> Iterator[Move]:
         if not state.draining:
@@ -248,4 +251,5 @@ class Drain(Evictions):
             yield move
         if not evicted:
             left = any(True for position in self._positions for _ in self.leaving(state, position))
-            yield Step("give up" if left else "stop"), state._replace(draining=False)
+            if not left or next(self._transitions.moves(state), None) is None:
+                yield Step("give up" if left else "stop"), state._replace(draining=False)

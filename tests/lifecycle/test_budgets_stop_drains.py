@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.verdicts import BAD
-from tests.lifecycle.simulated import cell, other, report_of, sketch, workload
+from tests.lifecycle.simulated import HOSTNAME, cell, other, report_of, sketch, workload
 
 KEEP = other("PodDisruptionBudget", "keep", "policy/v1", spec={"maxUnavailable": 0})
 KEEP["spec"]["selector"] = {"matchLabels": {"app": "web"}}
@@ -14,3 +14,16 @@ def test_it_stops_the_drain_of_a_node_that_has_pods_and_counting_proves_no_more(
     result = report_of(sketch(2, "a"), workload("Deployment", "web", 2), KEEP, events=("drain",), states=1)
     drained = cell(result, "web", "drain")
     assert (drained.verdict, drained.proven, drained.text) == (BAD, False, "blocked (PDB keep)")
+
+
+def test_a_budget_that_a_replacement_satisfies_lets_the_drain_go_on():
+    """Five pods spread over three nodes: after the first eviction the drain waits for the new pod, and goes on.
+
+    The spread counts the empty node, so the last pod stays Pending, which no budget causes.
+    """
+    spread = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+    spec = {"topologySpreadConstraints": [{**spread, "labelSelector": {"matchLabels": {"app": "web"}}}]}
+    one = other("PodDisruptionBudget", "keep", "policy/v1", spec={**KEEP["spec"], "maxUnavailable": 1})
+    drained = cell(report_of(sketch(1), workload("Deployment", "web", 5, spec), one, events=("drain",)), "web", "drain")
+    assert (drained.verdict, drained.text, drained.stuck) == (BAD, "4/5 −1", False)
+    assert "gives up" not in " ".join(drained.worst.lines)

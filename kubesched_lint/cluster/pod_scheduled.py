@@ -6,7 +6,7 @@ Mirrors FitError.Error (``pkg/scheduler/framework/types.go``) and the reasons of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from kubesched_lint.record import record
 
@@ -138,15 +138,3 @@ def _redacted(piece: str, resource: Callable[[str], str], name: Callable[[str], 
     if (named := _NAMED.fullmatch(reason)) and (word := next(filter(None, named.groups()), "")):
         return f"{count}{reason.replace(word, name(word))}"
     return f"{count}{LEFT_OUT}"
-
-
-def comparable(message: str) -> bool:
-    """Return whether no word of a message was left out."""
-    return LEFT_OUT not in message
-
-
-def differing(ours: Said, theirs: Said) -> Iterator[str]:
-    """Yield what differs between two messages: ``nodes``, ``filters``, ``preemption`` or ``rest``."""
-    for part in ("nodes", "filters", "preemption", "rest"):
-        if getattr(ours, part) != getattr(theirs, part):
-            yield part

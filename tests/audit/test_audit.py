@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.commands.audit.budgets import blocking
-from kubesched_lint.commands.audit.found import DRAINS, DRIFT, GATED, LOSS, PENDING, RETURN, SKEW, Audit, Found
+from kubesched_lint.commands.audit.found import DRAINS, DRIFT, GATED, LOSS, PENDING, RETURN, RULES, SKEW, Audit, Found
 from kubesched_lint.commands.audit.losses import Losses
 from kubesched_lint.commands.audit.now import Now
 from kubesched_lint.commands.audit.returning import not_returning
@@ -26,6 +26,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.record import replace
 from kubesched_lint.report.audit_json import as_json
 from kubesched_lint.report.audit_pages import as_html, as_markdown
@@ -229,3 +230,13 @@ def test_whoever_has_room_by_counting_finds_it_in_a_run(seed: int) -> None:
         gone = counted.gone(nodes)
         if counted.has_room(gone, nodes):
             assert list(counted.simulated(name, nodes, gone)) == []
+
+
+def test_a_budget_without_pods_blocks_no_drain() -> None:
+    cluster = read_cluster(str(AGED))
+    (budget,) = cluster.inventory.budgets
+    label = Requirement("app", "In", ("cach",))
+    strayed = replace(budget, name="cache", selector=Selector((label,)), source=None)
+    both = replace(cluster.inventory, budgets=(budget, strayed))
+    found = audit(replace(cluster, inventory=both), Options(), Rulebook.shipped())
+    assert [one.section for one in found.found if one.rule == "budget-selects-nothing"] == [RULES]

@@ -16,6 +16,7 @@ MOST_STEPS = 4_000_000
 """Limit of the work of all rules; see ``work``."""
 _ELSEWHERE = frozenset(["node-loss-leaves-pending", "single-zone-workload"])
 """Rules whose question the audit answers from the pods where they run."""
+_OF_DRAINS = frozenset(["drain-stuck", "budgets-overlap", "pdb-blocks-drain-with-anti-affinity"])
 _LATER = frozenset(["autoscaling", "rollout", "disruption", "api", "waivers"])
 """Families of rules about other events than the creation of all pods."""
 _OF_ROLLOUTS = frozenset(["spread-rollout-skew", "spread-mindomains-rollout", "daemonset-surge-hostport"])
@@ -42,7 +43,7 @@ def _of(finding: Finding, family: str, runs: set[ObjectRef]) -> Found:
     argues = evidence.kind in ("proof", "witness")
     of_deploy = evidence.event == "deploy" and family not in _LATER and finding.rule not in _OF_ROLLOUTS
     again = argues and of_deploy and finding.object in runs
-    section = RETURN if again else DRAINS if family == "disruption" else RULES
+    section = RETURN if again else DRAINS if finding.rule in _OF_DRAINS else RULES
     details = [("if", "all its pods are made again")] if again else []
     details += [(evidence.kind, evidence.text)] if evidence.text else []
     details += [("assumes", premise) for premise in evidence.assumes]

@@ -83,7 +83,13 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
         described,
         len(running.inventory.workloads),
         len(cluster.inventory.pods),
-        (*unfollowed, *losses.unfollowed, *_skipped(report.skipped), *(s.reason for s in running.skipped)),
+        (
+            *unfollowed,
+            *losses.unfollowed,
+            *_skipped(report.skipped),
+            *(e.message for e in report.errors),
+            *(s.reason for s in running.skipped),
+        ),
         (*cluster.notes, *([in_words(count, "--verbose")] if count.compared else [])),
     )
 

@@ -11,6 +11,7 @@ from kubesched_lint.commands.drain.nodes import replacement
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
 from kubesched_lint.lifecycle.states import State
+from kubesched_lint.model.node import Node
 from kubesched_lint.record import record
 
 Wave = tuple[str, ...]
@@ -106,13 +107,13 @@ class Replay:
             self._go_on(story, wave, new)
         return Played(story, drain, good, bad, is_sound and not story.runs)
 
-    def _go_on(self, story: Story, wave: Wave, new: Sequence[object]) -> None:
+    def _go_on(self, story: Story, wave: Wave, new: Sequence[Node]) -> None:
         if self.rules.remove or self.rules.surge:
             lose(story, wave)
         else:
             uncordon(story, wave)
         if self.rules.surge and len(new) > self.rules.surge:
-            join(story, new[self.rules.surge :])  # type: ignore[arg-type]
+            join(story, new[self.rules.surge :])
 
 
 class Judge:

@@ -170,6 +170,8 @@ def _most(setting: Setting, number: int, wanted: int) -> Counted:
 def _without_company(setting: Setting, number: int) -> Setting:
     """Return the setting whose pods of one workload neither spread nor need others beside them."""
     workload = setting.workloads[number]
+    if not workload.pod.spread and not workload.pod.required_affinity:
+        return setting
     loose = replace(workload, pod=replace(workload.pod, spread=(), required_affinity=()))
     return replace(setting, workloads=(*setting.workloads[:number], loose, *setting.workloads[number + 1 :]))
 

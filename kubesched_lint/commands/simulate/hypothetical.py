@@ -104,4 +104,3 @@ _MEANING: Mapping[str, Callable[[str, str, Setting], Hypothesis]] = {
     "upgrade": _upgrade,
     "image-change": _image_change,
 }
-OPTIONS = tuple(_MEANING)

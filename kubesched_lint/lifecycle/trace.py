@@ -55,7 +55,13 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
 def _known(phase: Phase, final: State) -> TracePart | None:
     """Return the cached course to an end, or None."""
     cached = phase.found.parts.get(id(final))
-    return cached[1] if cached is not None and cached[0] is final else None
+    if cached is None or cached[0] is not final:
+        return None
+    part = cached[1]
+    if part.name != phase.name:  # a drawn course does not know its event
+        part = TracePart(phase.name, part.oracle, part.start, part.steps)
+        phase.found.parts[id(final)] = (final, part)
+    return part
 
 
 def _renamed(part: TracePart, to: Sequence[int]) -> TracePart:

@@ -124,6 +124,14 @@ def test_an_upgrade_ends_where_each_pod_finds_another_node() -> None:
     assert told(found["upgrade"]) == (FINE, "3/3 ok", True)
 
 
+def test_a_trace_of_an_upgrade_names_each_step() -> None:
+    """Four nodes have too many orders to search; courses that are drawn do not know their event by themselves."""
+    web = workload("Deployment", "web", 5, apart("web", HOSTNAME))
+    trace = cells_of(("upgrade", ""), objects=(web,), cluster=sketch(1, "abcd"))["upgrade"].worst.lines
+    assert len(trace) == 9
+    assert [line.partition(": ")[0].partition(" is ")[2] for line in trace[1:]] == ["drained", "replaced"] * 4
+
+
 @pytest.mark.parametrize("replicas", [2, 40])
 def test_an_upgrade_has_no_end_where_pods_come_back_to_a_cordoned_node(replicas: int) -> None:
     """A search and traces: whether the drain of a node ends depends on where the pods go."""

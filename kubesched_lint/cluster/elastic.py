@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, NodePool
 
 NODE_POOL = "karpenter.sh/nodepool"
+_POOL_NAMES = (NODE_POOL, "karpenter.sh/provisioner-name")
 
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
@@ -105,6 +106,11 @@ def maker_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Maker
         if key in annotations:
             return Maker(f"annotation {key}: {maker}", f"{key}={_machine_set(annotations, key)}")
     return None
+
+
+def pool_of(node: Node) -> str:
+    """Return the name of the pool that made a node; empty if nothing shows one."""
+    return node.group.partition("=")[2] or next((node.labels[key] for key in _POOL_NAMES if key in node.labels), "")
 
 
 def known_groups(pools: Iterable[NodePool]) -> Collection[tuple[bool, str]]:

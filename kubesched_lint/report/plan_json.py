@@ -36,6 +36,7 @@ def as_json(plan: Plan) -> str:
             "unchanged": {severity.word: findings.unchanged.get(severity, 0) for severity in reversed(Severity)},
         },
         "nodes": [{"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count} for n in plan.nodes],
+        "idleNodes": [{"pool": n.pool, "zone": n.zone, "count": n.count} for n in plan.idle],
         "evictions": {"new": list(map(_eviction, plan.evictions)), "gone": list(map(_eviction, plan.spared))},
         "budgets": [
             {

@@ -14,6 +14,7 @@ from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.quantity import show
+from kubesched_lint.record import replace
 from kubesched_lint.report.cell_details import event_title, verdict_words
 from kubesched_lint.text import first_few, many, plural
 
@@ -179,6 +180,10 @@ def consequences(plan: Plan) -> Iterator[str]:
         yield f"the pools would add {', '.join(map(str, more))}"
     if less:
         yield f"the pools would no longer add {', '.join(map(str, less))}"
+    for idle in plan.idle:
+        count = replace(idle, count=abs(idle.count))
+        verb = "could give back" if idle.count > 0 else "could no longer give back"
+        yield f"autoscalers {verb} {count}, which hold no pods but those of DaemonSets in one placement"
     yield from (f"{_evicts(one)} in one placement by the default scheduler" for one in plan.evictions)
     yield from (f"{_evicts(one)} no longer" for one in plan.spared)
     for one in plan.budgets:

@@ -24,6 +24,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.node import ZONE
 from kubesched_lint.record import replace
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan_markdown import as_markdown
@@ -251,6 +252,37 @@ def test_the_page_has_the_plan_and_no_script() -> None:
     assert "<details>" in page
     assert "rolled out" in page
     assert "default-src 'none'" in page
+
+
+# --- nodes of pools ---------------------------------------------------------------------------------------------------
+
+
+def test_nodes_that_a_change_leaves_to_daemonsets_could_be_given_back() -> None:
+    """One pod fills a node. The pods of a DaemonSet, of the set or of others, go with their node."""
+    labels = {"eks.amazonaws.com/nodegroup": "general", ZONE: "eu-west-1a"}
+    status = {"allocatable": {"cpu": "1", "memory": "8Gi", "pods": "110"}}
+    nodes = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}", "labels": labels}, "status": status}
+        for i in range(4)
+    ]
+    owned = {"kind": "DaemonSet", "name": "logs", "uid": "d", "controller": True, "apiVersion": "apps/v1"}
+    metadata = {"name": "logs-0", "namespace": "infra", "ownerReferences": [owned]}
+    spec = {"nodeName": "n0", "containers": [{"name": "logs", "image": "logs:1"}]}
+    logs = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
+    agent = web("DaemonSet", selector={"matchLabels": {"app": "agent"}})
+    agent["metadata"]["name"] = agent["spec"]["template"]["metadata"]["labels"]["app"] = "agent"
+    del agent["spec"]["replicas"]
+    sides = []
+    for replicas in (4, 1):
+        big = web(replicas=replicas)
+        big["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "800m"
+        sides.append(read([big, agent]))
+    found = planned(sides[0], sides[1], load_cluster(objects=[*nodes, logs]))
+    assert [str(one) for one in found.idle] == ["3 nodes of pool general in eu-west-1a"]
+    assert "autoscalers could give back 3 nodes of pool general in eu-west-1a" in as_text(found)
+    assert "autoscalers could no longer give back 3 nodes" in as_text(
+        planned(sides[1], sides[0], load_cluster(objects=[*nodes, logs]))
+    )
 
 
 # --- against what runs ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.cluster.elastic import pool_of
 from kubesched_lint.lifecycle.node_events import uncordoned
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
@@ -12,7 +13,6 @@ from kubesched_lint.record import replace
 from kubesched_lint.text import did_you_mean, first_few
 
 _SET = re.compile(r"^\s*(\S+)\s+(in|notin)\s*\(([^()]*)\)\s*$")
-_POOL_LABELS = ("karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
 _FEW = 5
 
 
@@ -28,11 +28,6 @@ def targets_of(nodes: Sequence[Node], pool: str, selected: str) -> tuple[str, ..
     if pool:
         return _of_pool(nodes, pool)
     return _selected(nodes, selected) if selected else tuple(node.name for node in nodes)
-
-
-def pool_of(node: Node) -> str:
-    """Return the name of the pool that made a node; empty if nothing shows one."""
-    return node.group.partition("=")[2] or next((node.labels[k] for k in _POOL_LABELS if k in node.labels), "")
 
 
 def _of_pool(nodes: Sequence[Node], pool: str) -> tuple[str, ...]:

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from math import isfinite
 
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.trial import SEEDS, tried_and_read
 from kubesched_lint.analysis.worlds import grown_world, without_suspended
+from kubesched_lint.cluster.classes import PodClass
+from kubesched_lint.cluster.elastic import pool_of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.record import record
+from kubesched_lint.text import many
 from kubesched_lint.world.world import World
 
 Room = Mapping[tuple[str, str], int]
@@ -40,6 +44,8 @@ class Placement:
     evictions: tuple[Eviction, ...]
     added: Mapping[tuple[str, str, str], int]
     """(pool, zone, machine type) → nodes that the pools add for the set."""
+    idle: Mapping[tuple[str, str], int]
+    """(pool, zone) → today's nodes without a pod that a pool would have to move to take the node back."""
 
 
 @record
@@ -52,6 +58,18 @@ class RoomChange:
     after: int | None
 
 
+@record
+class IdleChange:
+    """``count`` nodes of a pool that it could give back only after the change; negative: only before it."""
+
+    pool: str
+    zone: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{many(self.count, 'node')} of pool {self.pool}{f' in {self.zone}' if self.zone else ''}"
+
+
 def resources_of(worlds: Iterable[World]) -> tuple[str, ...]:
     """Return the resources whose room matters to the sets: CPU, memory, pods, and what else pods request."""
     asked = {r for world in worlds for w in world.manifests.workloads for r in world.member(w).pod.requests}
@@ -61,13 +79,15 @@ def resources_of(worlds: Iterable[World]) -> tuple[str, ...]:
 def placement(world: World, resources: Sequence[str]) -> Placement:
     """Return one placement of the set on today's nodes and those that the pools add."""
     grown = grown_world(world).without_pools
-    trial, room = tried_and_read(grown, SEEDS[0], lambda state: dict(_free(state, resources)), daemons_first=True)
+    trial, (room, idle) = tried_and_read(
+        grown, SEEDS[0], lambda state: (dict(_free(state, resources)), _idle(state, grown)), daemons_first=True
+    )
     refs = {id(workload): workload.ref for workload in grown.manifests.workloads}
     evictions = tuple(
         Eviction(refs[number], tuple(sorted(f"{bound.pod.namespace}/{bound.name}" for bound in pods)))
         for number, pods in trial.evicted.items()
     )
-    return Placement(room, evictions, _added(growth_plan(without_suspended(world)).added))
+    return Placement(room, evictions, _added(growth_plan(without_suspended(world)).added), idle)
 
 
 def room_changes(before: Room, after: Room) -> Iterator[RoomChange]:
@@ -84,6 +104,36 @@ def added_changes(before: Placement, after: Placement) -> Iterator[Added]:
         count = after.added.get(kind, 0) - before.added.get(kind, 0)
         if count:
             yield Added(*kind, count)
+
+
+def idle_changes(before: Placement, after: Placement) -> Iterator[IdleChange]:
+    """Yield the pools and zones of which more or fewer nodes are idle after the change."""
+    for pool, zone in sorted({**before.idle, **after.idle}):
+        count = after.idle.get((pool, zone), 0) - before.idle.get((pool, zone), 0)
+        if count:
+            yield IdleChange(pool, zone, count)
+
+
+def _idle(state: ClusterState, world: World) -> Mapping[tuple[str, str], int]:
+    """Return (pool, zone) → nodes that an autoscaler makes and that hold pods of DaemonSets and static pods only."""
+    daemons = [(w.namespace, w.selector) for w in world.manifests.workloads if w.kind == "DaemonSet" and w.selector]
+    named = {w.pod.node_name for w in world.manifests.workloads}  # no placement has these pods
+
+    @cache
+    def goes_with_its_node(pod_class: PodClass, owner: str) -> bool:
+        pod = pod_class.pod
+        if owner in ("DaemonSet", "Node"):
+            return True
+        return any(space == pod.namespace and selector.matches(pod.labels) for space, selector in daemons)
+
+    found: Counter[tuple[str, str]] = Counter()
+    for position, node in enumerate(state.index.nodes):
+        if node.elastic and pool_of(node) and node.name not in named:
+            there = state.pods_on(position)
+            owners = (one.bound.owner.kind if one.bound is not None and one.bound.owner else "" for one in there)
+            if all(map(goes_with_its_node, (one.pod_class for one in there), owners)):
+                found[pool_of(node), node.labels.get(ZONE, "")] += 1
+    return found
 
 
 def _added(added: Sequence[Added]) -> Mapping[tuple[str, str, str], int]:

@@ -21,8 +21,10 @@ from kubesched_lint.commands.plan.changes import (
 from kubesched_lint.commands.plan.findings import FindingChanges, finding_changes, worst
 from kubesched_lint.commands.plan.room import (
     Eviction,
+    IdleChange,
     RoomChange,
     added_changes,
+    idle_changes,
     placement,
     resources_of,
     room_changes,
@@ -107,6 +109,7 @@ class Plan:
     findings: FindingChanges = field(default_factory=FindingChanges)
     nodes: tuple[Added, ...] = ()
     """Nodes that pools add more than before; a negative count for fewer."""
+    idle: tuple[IdleChange, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     """Pods of others that are preempted only after the change."""
     spared: tuple[Eviction, ...] = ()
@@ -182,6 +185,7 @@ def plan(
         tuple(_beside(before, after, cluster, running=running)),
         finding_changes(*reports),
         tuple(added_changes(*ends)) if ends else (),
+        tuple(idle_changes(*ends)) if ends else (),
         _only_first(ends[1].evictions, ends[0].evictions) if ends else (),
         _only_first(ends[0].evictions, ends[1].evictions) if ends else (),
         tuple(_budget_changes(cells)),

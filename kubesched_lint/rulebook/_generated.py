@@ -267,6 +267,7 @@ RULES = (
         helps={'': 'keep one budget for these pods: narrow the selector of the wider one, or delete it'},
         uses=('pods',),
         beside=('PodDisruptionBudget',),
+        audit='drains',
         since='0.1.0',
     ),
     Rule(
@@ -381,6 +382,7 @@ RULES = (
         kinds=('DaemonSet',),
         features=('host_ports', 'required_anti_affinity'),
         fix='unsafe',
+        audit='rules',
         since='0.1.0',
     ),
     Rule(
@@ -437,6 +439,7 @@ RULES = (
         each='set',
         params={'most_pods': 2000},
         yields_to=('affinity-bootstrap-blocked', 'affinity-colocation-no-room', 'affinity-deadlock-cycle', 'affinity-selector-matches-nothing', 'affinity-topology-conflict', 'all-feasible-nodes-cordoned', 'allowed-topologies-conflict', 'anti-affinity-exceeds-domains', 'anti-affinity-symmetry', 'claim-shared-by-replicas', 'daemonset-self-affinity', 'daemonset-starvation', 'daemonset-zone-anti-affinity', 'extended-resource-missing', 'hostport-cross-workload', 'hostport-replicas-exceed-nodes', 'nodeaffinity-contradiction', 'nodeaffinity-empty-term', 'nodeaffinity-gt-lt-nonint', 'nodeaffinity-matchfields-stale', 'nodeselector-matches-nothing', 'pod-count-limit', 'pv-zone-pinning-conflict', 'pvc-missing', 'resource-exceeds-any-node', 'resource-insufficient-free', 'set-does-not-fit', 'spread-on-daemonset', 'spread-tainted-domain-blocks', 'spread-too-few-domains-min', 'spread-unsatisfiable', 'storageclass-missing', 'topology-key-missing-on-nodes', 'untolerated-taints', 'pool-cannot-provide-label', 'pool-limit-reached', 'affinity-zone-outside-pools', 'device-claim-missing', 'device-class-missing', 'device-pool-incomplete', 'device-selector-error', 'devices-do-not-match', 'devices-tainted', 'devices-too-few', 'shared-claim-pins-pods'),
+        audit='symptom',
         since='0.1.0',
     ),
     Rule(
@@ -565,6 +568,7 @@ RULES = (
         uses=('nodes',),
         beside=('PodDisruptionBudget',),
         fix='unsafe',
+        audit='drains',
         since='0.1.0',
     ),
     Rule(
@@ -764,6 +768,7 @@ RULES = (
         uses=('pods',),
         default='strict',
         params={'of': 'node'},
+        audit='not',
         since='0.1.0',
     ),
     Rule(
@@ -896,6 +901,7 @@ RULES = (
         beside=('PodDisruptionBudget',),
         default='strict',
         yields_to=('anti-affinity-exceeds-domains', 'drain-stuck'),
+        audit='drains',
         since='0.1.0',
     ),
     Rule(
@@ -1190,6 +1196,7 @@ RULES = (
         helps={'': 'make sure that a controller removes {gate} from each pod; if your own controller does, add its prefix to the parameter removers; otherwise drop the gate'},
         features=('scheduling_gates',),
         params={'removers': ('kueue.x-k8s.io/', 'multiarch.openshift.io/', 'grove.io/')},
+        audit='gates',
         since='0.1.0',
     ),
     Rule(
@@ -1231,6 +1238,7 @@ RULES = (
         messages={'': 'all {replicas} replicas of {object} are bound to zone {zone}: losing it loses them all, although the cluster also has {others}'},
         helps={'': 'let some replicas run in {others}, or accept it with a waiver that says why'},
         default='strict',
+        audit='not',
         since='0.1.0',
     ),
     Rule(
@@ -1297,6 +1305,7 @@ RULES = (
         features=('spread',),
         yields_to=('topology-key-missing-on-nodes', 'untolerated-taints', 'nodeselector-matches-nothing', 'resource-exceeds-any-node'),
         fix='safe',
+        audit='rules',
         since='0.1.0',
     ),
     Rule(
@@ -1327,6 +1336,7 @@ RULES = (
         features=('spread',),
         yields_to=('spread-matchlabelkeys-absent-label', 'topology-key-missing-on-nodes', 'spread-too-few-domains-min', 'spread-unsatisfiable', 'spread-tainted-domain-blocks', 'untolerated-taints', 'nodeselector-matches-nothing', 'resource-exceeds-any-node'),
         fix='safe',
+        audit='rules',
         since='0.1.0',
     ),
     Rule(

@@ -128,6 +128,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
         fix=front.get("fix", ""),
         refuses=front.get("refuses", False),
         every_definition=front.get("every_definition", False),
+        audit=front.get("audit", ""),
         once_per_run=front.get("once_per_run", False),
         preview=preview,
         formerly=tuple(front.get("formerly", ())),

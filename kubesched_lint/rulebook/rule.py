@@ -111,6 +111,8 @@ class Rule:
     """Whether the API server refuses what the rule reports at full severity; other rules then check the rest."""
     every_definition: bool = False
     """Whether it checks several definitions of one object; other rules get a set with one of each."""
+    audit: str = ""
+    """Where ``audit`` shows its findings (rules/CARDS.md); empty: as its family and evidence say."""
     once_per_run: bool = False
     """Whether a reader sees one of its findings, with the places of the others."""
     preview: bool = False

@@ -51,6 +51,8 @@ class Found:
     """What several findings of a section have in common; the first stands for all."""
     rule: str = ""
     """The lint rule that names the cause."""
+    role: str = ""
+    """The key ``audit`` of the rule's card."""
     others: tuple[ObjectRef, ...] = ()
     """Further objects with the same cause."""
 

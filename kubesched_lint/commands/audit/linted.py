@@ -14,18 +14,13 @@ from kubesched_lint.rulebook.library import Rule, Rulebook
 
 MOST_STEPS = 4_000_000
 """Limit of the work of all rules; see ``work``."""
-_ELSEWHERE = frozenset(["node-loss-leaves-pending", "single-zone-workload"])
-"""Rules whose question the audit answers from the pods where they run."""
-_OF_DRAINS = frozenset(["drain-stuck", "budgets-overlap", "pdb-blocks-drain-with-anti-affinity"])
 _LATER = frozenset(["autoscaling", "rollout", "disruption", "api", "waivers"])
 """Families of rules about other events than the creation of all pods."""
-_OF_ROLLOUTS = frozenset(["spread-rollout-skew", "spread-mindomains-rollout", "daemonset-surge-hostport"])
-"""Rules of other families about rollouts."""
 
 
 def lint_report(now: Now, options: Options, rulebook: Rulebook) -> tuple[Report, dict[str, Rule]]:
     """Return the report of lint about what runs, before waivers: a snapshot holds no comments."""
-    rules = [r for r in rulebook.select(options.profile, options.select, options.ignore) if r.slug not in _ELSEWHERE]
+    rules = [r for r in rulebook.select(options.profile, options.select, options.ignore) if r.audit != "not"]
     with work.within(MOST_STEPS):
         report, _ = lint(now.running, now.cluster, options, rules)
     return report, {rule.slug: rule for rule in rules}
@@ -35,15 +30,15 @@ def findings(now: Now, report: Report, rules: dict[str, Rule]) -> Iterator[Found
     """Yield the findings of lint; a proof about a first deployment says what happens if all the pods are made again."""
     runs = {crowd.ref for crowd in now.crowds}
     for finding in report.findings:
-        yield _of(finding, rules[finding.rule].family, runs)
+        yield _of(finding, rules[finding.rule], runs)
 
 
-def _of(finding: Finding, family: str, runs: set[ObjectRef]) -> Found:
+def _of(finding: Finding, rule: Rule, runs: set[ObjectRef]) -> Found:
     evidence = finding.evidence
     argues = evidence.kind in ("proof", "witness")
-    of_deploy = evidence.event == "deploy" and family not in _LATER and finding.rule not in _OF_ROLLOUTS
+    of_deploy = evidence.event == "deploy" and rule.family not in _LATER and rule.audit != "rules"
     again = argues and of_deploy and finding.object in runs
-    section = RETURN if again else DRAINS if finding.rule in _OF_DRAINS else RULES
+    section = RETURN if again else DRAINS if rule.audit == "drains" else RULES
     details = [("if", "all its pods are made again")] if again else []
     details += [(evidence.kind, evidence.text)] if evidence.text else []
     details += [("assumes", premise) for premise in evidence.assumes]
@@ -58,4 +53,5 @@ def _of(finding: Finding, family: str, runs: set[ObjectRef]) -> Found:
         details=tuple(details),
         cause=f"{finding.rule} {finding.cause or finding.help}",
         rule=finding.rule,
+        role=rule.audit,
     )

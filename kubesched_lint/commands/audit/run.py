@@ -39,9 +39,8 @@ from kubesched_lint.text import first_few, many
 MOST_STEPS = 6_000_000
 """Limit of the work of each section; see ``work``."""
 _MOST_NAMED = 4
-_TRIAL = "deploy-leaves-pending"
-"""The rule that names no cause: a finding about the same pods says more."""
-_OF_GATES = "scheduling-gate-stuck"
+_SYMPTOM = "symptom"
+"""The role of a rule that names no cause: a finding about the same pods says more."""
 
 
 def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str = "") -> Audit:
@@ -126,7 +125,7 @@ def _covers(one: Found, other: Found) -> bool:
     if other.object != one.object:
         return False
     if one.section == GATED:
-        return other.rule == _OF_GATES
+        return other.role == "gates"
     if one.section == RETURN and one.rule:
         return other.section == RETURN
     if one.section not in (PENDING, RETURN):
@@ -137,10 +136,10 @@ def _covers(one: Found, other: Found) -> bool:
 
 
 def _with(first: Found, beside: Sequence[Found]) -> Found:
-    best = None if first.rule else next((f for f in beside if f.rule and f.rule != _TRIAL), None)
+    best = None if first.rule else next((f for f in beside if f.rule and f.role != _SYMPTOM), None)
     details = list(first.details)
     if best is not None:
         details += [("lint", f"{best.rule}: {best.message}"), *(d for d in best.details if d[0] == "help")]
-    details += [("also", f.message) for f in beside if f is not best and f.rule != _TRIAL]
+    details += [("also", f.message) for f in beside if f is not best and f.role != _SYMPTOM]
     place = best.place if best is not None else first.place
     return replace(first, place=place, rule=best.rule if best is not None else first.rule, details=tuple(details))

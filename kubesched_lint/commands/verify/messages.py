@@ -44,12 +44,12 @@ def _answer(one: Waiting) -> Answer:
 def after_deployment(case: Mapping[str, Any], world: World) -> Cluster | None:
     """Return the cluster with the pods where the record of a deployment has them, and with the messages of the others.
 
-    None if the cluster had not settled, or if pods have claims: a record does not tell which volumes were bound. Nor
-    does it tell for which nodes pods of a DaemonSet wait, so these are left out.
+    None if there is no record, if the cluster had not settled, or if pods have claims: a record does not tell which
+    volumes were bound. Nor does it tell for which nodes pods of a DaemonSet wait, so these are left out.
     """
     assert world.cluster is not None
-    deploy, live = case["deploy"], world.cluster.inventory
-    if deploy.get("quiet"):
+    deploy, live = case.get("deploy"), world.cluster.inventory
+    if deploy is None or deploy.get("quiet"):
         return None
     recorded = {ref_named(name): seen for name, seen in deploy["workloads"].items()}
     ours = {workload.ref: world.member(workload) for workload in world.manifests.workloads}

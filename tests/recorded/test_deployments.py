@@ -68,7 +68,7 @@ def test_the_messages_of_waiting_pods_are_those_of_kube_scheduler() -> None:
     """Of the others, each set bound further pods after the message was written."""
     score = deployments().questions["message of a waiting pod"]
     assert score.asked > 100
-    assert score.agreed > 0.8 * score.asked
+    assert score.agreed > 0.87 * score.asked
 
 
 def test_an_artefact_comes_with_its_reason() -> None:

@@ -55,15 +55,18 @@ def after_deployment(case: Mapping[str, Any], world: World) -> Cluster | None:
     ours = {workload.ref: world.member(workload) for workload in world.manifests.workloads}
     if any(m.pod.volumes or m.pod.resource_claims or m.workload.claim_templates for m in ours.values()):
         return None
-    gone = {
-        ref for ref, seen in recorded.items() if ref.kind == "Pod" and not seen["bound"] and not seen.get("pending")
-    }
-    kept = [bound for bound in live.pods if ObjectRef("Pod", bound.namespace, bound.name) not in gone]
+    kept = [bound for bound in live.pods if bound.owner or bound.terminating or _is_still_there(bound, recorded)]
     made = [bound for ref in ours.keys() & recorded.keys() for bound in _pods(ours[ref].pod, ref, recorded[ref])]
     names = {(bound.namespace, bound.name) for bound in made}
     pods = (*(bound for bound in kept if (bound.namespace, bound.name) not in names), *made)
     workloads = (*(w for w in live.workloads if w.ref not in ours), *world.manifests.workloads)
     return replace(world.cluster, inventory=replace(live, pods=pods, workloads=workloads))
+
+
+def _is_still_there(bound: BoundPod, recorded: Mapping[ObjectRef, Mapping[str, Any]]) -> bool:
+    """Whether a bare pod was left: one that was preempted has no record, or one without a node."""
+    seen = recorded.get(ObjectRef("Pod", bound.namespace, bound.name))
+    return seen is not None and bool(seen["bound"] or seen.get("pending"))
 
 
 def _pods(pod: Any, ref: ObjectRef, seen: Mapping[str, Any]) -> Iterator[BoundPod]:

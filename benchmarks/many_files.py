@@ -1,0 +1,79 @@
+"""What 10,000 files cost next to loading them with ``yaml.CSafeLoader``: CPU, memory, a second process, the cache.
+
+The files are those of ``scripts/make_corpus.py``: the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.rows import LINT, PYTHON, ROOT, Row, Spent, beside, exponent, spent
+from benchmarks.start import FILE, ZONES
+
+COUNT = 10_000
+PARTS = (4, 2, 1)
+OURS = (*LINT, "--profile", "ci", "-c", ZONES)
+REFERENCE = "× `yaml.CSafeLoader` to load them"
+_LOAD = """
+import sys, yaml
+for path in sys.stdin.read().split("\\n"):
+    with open(path, "rb") as file:
+        for _ in yaml.load_all(file, Loader=yaml.CSafeLoader):
+            pass
+"""
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folders = [_made(Path(name, str(part)), COUNT // part) for part in PARTS]
+        yield from _sizes(folders)
+        ours = (*OURS, "--no-cache", folders[-1])
+        yield _together(ours)
+        again, first = beside((*OURS, folders[-1]), ours)
+        yield Row("… again, from the cache", again.cpu / first.cpu, "× the first time", 0.2, also=f"{again.cpu:.2f} s")
+        if shutil.which("kube-linter"):
+            theirs, first = beside(("kube-linter", "lint", folders[-1]), ours)
+            said = f"{theirs.cpu:.2f} s, {theirs.peak:.0f} MiB"
+            yield Row("10,000 files: kube-linter", theirs.cpu / first.cpu, "× ours", also=said)
+
+
+def _sizes(folders: Sequence[str]) -> Iterator[Row]:
+    """CPU and memory of the largest, and how both grow."""
+    nothing = spent((*OURS, "--no-cache", FILE)).cpu
+    ours, theirs = zip(*(_with_reference(folder) for folder in folders), strict=True)
+    sizes = [COUNT / part for part in PARTS]
+    growth = exponent(sizes, [one.cpu - nothing for one in ours])
+    last, reference = ours[-1], theirs[-1]
+    said = f"{last.cpu:.2f} s"
+    yield Row(f"{COUNT:,} files, `--no-cache --profile ci`", last.cpu / reference.cpu, REFERENCE, 0.5, growth, said)
+    a_file = (last.peak - ours[0].peak) * 1024 / (sizes[-1] - sizes[0])
+    said = f"{a_file:.1f} KiB a file; the reference {reference.peak:.0f} MiB"
+    yield Row("… memory", last.peak, "MiB", 80, exponent(sizes, [one.peak for one in ours]), said)
+
+
+def _with_reference(folder: str) -> tuple[Spent, Spent]:
+    names = "\n".join(map(str, sorted(Path(folder).rglob("*.yaml"))))
+    return beside((*OURS, "--no-cache", folder), (*PYTHON, "-c", _LOAD), names)
+
+
+def _together(ours: Sequence[str]) -> Row:
+    """The wall-clock time that a second process saves."""
+    walls: dict[str, list[float]] = {"1": [], "2": []}
+    for _ in range(3):
+        for jobs, measured in walls.items():
+            begun = perf_counter()
+            spent((*ours, "--jobs", jobs))
+            measured.append(perf_counter() - begun)
+    alone, both = (min(measured) for measured in walls.values())
+    return Row("… `--jobs 2`", both / alone, "× the wall clock of one", 0.6, also=f"{both:.2f} s")
+
+
+def _made(folder: Path, count: int) -> str:
+    command = (*PYTHON, "scripts/make_corpus.py", str(folder), str(count))
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return str(folder)

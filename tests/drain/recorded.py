@@ -10,7 +10,7 @@ import gzip
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ from tests.drain.made import KINDS
 from tests.lifecycle.simulated import snapshot
 
 Value = dict[str, Any]
-_HASH = "5d4f9"
+HASH = "5d4f9"
+"""The pod-template-hash of every Deployment."""
 _ZONE = "topology.kubernetes.io/zone"
 
 
@@ -114,7 +115,7 @@ def _standing(workload: Value, found: Value, nodes: Value) -> Iterator[Value]:
     owner, namespace = (kind, meta["name"]), meta.get("namespace", "default")
     yield {**workload, "metadata": {**meta, "namespace": namespace}}
     if kind == "Deployment":
-        owner, labels = ("ReplicaSet", f"{meta['name']}-{_HASH}"), {**labels, "pod-template-hash": _HASH}
+        owner, labels = ("ReplicaSet", f"{meta['name']}-{HASH}"), {**labels, "pod-template-hash": HASH}
         template = {**spec["template"], "metadata": {"labels": labels}}
         yield {
             "apiVersion": "apps/v1",
@@ -186,8 +187,8 @@ def _owner(kind: str, name: str) -> Value:
 
 def compared(path: Path) -> Iterator[Compared | str]:
     """Yield our answer to each recorded drain of a file, or why it is not asked."""
-    for line in gzip.decompress(path.read_bytes()).splitlines():
-        for question in questions(json.loads(line)):
+    for case in cases(path):
+        for question in questions(case):
             if isinstance(question, str):
                 yield question
                 continue
@@ -195,11 +196,16 @@ def compared(path: Path) -> Iterator[Compared | str]:
             yield Compared(question, drain(ManifestSet(), cluster, Options(), nodes=question.node))
 
 
-def main(paths: list[str]) -> int:
+def cases(path: Path) -> Iterator[Value]:
+    yield from map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+
+
+def report(answers: Mapping[str, Iterable[Compared | str]]) -> int:
+    """Print the answers of each file, counted by verdict and recorded end; return 1 if a proof is wrong."""
     wrong = 0
-    for path in paths:
+    for path, several in answers.items():
         said: Counter[str] = Counter()
-        for found in compared(Path(path)):
+        for found in several:
             if isinstance(found, str):
                 said[f"not asked: {found}"] += 1
                 continue
@@ -211,6 +217,10 @@ def main(paths: list[str]) -> int:
         print(path, *(f"  {count:4} {text}" for text, count in sorted(said.items())), sep="\n")
     print(f"{wrong} proofs are wrong")
     return int(bool(wrong))
+
+
+def main(paths: list[str]) -> int:
+    return report({path: compared(Path(path)) for path in paths})
 
 
 if __name__ == "__main__":

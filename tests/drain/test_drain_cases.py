@@ -97,6 +97,15 @@ def test_a_bare_pod_goes_only_by_force_and_does_not_come_back() -> None:
     ]
 
 
+def test_a_bare_pod_of_a_manifest_goes_by_force_although_no_other_node_would_take_it() -> None:
+    made = Reference([Node("n0", "a", 4), Node("n1", "b", 4, tainted=True)], [App("lonely", 1, (1, 0), kind="Pod")])
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: lonely-0}\nspec: {containers: [{name: c}]}\n"
+    manifests = manifest_set(documents("pod.yaml", text.encode(), is_read), "default")
+    assert obstacles(planned(cluster_of(made), manifests=manifests)) == [("bare-pod", "lonely-0")]
+    forced = planned(cluster_of(made), manifests=manifests, force=True)
+    assert (forced.verdict, forced.evidence) == ("possible", "proven")
+
+
 def test_two_budgets_on_one_pod_refuse_its_eviction() -> None:
     made = Reference(TWO, [App("web", 1, (1, 1), budget=("minAvailable", 1))])
 

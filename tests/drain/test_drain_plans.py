@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from kubesched_lint.cli.drain import app
 from kubesched_lint.commands.drain.nodes import selector_of
+from tests.drain import families
 from tests.drain.recorded import compared
 from tests.drain.run import disagreement
 
@@ -33,6 +34,15 @@ def test_recorded_drains_end_as_the_plan_says() -> None:
     assert len(asked) > 10
     assert not [one for one in asked if one.is_wrong]
     assert {one.plan.verdict for one in asked} == {"possible", "impossible"}
+
+
+def test_drains_of_recorded_families_end_as_the_plan_says() -> None:
+    found = list(families.compared(ROOT / "fixtures" / "conformance" / "families.jsonl.gz"))
+    asked = [one for one in found if not isinstance(one, str)]
+    assert (len(found), len(asked)) == (69, 64)
+    assert not [one for one in asked if one.is_wrong]
+    proven = [one for one in asked if one.plan.evidence == "proven"]
+    assert (len(proven), {one.plan.verdict for one in proven}) == (60, {"possible", "impossible"})
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -23,7 +23,9 @@ class Room:
         daemons = [i for i in now.members if setting.workloads[i].kind == "DaemonSet"]
         stay = (*now.staying, *(bound for i in daemons for bound in setting.running.get(i, ())))
         resident = ClusterState(setting.index, replace(setting.objects, pods=stay))
-        moving = [(setting.reach[i], pod) for i in now.members if i not in daemons for pod in _pods(now, i)]
+        # A bare pod needs no room: it stays where it is, or goes for good.
+        movers = [i for i in now.members if setting.workloads[i].kind not in ("DaemonSet", "Pod")]
+        moving = [(setting.reach[i], pod) for i in movers for pod in _pods(now, i)]
         reaches = dict.fromkeys(reach for reach, _ in moving)
         self._asked = {nodes: _total(pod for reach, pod in moving if not reach & ~nodes) for nodes in reaches}
         self._free = {r: resident.ledger.free(r) for asked in self._asked.values() for r in asked}

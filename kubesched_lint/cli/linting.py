@@ -156,7 +156,7 @@ def _over(
     from kubesched_lint.cli.targets import run_targets
 
     jobs = request.jobs if is_given(call, "jobs") else 0
-    names_files = any(one.format in ("junit", "gitlab") for one in reports)
+    names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
     return run_targets(request, settings, several, jobs, names_files=names_files)
 
 

@@ -97,8 +97,8 @@ def _rule(slug: str, evidence_kind: str, card: CardView | None) -> dict[str, Any
     rule["defaultConfiguration"] = {"level": _LEVELS[card.severity]}
     if card.markdown:
         rule["help"] = {"text": card.markdown, "markdown": card.markdown}
-    if address := card.url or next(iter(card.references), ""):
-        rule["helpUri"] = address
+    if card.address:
+        rule["helpUri"] = card.address
     return rule
 
 

@@ -28,6 +28,11 @@ class CardView:
     """Web address of the card, or empty."""
     preview: bool = False
 
+    @property
+    def address(self) -> str:
+        """Return where a reader finds more on the web, or ""."""
+        return self.url or next(iter(self.references), "")
+
 
 def _no_lines(path: str) -> Sequence[str]:
     return ()

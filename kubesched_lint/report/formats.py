@@ -26,6 +26,7 @@ FORMATS = {
     "github": "kubesched_lint.report.as_github",
     "gitlab": "kubesched_lint.report.as_gitlab",
     "junit": "kubesched_lint.report.as_junit",
+    "rdjsonl": "kubesched_lint.report.as_rdjsonl",
     "markdown": "kubesched_lint.report.as_markdown",
     "html": "kubesched_lint.report.html.page",
 }

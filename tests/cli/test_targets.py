@@ -72,6 +72,7 @@ def test_every_format_names_the_targets(repo: Path) -> None:
         "github": "targets: prod-eu, prod-us",
         "junit": "targets: prod-eu, prod-us",
         "gitlab": "(targets: prod-eu, prod-us)",
+        "rdjsonl": "targets: prod-eu, prod-us",
     }
     files = [word for name in (*formats, "sarif") for word in ("--format", f"{name}={name}.out")]
     assert lint(*files).exit_code == 1

@@ -172,6 +172,8 @@ def test_no_format_lets_it_through(name: str, text: str) -> None:
             assert_harmless(written, is_github=name == "github")
             if name in ("json", "sarif", "gitlab"):
                 json.loads(written)
+            if name == "rdjsonl":
+                assert all(map(json.loads, written.rstrip("\n").split("\n")))
 
 
 # --- every command --------------------------------------------------------------------------------------------------

@@ -84,7 +84,10 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                    'cnpg.io/instanceRole',
                                                                    'role',
                                                                    'app.kubernetes.io/version'],
-                                                'fields': {'spec.replicas': 'spec.instances or 1',
+                                                'fields': {'spec.replicas': '0 if '
+                                                                            "metadata.annotations['cnpg.io/hibernation'] "
+                                                                            "== 'on' else spec.instances or "
+                                                                            '1',
                                                            'spec.ordinals.start': 1,
                                                            'spec.template.metadata.labels': 'spec.inheritedMetadata.labels',
                                                            'spec.template.spec.nodeSelector': 'spec.affinity.nodeSelector',
@@ -180,7 +183,10 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                            'app.kubernetes.io/component': "'database'",
                                                            'app.kubernetes.io/managed-by': "'cloudnative-pg'"},
                                                 'selects': ['cnpg.io/cluster', 'cnpg.io/podRole'],
-                                                'unknown': {'rollout': 'the operator updates replicas first, '
+                                                'unknown': {'any': {'when': 'spec.tablespaces',
+                                                                    'why': 'each tablespace has a claim of '
+                                                                           'its own'},
+                                                            'rollout': 'the operator updates replicas first, '
                                                                        'and then restarts or switches over '
                                                                        'the primary',
                                                             'drain': 'the operator has a PodDisruptionBudget '
@@ -245,16 +251,25 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                                                                                                                                                                      'item.podTemplate.spec.affinity '
                                                                                                                                                                                                                                                                      'else '
                                                                                                                                                                                                                                                                      'metadata.name',
-                                                                            'spec.volumeClaimTemplates': 'item.volumeClaimTemplates',
-                                                                            'spec.volumeClaimTemplates[0].metadata.name': 'item.volumeClaimTemplates[0].metadata.name '
-                                                                                                                          'or '
-                                                                                                                          "'elasticsearch-data'",
-                                                                            'spec.volumeClaimTemplates[0].spec.accessModes[0]': 'item.volumeClaimTemplates[0].spec.accessModes[0] '
-                                                                                                                                'or '
-                                                                                                                                "'ReadWriteOnce'",
-                                                                            'spec.volumeClaimTemplates[0].spec.resources.requests.storage': 'item.volumeClaimTemplates[0].spec.resources.requests.storage '
-                                                                                                                                            'or '
-                                                                                                                                            "'1Gi'"},
+                                                                            'spec.volumeClaimTemplates': 'item.volumeClaimTemplates '
+                                                                                                         'if '
+                                                                                                         'has(item.volumeClaimTemplates, '
+                                                                                                         "'metadata') "
+                                                                                                         'or '
+                                                                                                         'has(item.podTemplate.spec.volumes, '
+                                                                                                         "'name', "
+                                                                                                         "'elasticsearch-data') "
+                                                                                                         'else '
+                                                                                                         "[{'metadata': "
+                                                                                                         "{'name': "
+                                                                                                         "'elasticsearch-data'}, "
+                                                                                                         "'spec': "
+                                                                                                         "{'accessModes': "
+                                                                                                         "['ReadWriteOnce'], "
+                                                                                                         "'resources': "
+                                                                                                         "{'requests': "
+                                                                                                         "{'storage': "
+                                                                                                         "'1Gi'}}}}]"},
                                                                  'labels': {'common.k8s.elastic.co/type': "'elasticsearch'",
                                                                             'elasticsearch.k8s.elastic.co/cluster-name': 'metadata.name',
                                                                             'elasticsearch.k8s.elastic.co/statefulset-name': 'metadata.name '
@@ -302,7 +317,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                            'if '
                                                                            'item.template.spec.completions '
                                                                            'else null',
-                                                       'spec.suspend': 'spec.suspend'},
+                                                       'spec.suspend': 'spec.suspend or false'},
                                             'labels': {'jobset.sigs.k8s.io/jobset-name': 'metadata.name',
                                                        'jobset.sigs.k8s.io/replicatedjob-name': 'item.name',
                                                        'jobset.sigs.k8s.io/replicatedjob-replicas': 'item.replicas '
@@ -317,21 +332,28 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'jobset.sigs.k8s.io/job-global-index',
                                                                'jobset.sigs.k8s.io/job-group-index',
                                                                'jobset.sigs.k8s.io/restart-attempt',
+                                                               'jobset.sigs.k8s.io/job-restart-attempt',
+                                                               'jobset.sigs.k8s.io/global-replicas',
+                                                               'jobset.sigs.k8s.io/group-replicas',
+                                                               'jobset.sigs.k8s.io/coordinator',
                                                                'job-name',
                                                                'batch.kubernetes.io/job-name',
                                                                'controller-uid',
                                                                'batch.kubernetes.io/controller-uid',
                                                                'batch.kubernetes.io/job-completion-index'],
-                                            'unknown': {'any': {'when': "metadata.annotations['alpha.jobset.sigs.k8s.io/exclusive-topology'] "
+                                            'unknown': {'any': {'when': 'spec.volumeClaimPolicies or '
+                                                                        "metadata.annotations['alpha.jobset.sigs.k8s.io/exclusive-topology'] "
                                                                         'or '
                                                                         "item.template.metadata.annotations['alpha.jobset.sigs.k8s.io/exclusive-topology']",
-                                                                'why': 'with exclusive-topology a webhook '
+                                                                'why': 'volumeClaimPolicies add volumes, and '
+                                                                       'with exclusive-topology a webhook '
                                                                        'adds affinity within a Job and '
                                                                        'anti-affinity between Jobs'},
-                                                        'deploy': {'when': 'item.dependsOn',
-                                                                   'why': 'its Jobs are created when the '
-                                                                          'ReplicatedJob that it depends on '
-                                                                          'is ready or complete'}}}]},
+                                                        'deploy': {'when': 'item.dependsOn or '
+                                                                           'spec.startupPolicy.startupPolicyOrder '
+                                                                           "== 'InOrder'",
+                                                                   'why': 'its Jobs are created when those '
+                                                                          'before are ready or complete'}}}]},
  'kafkanodepools.kafka.strimzi.io': {'group': 'kafka.strimzi.io',
                                      'versions': ['v1', 'v1beta2'],
                                      'kind': 'KafkaNodePool',
@@ -1114,9 +1136,9 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                    'fields': {'spec.parallelism': '0 if spec.suspend else 1',
                                               'spec.template': 'spec.rayClusterSpec.headGroupSpec.template'},
                                    'labels': {'ray.io/group': "'headgroup'", 'ray.io/node-type': "'head'"},
-                                   'unknown': {'any': {'when': 'spec.rayClusterSpec.enableInTreeAutoscaling',
-                                                       'why': 'the operator adds an autoscaler container to '
-                                                              'the head'}}},
+                                   'unknown': {'any': {'when': 'spec.rayClusterSpec.enableInTreeAutoscaling '
+                                                               "or spec.submissionMode == 'SidecarMode'",
+                                                       'why': 'the operator adds containers to the head'}}},
                                   {'as': 'Job',
                                    'each': 'spec.rayClusterSpec.workerGroupSpecs',
                                    'part': 'item.groupName',
@@ -1248,8 +1270,12 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                     'serving.knative.dev/configurationGeneration',
                                                                     'app'],
                                                  'fields': {'spec.replicas': "max(int(spec.template.metadata.annotations['autoscaling.knative.dev/initial-scale'] "
+                                                                             'or '
+                                                                             "spec.template.metadata.annotations['autoscaling.knative.dev/initialScale'] "
                                                                              "or '1'), "
                                                                              "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                             'or '
+                                                                             "spec.template.metadata.annotations['autoscaling.knative.dev/minScale'] "
                                                                              "or '0'))",
                                                             'spec.strategy.rollingUpdate.maxUnavailable': 0,
                                                             'spec.template': 'spec.template',
@@ -1257,29 +1283,46 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                              "+ [{'name': "
                                                                                              "'queue-proxy', "
                                                                                              "'resources': "
-                                                                                             "{'requests': "
-                                                                                             "{'cpu': "
-                                                                                             "'25m'}}}]"},
+                                                                                             "{'requests': { "
+                                                                                             "'cpu': "
+                                                                                             "spec.template.metadata.annotations['queue.sidecar.serving.knative.dev/cpu-resource-request'] "
+                                                                                             "or '25m', "
+                                                                                             "'memory': "
+                                                                                             "spec.template.metadata.annotations['queue.sidecar.serving.knative.dev/memory-resource-request'], "
+                                                                                             "'ephemeral-storage': "
+                                                                                             "spec.template.metadata.annotations['queue.sidecar.serving.knative.dev/ephemeral-storage-resource-request']}}}]"},
                                                  'labels': {'serving.knative.dev/service': 'metadata.name',
                                                             'serving.knative.dev/configuration': 'metadata.name'},
                                                  'selects': ['serving.knative.dev/service'],
-                                                 'unknown': {'rollout': 'a new Revision gets a Deployment of '
+                                                 'unknown': {'any': {'when': "spec.template.metadata.annotations['queue.sidecar.serving.knative.dev/resource-percentage'] "
+                                                                             'or '
+                                                                             "spec.template.metadata.annotations['queue.sidecar.serving.knative.dev/resourcePercentage']",
+                                                                     'why': 'the requests of queue-proxy are '
+                                                                            'a percentage of those of the '
+                                                                            'first container'},
+                                                             'rollout': 'a new Revision gets a Deployment of '
                                                                         'its own, and the autoscaler decides '
                                                                         'how many pods both have',
                                                              'scale-down': 'the autoscaler follows the '
                                                                            'requests',
                                                              'hpa-max': 'the autoscaler follows the requests',
                                                              'node-loss': {'when': "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                                   'or '
+                                                                                   "spec.template.metadata.annotations['autoscaling.knative.dev/minScale'] "
                                                                                    "or '0') < 1",
                                                                            'why': 'without min-scale the '
                                                                                   'autoscaler may have no '
                                                                                   'pods'},
                                                              'zone-loss': {'when': "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                                   'or '
+                                                                                   "spec.template.metadata.annotations['autoscaling.knative.dev/minScale'] "
                                                                                    "or '0') < 1",
                                                                            'why': 'without min-scale the '
                                                                                   'autoscaler may have no '
                                                                                   'pods'},
                                                              'drain': {'when': "int(spec.template.metadata.annotations['autoscaling.knative.dev/min-scale'] "
+                                                                               'or '
+                                                                               "spec.template.metadata.annotations['autoscaling.knative.dev/minScale'] "
                                                                                "or '0') < 1",
                                                                        'why': 'without min-scale the '
                                                                               'autoscaler may have no '

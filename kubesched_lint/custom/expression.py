@@ -100,13 +100,14 @@ def _must_be_known(node: ast.AST, names: Sequence[str]) -> None:
     if not isinstance(node, _KNOWN):
         raise ExpressionError(f"{type(node).__name__} is not part of expressions of cards")
     match node:
-        case ast.Call(func=ast.Name(id="has"), args=[_, ast.Constant(value=str())], keywords=[]):
-            return
+        case ast.Call(func=ast.Name(id="has"), args=[_, ast.Constant(value=str()), *wanted], keywords=[]):
+            if not all(isinstance(value, ast.Constant) for value in wanted) or len(wanted) > 1:
+                raise ExpressionError("has(…) takes a list, a key and, if wanted, a value")
         case ast.Call(func=ast.Name(id=name), args=[_, *more], keywords=[]) if name in _CALLED:
             if more and name == "int":
                 raise ExpressionError("int(…) takes one text or number")
         case ast.Call():
-            raise ExpressionError("only min(…), max(…), int(…) and has(list, 'key') can be called")
+            raise ExpressionError("only min(…), max(…), int(…) and has(list, 'key'[, value]) can be called")
         case ast.Name(id=name) if names and name not in (*names, *_WORDS, *_CALLED, "has"):
             raise ExpressionError(f"there is no `{name}`: an expression begins with {', '.join(names)}")
         case ast.Subscript(slice=ast.Constant(value=str() | int())):
@@ -169,10 +170,8 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             return _compared(op, _value(left, scope), _value(right, scope))
         case ast.BinOp(left=left, op=op, right=right):
             return _combined(op, _value(left, scope), _value(right, scope))
-        case ast.Call(func=ast.Name(id="has"), args=[inner, ast.Constant(value=key)]):
-            listed = _value(inner, scope)
-            members = listed.value if isinstance(listed.value, list) else ()
-            return Found(any(isinstance(item, dict) and key in item for item in members), listed.place)
+        case ast.Call(func=ast.Name(id="has"), args=[inner, ast.Constant(value=str(key)), *wanted]):
+            return _held(_value(inner, scope), key, wanted)
         case ast.Call(func=ast.Name(id="int"), args=[inner]):
             return _counted(_value(inner, scope))
         case ast.Call(func=ast.Name(id=name), args=args):
@@ -272,6 +271,13 @@ def _combined(op: ast.operator, left: Found, right: Found) -> Found:
     except ZeroDivisionError:
         raise ExpressionError("a number is divided by 0") from None
     return Found(_number(number), place)
+
+
+def _held(listed: Found, key: str, wanted: Sequence[ast.expr]) -> Found:
+    """Return whether an item of a list has the key, with the wanted value if there is one."""
+    members = [item for item in listed.value if isinstance(item, dict)] if isinstance(listed.value, list) else []
+    values = [_value(value, {}).value for value in wanted]
+    return Found(any(key in item and all(item[key] == value for value in values) for item in members), listed.place)
 
 
 def _counted(found: Found) -> Found:

@@ -52,6 +52,7 @@ SCOPE = {
         ("-spec.size", -4),
         ("has(spec.list, 'x')", True),
         ("has(spec.list, 'y') or has(spec.labels, 'x') or has(spec.missing, 'x')", False),
+        ("has(spec.list, 'x', 2) and not has(spec.list, 'x', 3)", True),
         ("true", True),
         ("[{'x': spec.size, 'y': spec.missing}] + spec.missing", [{"x": 4}]),
         ("spec.missing + null", None),
@@ -108,6 +109,8 @@ def test_an_empty_mapping_holds_and_false_does_not() -> None:
         "other.size",
         "(" * 300 + "1" + ")" * 300,
         "'x' * 9" + " * 9" * 300,
+        "has(spec.list, 'x', spec.size)",
+        "has(spec.list, 'x', 1, 2)",
     ],
 )
 def test_what_is_no_expression_of_cards(text: str) -> None:

@@ -65,7 +65,8 @@ def become(
         signal.alarm(_SECONDS)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+        sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
+        sys.stderr = open(2, "w", errors="backslashreplace")  # noqa: SIM115
         if cwd is not None:
             os.chdir(cwd)
         if environ is not None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 from kubesched_lint.commands.lint.cache import CacheFolder, Kept
 from kubesched_lint.findings import Report, Summary
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -138,11 +137,10 @@ def test_a_run_tells_the_truth_whatever_became_of_its_entry(tmp_path: Path) -> N
     (tmp_path / "set" / "all.yaml").write_text("---\n".join(pods))
     cache = tmp_path / "cache"
     sketch = ROOT / "fixtures/seeds/B6/cluster.yaml"
-    command = [sys.executable, "-m", "kubesched_lint", "lint", "set", "-c", str(sketch), "--format", "json"]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "KUBESCHED_LINT_CACHE_DIR": str(cache)}
+    environ = {**os.environ, "KUBESCHED_LINT_CACHE_DIR": str(cache)}
 
     def run() -> str:
-        return subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False).stdout
+        return called("lint", "set", "-c", sketch, "--format", "json", cwd=tmp_path, environ=environ).stdout
 
     first = run()
     file = entry(cache)

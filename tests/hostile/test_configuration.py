@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,9 +40,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lint(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubesched_lint", "lint", *args]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    return called("lint", *args, cwd=folder)
 
 
 def said(folder: Path, written: str) -> str:
@@ -168,23 +164,8 @@ def test_waivers_and_baseline_are_counted_in_the_same_line(repository: Path) -> 
     args = ("manifests", "--format", "json", "-c", "cluster.yaml")
     line = json.loads(lint(repository, *args).stdout)["summary"]["configuration"]
     assert line == "no configuration; 1 finding waived in the files"
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "kubesched_lint",
-            "baseline",
-            "write",
-            "manifests",
-            "-c",
-            "cluster.yaml",
-            "-o",
-            "b.json",
-        ],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-        capture_output=True,
-    )
+    done = called("baseline", "write", "manifests", "-c", "cluster.yaml", "-o", "b.json", cwd=repository)
+    assert done.returncode == 0, done.stderr
     line = json.loads(lint(repository, *args, "--baseline", "b.json").stdout)["summary"]["configuration"]
     assert line == "no configuration; 1 finding waived in the files; 1 known from b.json"
 

@@ -14,19 +14,17 @@ from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.quantity import LONGEST
 from kubesched_lint.validation.quantities import parse
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = (sys.executable, "-m", "kubesched_lint")
 MANY = "9" * 4301
 """One digit more than Python converts."""
 
 
 def run(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT), **environ}
+    env = {**os.environ, "NO_COLOR": "1", **environ}
     env.pop("KUBECONFIG", None)
-    return subprocess.run(
-        [*PROGRAM, *args], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    return called(*args, cwd=cwd, environ=env)
 
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {{name: a{meta}}}\nspec:\n  containers:\n  - {{name: a, image: b{rest}}}\n"

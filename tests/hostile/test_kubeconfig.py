@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 
 from kubesched_lint.cluster.capture import CaptureError, capture, connect
 from tests.capture.stand_in import TOKEN, ApiServer
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-11-21T04:00:00Z"
@@ -102,14 +100,7 @@ def test_the_command_line_says_it_on_standard_error(
     command = plugin(tmp_path, f"echo '{json.dumps(CREDENTIAL)}'")
     written(tmp_path / "config", monkeypatch, user=execed(command), server=api.url)
     for args in (["snapshot", "-o", "-"], ["lint", str(ROOT / "fixtures/shop"), "-c", "live", "-f", "json"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "kubesched_lint", *args],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = called(*args, cwd=tmp_path)
         assert done.returncode in (0, 1), done.stderr
         assert f"runs `{command}` for credentials" in done.stderr
         assert "runs `" not in done.stdout
@@ -251,13 +242,6 @@ def test_a_repository_cannot_have_a_live_cluster_asked(tmp_path: Path, monkeypat
     tree.mkdir()
     (tree / "kubesched.toml").write_text('cluster = "live:here"\n')
     (tree / "a.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", "lint", "."],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = called("lint", ".", cwd=tree)
     assert done.returncode == 2
     assert not ran.exists()

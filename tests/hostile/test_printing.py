@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +25,7 @@ from kubesched_lint.findings import (
 from kubesched_lint.printing import cells_of, is_obeyed, json_text, safe_json, visible, visible_lines
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = {
@@ -243,12 +242,10 @@ def test_no_command_lets_it_through(command: str, names: list[str], tmp_path: Pa
     (tmp_path / name).mkdir()
     (tmp_path / name / "card.md").write_text(f"---\nslug: {written}\n{written}: 1\n---\n{text}\n", errors="replace")
     args = [re.sub(r"\bF\b", lambda _: name, word) for word in command.split(" ")]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(tmp_path / f"{name}.yaml"), "CI": "true"}
-    done = subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", *args], cwd=tmp_path, env=env, capture_output=True, check=False
-    )
+    environ = {**os.environ, "KUBECONFIG": str(tmp_path / f"{name}.yaml"), "CI": "true"}
+    done = called(*args, cwd=tmp_path, environ=environ)
     assert done.returncode in (0, 1, 2)
     for stream in (done.stdout, done.stderr):
-        assert_harmless(stream.decode())
-    assert b"This is a bug" not in done.stderr
-    assert b"Traceback" not in done.stderr
+        assert_harmless(stream)
+    assert "This is a bug" not in done.stderr
+    assert "Traceback" not in done.stderr

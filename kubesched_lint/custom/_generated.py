@@ -1188,6 +1188,12 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                      'spec.selector': 'spec.selector or referenced.spec.selector',
                                      'spec.template': 'spec.template if spec.template else '
                                                       'referenced.spec.template',
+                                     'spec.template.metadata.labels': '(spec.template if spec.template else '
+                                                                      'referenced.spec.template).metadata.labels '
+                                                                      '+ '
+                                                                      '(spec.strategy.canary.stableMetadata.labels '
+                                                                      'or '
+                                                                      'spec.strategy.blueGreen.activeMetadata.labels)',
                                      'spec.minReadySeconds': 'spec.minReadySeconds',
                                      'spec.paused': 'spec.paused'},
                           'owner': 'ReplicaSet',
@@ -1203,9 +1209,12 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                   'spec.strategy.blueGreen '
                                                                                                   'else '
                                                                                                   'null'},
-                                         'unknown': {'rollout': {'when': 'spec.strategy.blueGreen.antiAffinity',
+                                         'unknown': {'rollout': {'when': 'spec.strategy.blueGreen.antiAffinity '
+                                                                         'or '
+                                                                         'spec.strategy.blueGreen.previewMetadata.labels',
                                                                  'why': 'the controller adds anti-affinity '
-                                                                        'between revisions'}}},
+                                                                        'between revisions, or labels to '
+                                                                        'pods of the new one'}}},
                                         {'as': 'Deployment',
                                          'when': 'spec.strategy.canary and '
                                                  'spec.strategy.canary.trafficRouting and not '
@@ -1220,6 +1229,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                   'else '
                                                                                                   'null'},
                                          'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity '
+                                                                         'or '
+                                                                         'spec.strategy.canary.canaryMetadata.labels '
                                                                          'or has(spec.strategy.canary.steps, '
                                                                          "'setCanaryScale') or "
                                                                          'has(spec.strategy.canary.steps, '
@@ -1227,7 +1238,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                  'why': 'steps set the number of canaries or '
                                                                         'make pods of an experiment, or the '
                                                                         'controller adds anti-affinity '
-                                                                        'between revisions'}}},
+                                                                        'between revisions or labels to '
+                                                                        'canaries'}}},
                                         {'as': 'Deployment',
                                          'when': 'spec.strategy.canary and not '
                                                  'spec.strategy.canary.trafficRouting',
@@ -1238,6 +1250,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                     'spec.strategy.rollingUpdate.maxUnavailable': 'spec.strategy.canary.maxUnavailable '
                                                                                                   "or '25%'"},
                                          'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity '
+                                                                         'or '
+                                                                         'spec.strategy.canary.canaryMetadata.labels '
                                                                          'or has(spec.strategy.canary.steps, '
                                                                          "'setCanaryScale') or "
                                                                          'has(spec.strategy.canary.steps, '
@@ -1245,7 +1259,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                  'why': 'steps set the number of canaries or '
                                                                         'make pods of an experiment, or the '
                                                                         'controller adds anti-affinity '
-                                                                        'between revisions'}}},
+                                                                        'between revisions or labels to '
+                                                                        'canaries'}}},
                                         {'as': 'Deployment',
                                          'when': 'spec.strategy.canary.trafficRouting and '
                                                  'spec.strategy.canary.dynamicStableScale',

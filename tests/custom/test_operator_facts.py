@@ -105,3 +105,20 @@ def test_what_no_card_models_is_unknown(api_version: str, kind: str, spec: str, 
     first = workloads(api_version, kind, spec)[0]
     assert first.custom is not None
     assert event in first.custom.unknown
+
+
+@pytest.mark.parametrize(
+    ("strategy", "label", "is_known"),
+    [
+        ("canary: {stableMetadata: {labels: {role: stable}}}", "stable", True),
+        ("blueGreen: {activeMetadata: {labels: {role: active}}}", "active", True),
+        ("canary: {canaryMetadata: {labels: {role: canary}}}", "", False),
+        ("blueGreen: {previewMetadata: {labels: {role: preview}}}", "", False),
+    ],
+)
+def test_a_rollout_labels_its_pods_by_their_part_in_it(strategy: str, label: str, is_known: bool) -> None:
+    spec = f"{{strategy: {{{strategy}}}, template: {{metadata: {{labels: {{app: web}}}}, spec: {{{POD}}}}}}}"
+    rollout = workloads("argoproj.io/v1alpha1", "Rollout", spec)[0]
+    assert rollout.pod.labels == {"app": "web"} | ({"role": label} if label else {})
+    assert rollout.custom is not None
+    assert ("rollout" not in rollout.custom.unknown) == is_known

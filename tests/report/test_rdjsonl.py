@@ -14,19 +14,26 @@ from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Rel
 from kubesched_lint.report import as_rdjsonl
 from kubesched_lint.report.context import RenderContext
 from tests.program import called
+from tests.shapes import assert_shape
 
 ROOT = Path(__file__).parent.parent.parent
 LONGEST = 64 * 1024
 """Go's bufio.Scanner, with which reviewdog reads lines, ends silently at a longer one."""
 
-TEXT, PLACE = str, int
-POSITION = {"line": PLACE, "column": PLACE}
+TEXT = str
+
+
+def from_one(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+POSITION = {"line": from_one, "column": from_one}
 RANGE = {"start": POSITION, "end": POSITION}
 LOCATION = {"path": TEXT, "range": RANGE}
 DIAGNOSTIC = {
     "message": TEXT,
     "location": LOCATION,
-    "severity": TEXT,
+    "severity": ("ERROR", "WARNING", "INFO"),
     "source": {"name": TEXT, "url": TEXT},
     "code": {"value": TEXT, "url": TEXT},
     "suggestions": [{"range": RANGE, "text": TEXT}],
@@ -34,19 +41,6 @@ DIAGNOSTIC = {
     "original_output": TEXT,
 }
 """The message Diagnostic of proto/rdf/reviewdog.proto, v0.21.0."""
-
-
-def assert_shape(value: Any, shape: Any) -> None:
-    if isinstance(shape, dict):
-        assert set(value) <= set(shape)
-        for key, part in value.items():
-            assert_shape(part, shape[key])
-    elif isinstance(shape, list):
-        for part in value:
-            assert_shape(part, shape[0])
-    else:
-        assert type(value) is shape
-        assert shape is not PLACE or value >= 1
 
 
 def entries(report: Report, context: RenderContext) -> list[dict[str, Any]]:
@@ -58,7 +52,6 @@ def entries(report: Report, context: RenderContext) -> list[dict[str, Any]]:
     for entry in found:
         assert_shape(entry, DIAGNOSTIC)
         assert entry["message"]
-        assert entry["severity"] in ("ERROR", "WARNING", "INFO")
         assert entry["location"]["path"]
     return found
 

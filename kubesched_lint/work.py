@@ -3,12 +3,13 @@
 A step is about a microsecond. Code that may take very long runs ``within`` a number of steps, and a loop over pairs
 declares its cost with ``spend``. When the steps are used up, ``OutOfWorkError`` unwinds to the code that set the limit,
 which reports what was left out. Limits nest: steps inside count for the outer limits too. Outside all limits nothing is
-counted.
+counted. A run that somebody may give up is ``stoppable``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import local
 from typing import TypeVar
 
@@ -22,20 +23,27 @@ class OutOfWorkError(UncheckedError):
     """The steps are used up: the result is unknown."""
 
 
+class StoppedError(BaseException):
+    """Nobody wants the result any more. No ``except Exception`` takes it for a fault of a check."""
+
+
 class _Limits(local):
     left: float = float("inf")
     """Steps until the nearest limit."""
+    is_stopped: Callable[[], bool] | None = None
 
 
 _LIMITS = _Limits()
 
 
 def spend(steps: int = 1) -> None:
-    """Count steps. Raises OutOfWorkError when the nearest limit is reached."""
+    """Count steps. Raises OutOfWorkError when the nearest limit is reached, StoppedError when the run is given up."""
     left = _LIMITS.left - steps
     _LIMITS.left = left
     if left < 0:
         raise OutOfWorkError(WHY)
+    if _LIMITS.is_stopped is not None and _LIMITS.is_stopped():
+        raise StoppedError
 
 
 def owe(steps: int) -> None:
@@ -55,6 +63,17 @@ def tried(compute: Callable[[], T], instead: T, part: float = 4) -> T:
             return compute()
     except OutOfWorkError:
         return instead
+
+
+@contextmanager
+def stoppable(is_stopped: Callable[[], bool]) -> Iterator[None]:
+    """Ask ``is_stopped`` at every ``spend`` of this thread; it may be called a million times a second."""
+    before = _LIMITS.is_stopped
+    _LIMITS.is_stopped = is_stopped
+    try:
+        yield
+    finally:
+        _LIMITS.is_stopped = before
 
 
 class within:  # noqa: N801 - reads as a sentence: with within(1_000)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
 from kubesched_lint.model.workload import Workload
@@ -145,6 +147,26 @@ def _digest(text: str) -> str:
         from hashlib import blake2b
 
     return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+# --- Findings that somebody has dealt with: an override ignores them, or the decoder reports the same place -----------
+
+
+def not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
+    """Yield the findings that no override ignores; applied before rules yield to each other."""
+    for one in judged:
+        if not options.overrides or not options.ignores(one.rule.slug, one.finding.location.path):
+            yield one
+
+
+def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
+    """Yield the findings without those of document rules at a wrong type: ``ManifestSet.errors`` reports these."""
+    undecoded = {id(document): paths for document, paths in manifests.undecoded}
+    for one in judged:
+        wrong = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()
+        at = one.hazard.at
+        if not any(path[: len(at)] == at or at[: len(path)] == path for path in wrong):
+            yield one
 
 
 # --- One finding per cause: drop a finding if a rule that names the cause better has one on the same object -----------

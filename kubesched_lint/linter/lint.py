@@ -16,9 +16,11 @@ from kubesched_lint.linter.judged import (
     Judged,
     finding_of,
     identity_of,
+    not_ignored,
     reported,
     severity_of,
     without_open_text,
+    without_wrong_types,
     without_yielding,
 )
 from kubesched_lint.linter.options import Options
@@ -45,24 +47,31 @@ MOST_STEPS, STEPS_EACH, LEAST_STEPS = 8_000_000, 1_000, 20_000
 
 
 def lint(
-    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    options: Options,
+    rules: Sequence[Rule],
+    costs: dict[str, float] | None = None,
 ) -> tuple[Report, tuple[Judged, ...]]:
-    """Return the report and its findings with their rules and hazards, before waivers and baseline. Pure."""
+    """Return the report and its findings with their rules and hazards, before waivers and baseline.
+
+    Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps.
+    """
     with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
-        return _lint(manifests, cluster, options, rules)
+        return _lint(manifests, cluster, options, rules, {} if costs is None else costs)
 
 
 def _lint(
-    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule], costs: dict[str, float]
 ) -> tuple[Report, tuple[Judged, ...]]:
     premises = manifests.premises(options)
-    run = _Run(manifests, options)
+    run = _Run(manifests, options, costs)
     world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
     world.refused = manifests.refused if manifests.judged_for == minor_of(world.premises.kubernetes_version) else None
     run.rules(rules, world)
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
-    judged = tuple(_without_wrong_types(_not_ignored(run.judged, options), manifests))
+    judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
     judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.meet))))
     run.skipped.extend(unfilled)
     if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
@@ -121,8 +130,9 @@ def _pool_notes(world: World) -> Iterator[str]:
 class _Run:
     """One pass over the rules that collects their findings, skips and failures."""
 
-    def __init__(self, manifests: ManifestSet, options: Options) -> None:
+    def __init__(self, manifests: ManifestSet, options: Options, costs: dict[str, float]) -> None:
         self.manifests = manifests
+        self.costs = costs
         self.options = options
         self.judged: list[Judged] = []
         self.skipped: list[Skip] = []
@@ -147,13 +157,15 @@ class _Run:
 
     def _run_rule(self, rule: Rule, world: World) -> None:
         """Collect the findings of a rule; record a skip when its share of the work is spent."""
+        share = work.within(work.share(LEAST_STEPS))
         try:
-            with work.within(work.share(LEAST_STEPS)):
+            with share:
                 for of_set in self._sets_for(rule):
                     for judged in self._tested(rule, world, of_set):
                         self._keep(judged, of_set)
         except work.OutOfWorkError as reason:
             self._skip(rule, reason)
+        self.costs[rule.slug] = self.costs.get(rule.slug, 0) + share.spent
 
     def _keep(self, judged: Judged, of_set: OfSet | None) -> None:
         """Collect a finding; of one that several sets have, the most severe."""
@@ -380,20 +392,3 @@ class _Run:
         from kubesched_lint.linter.what_if import OF_ERRORS
 
         return surviving(judged, world, OF_ERRORS, self._again) or judged
-
-
-def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
-    """The findings that no override ignores; applied before rules yield to each other."""
-    for one in judged:
-        if not options.overrides or not options.ignores(one.rule.slug, one.finding.location.path):
-            yield one
-
-
-def _without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
-    """Yield the findings without those of document rules at a wrong type: ``ManifestSet.errors`` reports these."""
-    undecoded = {id(document): paths for document, paths in manifests.undecoded}
-    for one in judged:
-        wrong = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()
-        at = one.hazard.at
-        if not any(path[: len(at)] == at or at[: len(path)] == path for path in wrong):
-            yield one

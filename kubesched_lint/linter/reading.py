@@ -131,12 +131,18 @@ def refused_of(document: Document, version: str) -> Refusals:
     return tuple(refusals(document.value, version))
 
 
+def decoded(document: Document, namespace: str, order: int) -> tuple[str, Any]:
+    """Return the object's field in Inventory, and the object. Raises DecodeError."""
+    return decode_object(document.value, namespace, document, order)
+
+
 def manifest_set(
     entries: Iterable[Document | Unread | Skipped | InputError],
     namespace: str,
     version: str = "",
     judge: Callable[[Document, str], Refusals] = refused_of,
     kinds: Kinds = SHIPPED,
+    decode: Callable[[Document, str, int], tuple[str, Any]] = decoded,
 ) -> ManifestSet:
     """Return the set of all documents, decoded; each wrong type is one error at its value.
 
@@ -161,7 +167,7 @@ def manifest_set(
                 documents.append(entry)
                 continue
             try:
-                objects.append(decode_object(entry.value, namespace, entry, len(documents)))
+                objects.append(decode(entry, namespace, len(documents)))
             except DecodeError as error:
                 from kubesched_lint.linter.wrong_types import decoded_anyway  # rarely needed
 

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.meant import Scope
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
+    from kubesched_lint.rulebook.library import Rule
 
     Found = InputFile | Skipped | InputError
-
-_MOST_NAMED = 3
 
 
 @record
@@ -263,13 +262,16 @@ def report_on(
     options: Options,
     rulebook: Rulebook,
     paths: Sequence[str] = (),
+    rules: Sequence[Rule] | None = None,
+    costs: dict[str, float] | None = None,
 ) -> Report:
     """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
 
     That there is nothing to check is an error of the input, at the first of ``paths``, unless the set is partial.
+    ``rules`` are those to run, by default what the options select; ``costs`` as for ``lint``.
     """
-    rules = rulebook.select(options.profile, options.select, options.ignore)
-    report, _ = lint(manifests, cluster, options, rules)
+    rules = rulebook.select(options.profile, options.select, options.ignore) if rules is None else rules
+    report, _ = lint(manifests, cluster, options, rules, costs)
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)

@@ -1,0 +1,51 @@
+"""Decoded documents, kept between runs: a run decodes and validates only the documents of files that have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, decoded, manifest_set, refused_of
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.loader import Entry
+from kubesched_lint.record import replace
+from kubesched_lint.validation.refusals import Refusals
+
+_Object = tuple[str, Any]
+
+
+class Decoder:
+    """Makes manifest sets for one namespace and version of Kubernetes; equal to those of a fresh run."""
+
+    def __init__(self, options: Options, version: str) -> None:
+        self._options = options
+        self._version = version
+        self._objects: dict[int, tuple[Document, int, _Object]] = {}
+        self._refused: dict[int, tuple[Document, Refusals]] = {}
+
+    def manifests(self, entries: Iterable[Entry]) -> ManifestSet:
+        """Return the set of the entries. Documents that it does not have are forgotten."""
+        options = self._options
+        made = manifest_set(entries, options.namespace, self._version, self._judge, options.kinds, self._decode)
+        there = {id(document) for document in made.documents}
+        self._objects = {key: kept for key, kept in self._objects.items() if key in there}
+        self._refused = {key: kept for key, kept in self._refused.items() if key in there}
+        return made
+
+    def _decode(self, document: Document, namespace: str, order: int) -> _Object:
+        kept = self._objects.get(id(document))
+        if kept is None:
+            found = decoded(document, namespace, order)
+        else:
+            _, before, found = kept
+            if before != order and found[0] == "workloads":  # only a workload knows its place in the set
+                found = found[0], replace(found[1], order=order)
+        self._objects[id(document)] = (document, order, found)
+        return found
+
+    def _judge(self, document: Document, version: str) -> Refusals:
+        kept = self._refused.get(id(document))
+        found = refused_of(document, version) if kept is None else kept[1]
+        self._refused[id(document)] = (document, found)
+        return found

@@ -1,0 +1,141 @@
+"""The files of a session: those on the disk, and the texts of open buffers in their place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from kubesched_lint.custom.kinds import Kinds
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.inputs import SUFFIXES, InputFile
+from kubesched_lint.manifests.loader import Entry, documents_of
+from kubesched_lint.manifests.split import text_of
+from kubesched_lint.record import record, replace
+from kubesched_lint.session.moved import Shift, shift_between
+
+Found = InputFile | Skipped | InputError
+
+
+@record
+class Reading:
+    """A file and its entries. ``faults``: why its text cannot be read, so that the entries are those of ``judged``."""
+
+    file: InputFile
+    entries: tuple[Entry, ...]
+    judged: bytes
+    """The bytes that the entries come from."""
+    faults: tuple[InputError, ...] = ()
+
+
+class SessionFiles:
+    """The files that ``find`` yields. ``put`` lays a buffer over one; ``look_again`` asks ``find`` once more.
+
+    A file is parsed again only when its bytes change. What tools render comes from the disk alone.
+    """
+
+    def __init__(self, find: Callable[[], Iterable[Found]], kinds: Kinds) -> None:
+        self._find = find
+        self._kinds = kinds
+        self._found: tuple[Found, ...] = ()
+        self._rendered: dict[int, tuple[Entry, ...]] = {}
+        self._readings: dict[str, Reading] = {}
+        self._buffers: dict[str, bytes] = {}
+        self._real: dict[str, str] = {}
+        self.look_again()
+
+    def look_again(self) -> bool:
+        """Read the files from the disk. Return whether any of them, or their list, has changed."""
+        found = tuple(self._find())
+        if found == self._found:
+            return False
+        self._found = found
+        self._rendered = {
+            id(item): tuple(documents_of(item, self._kinds.is_read))
+            for item in self._found
+            if isinstance(item, InputFile) and item.rendering is not None
+        }
+        self._real = {f.path: os.path.realpath(f.path) for f in self._found if isinstance(f, InputFile)}
+        there = {*self._real.values(), *self._buffers}
+        self._readings = {real: reading for real, reading in self._readings.items() if real in there}
+        return True
+
+    def put(self, path: str, text: str | None) -> bool:
+        """Lay the text of a buffer over a file, or take it away with None. Return whether that changes what is read."""
+        real = os.path.realpath(path)
+        before = self._buffers.get(real)
+        if text is None:
+            self._buffers.pop(real, None)
+        else:
+            self._buffers[real] = text.encode("utf-8", "surrogatepass")
+        return before != self._buffers.get(real)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries of all files; for a buffer that cannot be read those of its last text that could."""
+        for item in self._found:
+            if not isinstance(item, InputFile):
+                yield item
+            elif item.rendering is not None:
+                yield from self._rendered[id(item)]
+            else:
+                yield from self._reading(item).entries
+        for item in self._new():
+            yield from self._reading(item).entries
+
+    def faults(self) -> Iterator[InputError]:
+        """Yield why buffers could not be read, where their last entries stand in."""
+        for reading in self._readings.values():
+            yield from reading.faults
+
+    def data(self) -> dict[str, bytes]:
+        """Return path → the bytes of each file or buffer as it is now. Rendered texts are not in it."""
+        return {reading.file.path: reading.file.data for reading in self._readings.values()}
+
+    def judged(self) -> dict[str, bytes]:
+        """Return path → the bytes that the findings of a run over ``entries`` are about."""
+        return {reading.file.path: reading.judged for reading in self._readings.values()}
+
+    def buffers(self) -> dict[str, bytes]:
+        """Return path → the bytes of each open buffer that is read."""
+        return {
+            reading.file.path: self._buffers[real] for real, reading in self._readings.items() if real in self._buffers
+        }
+
+    def _new(self) -> Iterator[InputFile]:
+        """Yield the buffers that nobody has written to the disk yet."""
+        known = set(self._real.values())
+        for real, data in self._buffers.items():
+            if real not in known and real.endswith(SUFFIXES) and not os.path.lexists(real):
+                self._readings.setdefault(real, _read(InputFile(real, data), self._kinds, None))
+                yield InputFile(real, data)
+
+    def _reading(self, file: InputFile) -> Reading:
+        real = self._real.get(file.path, file.path)
+        data = self._buffers.get(real)
+        file = file if data is None else replace(file, data=data)
+        known = self._readings.get(real)
+        if known is None or known.file != file:
+            known = self._readings[real] = _read(file, self._kinds, known if data is not None else None)
+        return known
+
+
+def _read(file: InputFile, kinds: Kinds, before: Reading | None) -> Reading:
+    entries = tuple(documents_of(file, kinds.is_read))
+    faults = tuple(entry for entry in entries if isinstance(entry, InputError))
+    if not faults or before is None or any(isinstance(entry, InputError) for entry in before.entries):
+        return Reading(file, entries, file.data)
+    return Reading(file, before.entries, before.judged, faults)
+
+
+def shifts(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, Shift]:
+    """Return how lines moved in each file that differs, by path."""
+    return {
+        path: shift_between(_text(path, data), _text(path, new[path]))
+        for path, data in old.items()
+        if path in new and data != new[path]
+    }
+
+
+def _text(path: str, data: bytes) -> str:
+    text = text_of(path, data)
+    return text if isinstance(text, str) else ""

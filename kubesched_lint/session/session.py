@@ -1,0 +1,167 @@
+"""One set of files and one cluster, kept warm: what did not change is neither read nor decoded again.
+
+An edit gets two answers. ``at_once`` runs the rules that cost little in the last whole run, and keeps what the other
+rules found then, at the places where it is now. ``whole`` runs every rule, and says what ``lint`` says of these files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kubesched_lint import work
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.lint.run import Request, files_of, open_cluster, report_on, scope_of
+from kubesched_lint.findings import Finding, InputError, ObjectRef, Report
+from kubesched_lint.linter.judged import numbered
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
+from kubesched_lint.record import record, replace
+from kubesched_lint.releases import judged_by
+from kubesched_lint.rulebook.library import Rule, Rulebook
+from kubesched_lint.session.decoding import Decoder
+from kubesched_lint.session.files import Found, SessionFiles, shifts
+from kubesched_lint.session.moved import moved
+
+STEPS_AT_ONCE = 20_000
+"""Steps of ``work`` that the rules of one answer at once may cost together: some 20 ms."""
+MOST_AT_ONCE = 2_000
+"""Steps that a rule may have cost to be one of them."""
+
+
+@record
+class Answer:
+    """A report, and the bytes that its places are about: path → data. ``waiting`` rules show older findings."""
+
+    report: Report
+    data: dict[str, bytes]
+    waiting: tuple[str, ...] = ()
+
+
+class Session:
+    """Files, cluster and options of a request. One thread at a time may use it."""
+
+    def __init__(self, request: Request, options: Options, rulebook: Rulebook) -> None:
+        self.request = request
+        self.options = options
+        self.rulebook = rulebook
+        self.files = SessionFiles(self._find, options.kinds)
+        self.cluster: Cluster | None = None
+        self._problem: tuple[InputError, ...] = ()
+        self._known: tuple[KnownFinding, ...] = ()
+        self._whole: Answer | None = None
+        self._costs: dict[str, float] = {}
+        self._manifests: ManifestSet | None = None
+        self.read_cluster()
+
+    def read_cluster(self) -> None:
+        """Read cluster and baseline from the disk. Raises BaselineError."""
+        self.cluster, self._problem = open_cluster(self.request.cluster, self.request.cluster_options)
+        if self.request.baseline:
+            self._known = read_baseline(self.request.baseline, self.rulebook)
+        version = judged_by(self.options.kubernetes_version, self.cluster.server_version if self.cluster else "")
+        self._decoder = Decoder(self.options, version)
+        self._manifests = self._whole = None
+        self._costs = {}
+
+    def look_again(self) -> bool:
+        """Read the files from the disk. Return whether they have changed."""
+        return self._changed(self.files.look_again())
+
+    def put(self, path: str, text: str | None) -> bool:
+        """Lay a buffer over a file, or take it away with None. Return whether that changes what is read."""
+        return self._changed(self.files.put(path, text))
+
+    def _changed(self, is_changed: bool) -> bool:
+        if is_changed:
+            self._manifests = None
+        return is_changed
+
+    def _find(self) -> Iterable[Found]:
+        request, options = self.request, self.options
+        scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
+        return files_of(request.paths, options, render=request.render, scope=scope, cache=request.cache)
+
+    @property
+    def manifests(self) -> ManifestSet:
+        """The set as the files and buffers are now."""
+        if self._manifests is None:
+            self._manifests = self._decoder.manifests(self.files.entries())
+        return self._manifests
+
+    def whole(self, is_stopped: Callable[[], bool] = lambda: False) -> Answer:
+        """Return the findings of every rule. Raises work.StoppedError soon after ``is_stopped`` becomes true."""
+        costs: dict[str, float] = {}
+        with work.stoppable(is_stopped):
+            report = self._report(None, costs)
+        self._costs = costs
+        self._whole = Answer(report, self.files.judged())
+        return self._shown(self._whole)
+
+    def at_once(self) -> Answer:
+        """Return the findings of the cheap rules now, and of the others as the last whole run found them."""
+        rules = self._rules()
+        cheap = self._cheap(rules)
+        costs: dict[str, float] = {}
+        with work.within(2 * STEPS_AT_ONCE):
+            report = self._report(cheap, costs)
+        self._costs |= {slug: max(cost, self._costs.get(slug, 0)) for slug, cost in costs.items()}
+        ran = {rule.slug for rule in cheap} - {skip.rule for skip in report.skipped if skip.cut}
+        waiting = tuple(rule.slug for rule in rules if rule.slug not in ran and rule.each != "waiver")
+        kept = () if self._whole is None else tuple(self._kept(self._whole, ran))
+        report = replace(report, findings=_joined(report.findings, kept, ran))
+        return self._shown(Answer(report, self.files.judged(), waiting))
+
+    def _rules(self) -> Sequence[Rule]:
+        return self.rulebook.select(self.options.profile, self.options.select, self.options.ignore)
+
+    def _cheap(self, rules: Sequence[Rule]) -> Sequence[Rule]:
+        """Return the rules for an answer at once: before a whole run those that need no nodes."""
+        if not self._costs:
+            return [rule for rule in rules if "nodes" not in rule.needs]
+        left, cheap = STEPS_AT_ONCE, set()
+        for slug, cost in sorted(self._costs.items(), key=lambda item: item[1]):
+            left -= int(cost)
+            if cost > MOST_AT_ONCE or left < 0:
+                break
+            cheap.add(slug)
+        return [rule for rule in rules if rule.slug in cheap or rule.slug not in self._costs]
+
+    def _report(self, rules: Sequence[Rule] | None, costs: dict[str, float]) -> Report:
+        paths = self.request.paths
+        manifests = self.manifests
+        report = report_on(
+            manifests, self.cluster, self._problem, self.options, self.rulebook, paths, rules=rules, costs=costs
+        )
+        if self._known:
+            report = held_against(report, self._known, source=self.request.baseline or "").report
+        return report
+
+    def _kept(self, whole: Answer, ran: set[str]) -> Iterator[Finding]:
+        """Yield the findings of the rules that did not run, about objects that are still there."""
+        there = {ref_of(document, self.options.namespace) for document in self.manifests.documents}
+        moves = shifts(whole.data, self.files.judged())
+        for finding in whole.report.findings:
+            if finding.rule not in ran and finding.object in there and finding.location.path:
+                yield moved(finding, moves)
+
+    def _shown(self, answer: Answer) -> Answer:
+        """Return the answer at the places where its texts are now, with the faults of buffers that cannot be read."""
+        now = self.files.data()
+        moves = shifts(answer.data, now)
+        report, faults = answer.report, tuple(self.files.faults())
+        if moves or faults:
+            errors = (*report.errors, *faults)
+            report = replace(report, findings=tuple(moved(f, moves) for f in report.findings), errors=errors)
+        return replace(answer, report=report, data=now)
+
+
+_Told = tuple[str, ObjectRef]
+
+
+def _joined(found: Sequence[Finding], kept: Sequence[Finding], ran: set[str]) -> tuple[Finding, ...]:
+    """Return new and kept findings by place; what a kept finding explains is no finding of its own."""
+    explained: set[_Told] = {(part.rule, part.object) for finding in kept for part in finding.also}
+    new = (finding for finding in found if finding.rule in ran and (finding.rule, finding.object) not in explained)
+    both = sorted((*new, *kept), key=lambda f: (f.location.path, f.location.span, f.rule))
+    return tuple(numbered(both))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -54,21 +56,27 @@ label_values = st.sampled_from(["web", "db", "api"])
 pod_labels = st.fixed_dictionaries({"app": label_values}, optional={"tier": st.sampled_from(["front", "back"])})
 
 
-def seldom(rare: int, often: object, seldom: object) -> st.SearchStrategy[object]:
+@lru_cache(maxsize=None, typed=True)  # False is not 0
+def sampled(*values: Hashable) -> st.SearchStrategy[Any]:
+    """Return the same strategy each time: making one takes hypothesis longer than drawing from it."""
+    return st.sampled_from(values)
+
+
+def seldom(rare: int, often: Hashable, seldom: Hashable) -> st.SearchStrategy[Any]:
     """``seldom`` in one draw of ``rare``: what bars nodes for good would else leave nothing to the other plugins."""
-    return st.sampled_from([often] * (rare - 1) + [seldom])
+    return sampled(*[often] * (rare - 1), seldom)
 
 
+@cache
 def few(items: st.SearchStrategy[object], rare: int = 3) -> st.SearchStrategy[tuple[object, ...]]:
     """Mostly none, else one or two."""
-    return seldom(rare, False, True).flatmap(
-        lambda some: st.lists(items, min_size=int(some), max_size=2 * int(some)).map(tuple)
-    )
+    some = st.lists(items, min_size=1, max_size=2).map(tuple)
+    return seldom(rare, st.just(()), some).flatmap(lambda chosen: chosen)
 
 
 @st.composite
 def requirements(draw: st.DrawFn, keys: tuple[str, ...], values: tuple[str, ...]) -> Requirement:
-    operator = draw(st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]))
+    operator = draw(sampled("In", "NotIn", "Exists", "DoesNotExist"))
     some = draw(st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True))
     return Requirement(draw(st.sampled_from(keys)), operator, tuple(some) if operator in ("In", "NotIn") else ())
 
@@ -132,6 +140,14 @@ tolerations = st.builds(
     value=st.sampled_from(["", "gpu"]),
     effect=st.sampled_from(["", "NoSchedule", "NoExecute"]),
 )
+lists_of_node_terms = st.lists(node_terms, max_size=2).map(tuple)
+lists_of_tolerations = st.lists(tolerations, max_size=2)
+taints = st.builds(
+    Taint,
+    key=st.sampled_from(["dedicated", "spot"]),
+    value=st.sampled_from(["", "gpu"]),
+    effect=st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
+)
 ports = st.builds(
     HostPort,
     port=st.sampled_from([80, 81]),
@@ -148,6 +164,7 @@ amounts = st.fixed_dictionaries(
 )
 
 
+@cache
 @st.composite
 def pods(draw: st.DrawFn, features: Features = ALL, rich: bool = True) -> Pod:
     """Bound pods are poor: their own spread and node affinity no longer matter."""
@@ -159,64 +176,57 @@ def pods(draw: st.DrawFn, features: Features = ALL, rich: bool = True) -> Pod:
     requests = draw(amounts) if "resources" in features else {}
     volumes = ()
     if "volumes" in features and (rich or draw(seldom(4, False, True))):
-        volumes = draw(st.sampled_from([(), ("d0",), ("d1", "d2"), ("d3",)]))
+        volumes = draw(sampled((), ("d0",), ("d1", "d2"), ("d3",)))
     pod = Pod(
-        namespace=draw(st.sampled_from(["a", "a", "a", "b", "c"])),
+        namespace=draw(sampled("a", "a", "a", "b", "c")),
         labels=draw(pod_labels),
         containers=(Container("c", requests=requests),),
         requests=requests,
         required_anti_affinity=some("affinity", affinity_terms),
         host_ports=some("ports", ports),
         volumes=tuple(Volume(name, "persistentVolumeClaim", name) for name in volumes),
-        priority=draw(st.sampled_from([None, 0, 0, 100])),
+        priority=draw(sampled(None, 0, 0, 100)),
     )
     if not rich:
         return pod
     nodes_matter = "nodes" in features
     return replace(
         pod,
-        priority=draw(st.sampled_from([1000, 100, 0])),
+        priority=draw(sampled(1000, 100, 0)),
         preemption_policy=draw(seldom(12, "", "Never")),
         required_affinity=some("affinity", affinity_terms),
         spread=some("spread", constraints),
-        node_selector=draw(seldom(12, {}, {"disk": "ssd"})) if nodes_matter else {},
-        required_node_terms=draw(seldom(6, None, draw(st.lists(node_terms, max_size=2).map(tuple))))
-        if nodes_matter
-        else None,
-        tolerations=tuple(draw(st.lists(tolerations, max_size=2))),
+        node_selector={"disk": "ssd"} if nodes_matter and draw(seldom(12, False, True)) else {},
+        required_node_terms=draw(lists_of_node_terms) if nodes_matter and draw(seldom(6, False, True)) else None,
+        tolerations=tuple(draw(lists_of_tolerations)),
         node_name=draw(seldom(25, "", "n0")) if nodes_matter else "",
     )
 
 
+@cache
 @st.composite
 def nodes(draw: st.DrawFn, number: int, features: Features) -> Node:
     wanted = {
         HOSTNAME: f"n{number}",
-        ZONE: draw(st.sampled_from(["z1", "z2", "z3"])),
+        ZONE: draw(sampled("z1", "z2", "z3")),
         REGION: "r",
-        "rack": draw(st.sampled_from(["r1", "r2"])),
+        "rack": draw(sampled("r1", "r2")),
         "disk": "ssd",
-        "gpus": draw(st.sampled_from(["0", "2", "x"])),
+        "gpus": draw(sampled("0", "2", "x")),
     }
     labels = {key: value for key, value in wanted.items() if draw(seldom(8, True, False))}
-    taint = st.builds(
-        Taint,
-        key=st.sampled_from(["dedicated", "spot"]),
-        value=st.sampled_from(["", "gpu"]),
-        effect=st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
-    )
     allocatable = {
-        "cpu": draw(st.sampled_from([2000, 3000, 1000])),
-        "memory": draw(st.sampled_from([16, 8, 4])),
-        "pods": draw(st.sampled_from([110, 5, 3])),
-        "example.com/gpu": draw(st.sampled_from([1, 2, 0])),
+        "cpu": draw(sampled(2000, 3000, 1000)),
+        "memory": draw(sampled(16, 8, 4)),
+        "pods": draw(sampled(110, 5, 3)),
+        "example.com/gpu": draw(sampled(1, 2, 0)),
     }
     return Node(
         f"n{number}",
         labels,
-        taints=draw(few(taint, 12 if "nodes" in features else 25)),
+        taints=draw(few(taints, 12 if "nodes" in features else 25)),
         unschedulable=draw(seldom(20, False, True)) if "nodes" in features else False,
-        allocatable=draw(seldom(8, allocatable, None)) if "resources" in features else None,
+        allocatable=allocatable if "resources" in features and draw(seldom(8, True, False)) else None,
     )
 
 
@@ -233,10 +243,11 @@ class Made:
     namespaces = tuple(Namespace(name, labels) for name, labels in NAMESPACES.items())
 
 
+@cache
 @st.composite
-def clusters(draw: st.DrawFn, focuses: Sequence[Features] = FOCUSES, most_nodes: int = 6) -> Made:
+def clusters(draw: st.DrawFn, focuses: tuple[Features, ...] = FOCUSES, most_nodes: int = 6) -> Made:
     """What pods and nodes may have is one of ``focuses``; the fewer nodes, the more crowded."""
-    features = draw(st.sampled_from(focuses))
+    features = draw(sampled(*focuses))
     count = draw(st.integers(1, most_nodes))
     made_nodes = tuple(draw(nodes(i, features)) for i in range(count))
     bound = tuple(
@@ -258,19 +269,17 @@ def clusters(draw: st.DrawFn, focuses: Sequence[Features] = FOCUSES, most_nodes:
 def crowded(draw: st.DrawFn) -> Made:
     """One to three nodes, and a pod that matters more than most of what stands there."""
     made = draw(clusters(CROWDING, most_nodes=3))
-    requests = {"cpu": draw(st.sampled_from([500, 1000]))} if made.nodes[0].allocatable else {}
-    pod = replace(made.pod, priority=draw(st.sampled_from([1000, 1000, 100])), requests=requests or made.pod.requests)
+    requests = {"cpu": draw(sampled(500, 1000))} if made.nodes[0].allocatable else {}
+    pod = replace(made.pod, priority=draw(sampled(1000, 1000, 100)), requests=requests or made.pod.requests)
     return replace(made, pod=pod)
 
 
+@cache
 @st.composite
 def storage(
     draw: st.DrawFn, namespace: str
 ) -> tuple[tuple[Claim, ...], tuple[PersistentVolume, ...], tuple[StorageClass, ...]]:
     """Claims d0 to d3, of which one may be missing, bound, waiting for a free volume or to be provisioned."""
-    terms = st.one_of(
-        st.none(), st.builds(NodeSelectorTerm, st.lists(node_requirements, max_size=1).map(tuple)).map(lambda t: (t,))
-    )
     classes = (
         StorageClass("wait", "csi.example.com", "WaitForFirstConsumer", draw(topologies)),
         StorageClass("local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"),
@@ -278,23 +287,21 @@ def storage(
     )
     claims, volumes = [], []
     for i in range(4):
-        fate = draw(
-            st.sampled_from(["local", "local", "local", "wait", "wait", "bound", "bound", "bound", "now", "missing"])
-        )
-        mode = draw(st.sampled_from(["ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod"]))
+        fate = draw(sampled("local", "local", "local", "wait", "wait", "bound", "bound", "bound", "now", "missing"))
+        mode = draw(sampled("ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod"))
         if fate == "missing":
             continue
         name, size = f"d{i}", draw(st.integers(1, 3))
         if fate == "bound":
-            zone = draw(st.sampled_from([{}, {}, {ZONE: "z1"}, {ZONE: "z1__z2"}]))
+            zone = draw(sampled("", "", "z1", "z1__z2"))
             volumes.append(
                 PersistentVolume(
                     f"pv-{name}",
                     "wait",
                     5,
                     (mode,),
-                    labels=zone,
-                    node_terms=draw(terms),
+                    labels={ZONE: zone} if zone else {},
+                    node_terms=draw(volume_terms),
                     claim_ref=(namespace, name, ""),
                 )
             )
@@ -309,27 +316,31 @@ def storage(
             )
         )
     for i in range(draw(st.integers(0, 3))):
-        reserved = draw(st.sampled_from([None, None, (namespace, "d1", "")]))
+        reserved = draw(sampled(None, None, (namespace, "d1", "")))
         volumes.append(
             # Sizes differ: of two alike upstream takes any.
             PersistentVolume(
-                f"free-{i}", "local", i + 1, ("ReadWriteOnce",), node_terms=draw(terms), claim_ref=reserved
+                f"free-{i}", "local", i + 1, ("ReadWriteOnce",), node_terms=draw(volume_terms), claim_ref=reserved
             )
         )
     return tuple(claims), tuple(volumes), classes
 
 
+volume_terms = st.one_of(
+    st.none(), st.builds(NodeSelectorTerm, st.lists(node_requirements, max_size=1).map(tuple)).map(lambda t: (t,))
+)
 topologies = st.sampled_from([(), ({ZONE: ("z1",)},), ({ZONE: ("z2",), "rack": ("r1", "r2")}, {"disk": ("ssd",)})])
 
 
+@cache
 @st.composite
 def budgets(draw: st.DrawFn) -> tuple[DisruptionBudget, ...]:
     return tuple(
         DisruptionBudget(
-            draw(st.sampled_from(["a", "a", "b"])),
+            draw(sampled("a", "a", "b")),
             f"budget-{i}",
             draw(pod_selectors),
-            disruptions_allowed=draw(st.sampled_from([0, 1, 2])),
+            disruptions_allowed=draw(sampled(0, 1, 2)),
         )
         for i in range(draw(st.integers(0, 2)))
     )

@@ -26,7 +26,7 @@ from tests.scheduler.small import bound, node, pod, selecting, state
 
 # EXAMPLES=3000 pytest tests/scheduler/test_engines_agree.py looks longer.
 thorough = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "150")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=int(os.environ.get("EXAMPLES", "100")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

@@ -22,11 +22,10 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.simulation_report import as_text
-from kubesched_lint.rulebook.examples import Example, Trial
-from kubesched_lint.rulebook.rule import cards_folder
+from kubesched_lint.rulebook.examples import Example
 from tests.analysis import test_errors_are_proofs as made
+from tests.rulebook.shipped_cards import TRIAL
 
-TRIAL = Trial.of(cards_folder())
 TRIED = [e for e in TRIAL.examples if e.cluster is not None]
 ABOUT_NODES = {"nodes", "pods", "storage", "pools"}
 """A rule that needs one of these speaks of placement when it proves something."""

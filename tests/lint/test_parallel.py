@@ -22,8 +22,8 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import record
-from kubesched_lint.rulebook.examples import Trial
-from kubesched_lint.rulebook.library import Rulebook, cards_folder
+from kubesched_lint.rulebook.library import Rulebook
+from tests.rulebook.shipped_cards import TRIAL
 
 ROOT = Path(__file__).parents[2]
 SKETCH = str(ROOT / "fixtures/clusters/three-zones.yaml")
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     Most examples define one name: the linter judges each definition alone, so all of them would take ten times as long.
     """
     there = tmp_path_factory.mktemp("set")
-    for number, example in enumerate(Trial.of(cards_folder()).examples[::6]):
+    for number, example in enumerate(TRIAL.examples[::6]):
         (there / f"{example.slug}-{number}.yaml").write_text(example.manifest)
     for name, text in ODD.items():
         (there / name).write_bytes(text if isinstance(text, bytes) else text.encode())

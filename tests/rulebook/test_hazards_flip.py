@@ -16,12 +16,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.findings import Finding, Path, Report
-from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.rulebook.examples import Example, Trial, rules_for
-from kubesched_lint.rulebook.rule import cards_folder
-
-TRIAL = Trial.of(cards_folder())
+from kubesched_lint.findings import Finding, Path
+from kubesched_lint.rulebook.examples import Example
+from tests.rulebook.shipped_cards import TRIAL, report_of
 
 UNITS = {
     "tolerations",
@@ -84,20 +81,10 @@ AROUSED = {
 """(card, other rule) that speaks once the hazard is gone, and why that is right."""
 
 
-def spoken(report: Report) -> list[Finding]:
+def linted(example: Example) -> list[Finding]:
+    report = report_of(example)
     assert not report.errors, report.errors
     return [finding for finding in report.findings if finding.suppressed is None]
-
-
-LINTED: dict[tuple[str, str], list[Finding]] = {}
-"""(example, manifest) → its findings: most examples are asked for by several tests."""
-
-
-def linted(example: Example) -> list[Finding]:
-    key = (str(example), example.manifest)
-    if key not in LINTED:
-        LINTED[key] = spoken(lint_example(example, rules_for(example, TRIAL.book), TRIAL.book))
-    return LINTED[key]
 
 
 def marked(manifest: str, finding: Finding) -> tuple[int, Path]:

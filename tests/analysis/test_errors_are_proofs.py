@@ -230,7 +230,7 @@ def most_placeable(world: World, cap: int = 3_000) -> int | None:
     return best if search() else None
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_order_of_placements_avoids_what_is_called_an_error(data: st.DataObject) -> None:
     apps = data.draw(st.integers(1, 3))

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 OLD = b"old\n" * 400_000
 NEW = b"new!\n" * 400_000
 WEB = (ROOT / "tests/fix/test_fix_command.py").read_text().partition('WEB = """\\\n')[2].partition('"""')[0]
-KILLS = 200
+KILLS = 60
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_documents_of_every_style(made: tuple[str, dict[str, Any]]) -> None:
     check(made[0])
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(odd_texts())
 def test_heaps_of_odd_lines(text: str) -> None:
     try:

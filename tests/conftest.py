@@ -8,6 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("fixed", derandomize=True, database=None)
+settings.load_profile("fixed")  # the same examples in every run: no commit fails by chance
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 

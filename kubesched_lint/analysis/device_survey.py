@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -125,7 +125,7 @@ class _Surveyor:
 
     def __init__(self, asked: Asked, devices: Devices, index: NodeIndex) -> None:
         self._asked, self._request, self._devices = asked, asked.request, devices
-        self._offers, self._selectors = offers_of(devices, index), selectors_of(devices)
+        self._index, self._offers, self._selectors = index, offers_of(devices, index), selectors_of(devices)
         self._class = devices.classes[asked.request.device_class]
         self._verdicts: dict[DeviceID, str] = {}
         self._removed: dict[Condition, set[DeviceID]] = {}
@@ -155,6 +155,9 @@ class _Surveyor:
 
     def _on(self, position: int) -> tuple[frozenset[DeviceID], frozenset[DeviceID]]:
         """Return the devices that a node has for the request, and those that only taints exclude."""
+        resource = self._asked.wanted.resource
+        if resource and not self._index.by_devices(resource) >> position & 1:
+            return frozenset(_of_plugin(resource, position, self._index)), frozenset()
         found: dict[str, list[DeviceID]] = {}
         for pool in self._offers.pools(position):
             if pool.is_incomplete or pool.is_invalid:
@@ -233,6 +236,12 @@ class _FailsError(Exception):
         self.failure = failure
 
 
+def _of_plugin(resource: str, position: int, index: NodeIndex) -> Iterator[DeviceID]:
+    """Yield the devices that the device plugin of a node offers: no slice names them."""
+    for number in range(int(index.stated(resource)[position])):
+        yield "", f"{resource} of {index.names[position]}", str(number)
+
+
 def _capacity(request: DeviceRequest) -> str:
     return joined([f"{name} {_amount(amount)}" for name, amount in request.capacity.items()])
 
@@ -262,6 +271,7 @@ def _meaning(asked: Asked) -> object:
     constraints = tuple((c.match_attribute, c.distinct_attribute) for c in asked.constraints)
     taken = tuple(sorted(request.capacity.items()))
     return (
+        asked.wanted.resource,
         request.device_class,
         request.selectors,
         tuple((t.key, t.operator, t.value, t.effect) for t in request.tolerations),

@@ -16,8 +16,8 @@ from kubesched_lint.model.devices import (
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
-from kubesched_lint.scheduler.devices.extended import extended_claim, served_resources
-from kubesched_lint.world.devices import devices_of, knows_devices, offered_by_plugins, pools_without_devices
+from kubesched_lint.scheduler.devices.extended import extended_claim
+from kubesched_lint.world.devices import devices_of, knows_devices, pools_without_devices
 from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
     at: Path
     claim: DeviceClaim | DeviceClaimTemplate
     resource: str = ""
-    """The extended resource that the scheduler makes it for; ``claim`` stands for what it makes."""
+    """The extended resource that it is for where no device plugin offers any; ``claim`` stands for what is made."""
 
     @property
     def is_shared(self) -> bool:
@@ -104,11 +104,10 @@ def wanted_by(it: Member) -> Iterator[Wanted]:
         known = devices.templates if kind == "ResourceClaimTemplate" else devices.claims
         if (namespace, name) in known:
             yield Wanted(reference, at, known[namespace, name])
-    for resource in served_resources(it.workload.pod, devices) if it.world.cluster is not None else ():
-        if not offered_by_plugins(resource, it.world):
-            requests = extended_claim(it.workload.pod, [resource], devices).requests
-            at = request_path(it.workload, resource)
-            yield Wanted(resource, at, DeviceClaimTemplate(namespace, resource, requests), resource)
+    for resource in devices.resources_of(it.workload.pod) if it.world.cluster is not None else ():
+        requests = extended_claim(it.workload.pod, [resource], devices).requests
+        at = request_path(it.workload, resource)
+        yield Wanted(resource, at, DeviceClaimTemplate(namespace, resource, requests), resource)
 
 
 def asked_of(wanted: Wanted) -> Iterator[Sequence[Asked]]:
@@ -137,9 +136,9 @@ def must_know_devices(it: Member) -> None:
     must_have_claims(it.world)
     if it.world.cluster is None:
         raise UncheckedError("needs a cluster (--cluster)")
-    for resource in served_resources(it.workload.pod, devices_in(it.world)):
-        if offered_by_plugins(resource, it.world):
-            raise UncheckedError(f"device plugins of some nodes offer {resource}, and a DeviceClass on others")
+    for resource in devices_in(it.world).resources_of(it.workload.pod):
+        if it.usable & it.world.index.unknown_resources:
+            raise UncheckedError(f"device plugins of nodes without resources may offer {resource}")
     if not knows_devices(it.world):
         raise UncheckedError("needs devices (kubectl get resourceslices), which the cluster file does not hold")
     if silent := pools_without_devices(it.usable, it.world):

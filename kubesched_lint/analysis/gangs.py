@@ -129,15 +129,15 @@ def _always_have_room(gang: Gang, waiting: Sequence[BoundPod], world: World) -> 
     """Whether the others of the group can never fill all nodes of a pod, in one domain at least."""
     counts = Counter(id(bound.pod) for bound in waiting)
     pods = [(pod, counts[number]) for number, pod in {id(bound.pod): bound.pod for bound in waiting}.items()]
-    if not all(_takes_room_only(pod) for pod, _ in pods):
-        return False
     state = at_rest(world).state
+    if not all(_takes_room_only(pod, state) for pod, _ in pods):
+        return False
     return any(all(_stays_open(pod, pods, among, state) for pod, _ in pods) for among in domains(gang, world))
 
 
-def _takes_room_only(pod: Pod) -> bool:
+def _takes_room_only(pod: Pod, state: ClusterState) -> bool:
     near = pod.required_affinity or pod.required_anti_affinity or pod.host_ports
-    return not (near or pod.volumes or pod.resource_claims or any(constraint.is_hard for constraint in pod.spread))
+    return not (near or pod.volumes or state.may_serve(pod) or any(constraint.is_hard for constraint in pod.spread))
 
 
 def _stays_open(pod: Pod, pods: Sequence[tuple[Pod, int]], among: NodeSet, state: ClusterState) -> bool:

@@ -336,8 +336,8 @@ class _Growth:
             yield made, offer
 
     def _state(self, nodes: Sequence[Node], spares: Iterable[Offer] = ()) -> ClusterState:
-        version = self.world.premises.kubernetes_version
-        state = ClusterState(NodeIndex(nodes), self.objects, kubernetes_version=version)
+        version, index = self.world.premises.kubernetes_version, NodeIndex(nodes, self.world.device_resources)
+        state = ClusterState(index, self.objects, kubernetes_version=version)
         offers = [*self.new.values(), *spares]
         for position, offer in enumerate(offers, len(self.real)):
             for daemon in offer.daemons:

@@ -12,6 +12,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
@@ -129,13 +130,14 @@ class Problem:
 
 def _device_groups(world: World, demands: Sequence[Demand]) -> DeviceGroups | None:
     """Return the devices for which the demands compete; None if they need none, or which there are is unknown."""
-    asking = [d.pod for d in demands if d.pod.resource_claims]
-    state = staying_beside_set(world).state if asking else None
-    if state is None or state.devices is None:
+    if not any(needs_devices(d.pod, world) for d in demands):
+        return None
+    state = staying_beside_set(world).state
+    if state.devices is None:
         return None
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
-    return DeviceGroups(asking, state.devices, state.index)
+    return DeviceGroups((d.pod for d in demands if needs_devices(d.pod, world)), state.devices, state.index)
 
 
 def repels_itself_per_node(demand: Demand, world: World) -> bool:

@@ -80,7 +80,7 @@ def _nodes(world: World, cluster: Cluster) -> Iterator[Node]:
 
     The pods keep their requests for these resources, because quotas count them.
     """
-    ample = dict.fromkeys(world.resources_barring_no_node - world.device_resources, _AMPLE)
+    ample = dict.fromkeys(world.resources_left_out, _AMPLE)
     for node in cluster.inventory.nodes:
         known = node.allocatable
         yield node if known is None or not ample else replace(node, allocatable={**known, **ample})

@@ -183,7 +183,7 @@ def usable_without_transient(it: Member) -> NodeSet:
     if without_transient is it.world.cluster:
         return it.usable
     # The order of the nodes is the same, so positions are the same in both indexes.
-    return static_feasible(it.pod, NodeIndex(without_transient.inventory.nodes))
+    return static_feasible(it.pod, NodeIndex(without_transient.inventory.nodes, it.world.device_resources))
 
 
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----

@@ -152,7 +152,9 @@ def _too_small(it: Member, daemon: Workload) -> str | None:
     pod, itself = it.pod, with_daemon_tolerations(it.world.member(daemon).pod)
     kinds = [offer for offer in it.world.potential.offers if itself in offer.daemons]
     rooms = [room_beside(o.template.offered, (d for d in o.daemons if d != itself)) for o in kinds]
-    index = NodeIndex([o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)])
+    index = NodeIndex(
+        [o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)], it.world.device_resources
+    )
     fitting = static_feasible(pod, index)
     for position, most in copies(pod, ClusterState(index), fitting, it.replicas):
         template, room = kinds[position].template, rooms[position]
@@ -161,7 +163,7 @@ def _too_small(it: Member, daemon: Workload) -> str | None:
             return f"what {where} offers is unknown"
         taken = {"pods": most, **{name: most * amount for name, amount in pod.requests.items()}}
         for name, amount in (("pods", 1), *itself.requests.items()):
-            if amount > room.get(name, 0) - taken.get(name, 0):
+            if amount > index.allocatable(name)[position] - taken.get(name, 0):
                 pods = f"{most} {plural(most, 'pod leaves', 'pods leave')}"
                 return f"{where}, sized without the DaemonSet, has too little {name}: {pods} it no place"
     return None

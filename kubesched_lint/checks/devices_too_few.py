@@ -39,7 +39,9 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _beyond_limit(wanted: Wanted, it: Member) -> Iterator[Hazard]:
-    """The least that a claim can get, if the status of a claim cannot hold it."""
+    """The least that a claim can get, if the status of a claim cannot hold it. A device plugin needs no claim."""
+    if wanted.resource and it.usable & ~it.world.index.by_devices(wanted.resource):
+        return
     fewest = [min(options, key=_least) for options in asked_of(wanted)]
     least = sum(map(_least, fewest))
     if least > MOST_RESULTS:

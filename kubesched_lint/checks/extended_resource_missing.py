@@ -10,8 +10,7 @@ from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Rename
 from kubesched_lint.model.pod import profile_of
-from kubesched_lint.model.resources import is_extended, request_path
-from kubesched_lint.scheduler.plugins.single_node import is_ignored
+from kubesched_lint.model.resources import is_extended, is_ignored, request_path
 from kubesched_lint.text import is_slip
 from kubesched_lint.world.device_premises import class_premises
 from kubesched_lint.world.premises import node_premises, nodes_in_words
@@ -20,7 +19,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """DRA allocates what a DeviceClass offers, and ``Member.pod`` leaves it out."""
+    """The index knows that a DeviceClass serves a resource where no node offers it."""
     within = it.reach.tolerated
     if it.workload.kind == "DaemonSet" or not within:
         return

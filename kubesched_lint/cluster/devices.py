@@ -19,13 +19,14 @@ from kubesched_lint.model.devices import (
     ResourceSlice,
 )
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.resources import DEVICE_CLASS
+from kubesched_lint.model.resources import DEVICE_CLASS, may_be_devices
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.record import field, record, replace
 from kubesched_lint.releases import RECORDED
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node
+    from kubesched_lint.model.pod import Pod
 
 NO_EXECUTE = "NoExecute"
 COUNTED = "counted"
@@ -143,6 +144,20 @@ class Devices:
         oldest_first = sorted(by_name, key=lambda c: c.created)
         explicit = {c.extended_resource: c for c in oldest_first if c.extended_resource}
         return {**explicit, **{DEVICE_CLASS + c.name: c for c in oldest_first}}
+
+    def resources_of(self, pod: Pod) -> tuple[str, ...]:
+        """Return the extended resources that a pod's containers request and a class serves, sorted.
+
+        Devices serve them only on nodes whose device plugins offer none.
+        """
+        served = self.class_of_resource
+        containers = (*pod.containers, *pod.init_containers) if served else ()
+        asked = {name for container in containers for name, n in container.requests.items() if n > 0}
+        return tuple(sorted(name for name in asked if may_be_devices(name) and name in served))
+
+    def may_serve(self, pod: Pod) -> bool:
+        """Return whether a pod has claims, or requests an extended resource that a class serves."""
+        return bool(pod.resource_claims or self.resources_of(pod))
 
     @cached_property
     def evicting_taints(self) -> Mapping[DeviceID, Sequence[DeviceTaint]]:

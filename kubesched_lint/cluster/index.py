@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
@@ -16,8 +16,13 @@ from kubesched_lint.model.pod import NodeSelectorTerm
 class NodeIndex:
     """Immutable. A node is identified by its position in ``nodes``; results are NodeSets over these positions."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], device_resources: Collection[str] = ()) -> None:
+        """``device_resources``: what a DeviceClass serves where no device plugin offers it; there it limits nothing.
+
+        Mirrors shouldDelegateResourceToDRA of ``pkg/scheduler/framework/plugins/noderesources/fit.go`` (v1.36).
+        """
         self.nodes: tuple[Node, ...] = tuple(nodes)
+        self.device_resources = device_resources
         alike: dict[int, tuple[tuple[Taint, ...], NodeSet]] = {}  # nodes of a sketch's entry share their taints
         for i, node in enumerate(self.nodes):
             if node.taints:
@@ -42,7 +47,9 @@ class NodeIndex:
         self._keyed: dict[str, NodeSet] = {}
         self._single: dict[str, bool] = {}
         self._terms: dict[NodeSelectorTerm, NodeSet] = {}
+        self._stated: dict[str, list[float]] = {}
         self._allocatable: dict[str, list[float]] = {}
+        self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
         self._images: dict[str, tuple[int, NodeSet]] = {}
 
@@ -93,16 +100,35 @@ class NodeIndex:
         """The names of all resources of which some node offers an amount."""
         return frozenset(name for node in self.nodes for name, amount in (node.allocatable or {}).items() if amount)
 
-    def allocatable(self, resource: str) -> list[float]:
+    def stated(self, resource: str) -> list[float]:
         """Return the amount per position: 0 without the resource, infinite if the node's resources are unknown.
 
         All finite values are integers. Callers must not change the list.
         """
-        found = self._allocatable.get(resource)
+        found = self._stated.get(resource)
         if found is None:
-            found = self._allocatable[resource] = [
+            found = self._stated[resource] = [
                 inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes
             ]
+        return found
+
+    def allocatable(self, resource: str) -> list[float]:
+        """Return ``stated``, but infinite on nodes whose devices serve the resource: the allocator limits it there."""
+        if resource not in self.device_resources:
+            return self.stated(resource)
+        found = self._allocatable.get(resource)
+        if found is None:
+            found = self._allocatable[resource] = [amount or inf for amount in self.stated(resource)]
+        return found
+
+    def by_devices(self, resource: str) -> NodeSet:
+        """Return the nodes where only devices can serve a resource: they state none of it."""
+        if resource not in self.device_resources:
+            return EMPTY
+        found = self._by_devices.get(resource)
+        if found is None:
+            amounts = enumerate(self.stated(resource))
+            found = self._by_devices[resource] = _where(i for i, amount in amounts if not amount)
         return found
 
     def short_of(self, resource: str, want: int) -> NodeSet:

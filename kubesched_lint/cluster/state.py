@@ -14,7 +14,6 @@ from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
-from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.releases import RECORDED
 
 if TYPE_CHECKING:
@@ -94,8 +93,6 @@ class ClusterState:
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption nominated for them."""
-        self.device_class_resources: frozenset[str] = device_class_resources(objects.device_classes, kubernetes_version)
-        """Extended resources that a DeviceClass maps: if no device plugin offers one, DRA allocates it."""
         self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""
         self.removed_in_cycle: list[Placement] = []
@@ -219,6 +216,10 @@ class ClusterState:
         if devices is not self._devices:
             self._log.append(("devices", self._devices))
             self._devices = devices
+
+    def may_serve(self, pod: Pod) -> bool:
+        """Return whether devices may serve a pod: it has claims, or requests a resource that a DeviceClass serves."""
+        return bool(pod.resource_claims) or (self._devices is not None and self._devices.may_serve(pod))
 
     def pods_on(self, position: int) -> list[Placement]:
         """Return the pods of a node, in the order of the scheduler's cache (framework.NodeInfo.Pods)."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], number: int) -> None:
-    """Change the bounds of a workload if pods of its group have claims for devices.
+    """Change the bounds of a workload if devices may serve pods of its group.
 
     Such pods may keep others from nodes, and what needs them waits with them, so nothing is sure to run.
     """
@@ -51,7 +51,7 @@ def _room(groups: DeviceGroups, setting: Setting, number: int) -> float:
 def _groups(setting: Setting) -> DeviceGroups | None:
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
-    pods = {id(pod): pod for own in setting.kinds for pod in own if pod.resource_claims}
+    pods = {id(pod): pod for own in setting.kinds for pod in own if setting.cluster.may_serve(pod)}
     for devices in setting.objects.allocator:
         return DeviceGroups(pods.values(), devices, setting.index)
     return None

@@ -40,6 +40,7 @@ from kubesched_lint.lifecycle.transitions import MOST_WAYS, Transitions
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
@@ -176,7 +177,7 @@ class Story:
         if known is None:
             oracle = Oracle(
                 self.pod_types,
-                NodeIndex(self.nodes),
+                NodeIndex(self.nodes, device_class_resources(self.objects.device_classes, self.version)),
                 self.objects,
                 [self.marks.get(node.name, 0) for node in self.nodes],
                 expected=self.expected,
@@ -219,7 +220,12 @@ class Story:
     def _with_running(self, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
         unready = self.by_readiness and bool(bound.node) and not bound.ready
         slot = slot_of_running(self.pod_types, number, revision, bound, unready=unready)
-        if self._named_devices is not None and position >= 0 and bound.node and bound.pod.resource_claims:
+        if (
+            self._named_devices is not None
+            and position >= 0
+            and bound.node
+            and self._named_devices.may_serve(bound.pod)
+        ):
             from kubesched_lint.lifecycle.holdings import held_by
 
             holding = self.pod_types.holding(held_by(bound, slot, self._named_devices))

@@ -91,7 +91,7 @@ def equal_nodes(key: str, pods: Iterable[Pod], state: ClusterState) -> Sequence[
     None if something else than pods tells them apart. ``key``: of a group's topology constraint.
     """
     ours = list(pods)
-    if any(pod.volumes or pod.resource_claims for pod in ours):
+    if any(pod.volumes or state.may_serve(pod) for pod in ours):
         return None
     residents: list[list[int]] = [[] for _ in state.index.names]
     for placement in state.placements():

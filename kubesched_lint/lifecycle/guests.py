@@ -160,7 +160,8 @@ class Guests:
         if owner is None:
             return all(bound.node for bound in group)
         known = owner.kind in _REMADE or (owner.kind == "DaemonSet" and all(bound.node for bound in group))
-        plain = not (pod.volumes or pod.resource_claims or pod.group or pod.scheduling_gates)
+        by_devices = self._setting.cluster.may_serve(pod)
+        plain = not (pod.volumes or by_devices or pod.group or pod.scheduling_gates)
         alike = all(bound.pod == pod for bound in group)
         return known and plain and alike and knows_scheduler(pod)
 

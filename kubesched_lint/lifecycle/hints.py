@@ -52,7 +52,7 @@ def is_blind(terms: Iterable[PodAffinityTerm], state: ClusterState) -> bool:
 
 def wakes_on_delete(pod: Pod, rejected_by: frozenset[str], gone: Pod, state: ClusterState) -> bool:
     """Whether the deletion of a bound pod puts a waiting pod back into the queue."""
-    if RESOURCES in rejected_by or (DEVICES_PLUGIN in rejected_by and gone.resource_claims):
+    if RESOURCES in rejected_by or (DEVICES_PLUGIN in rejected_by and state.may_serve(gone)):
         return True
     if PORTS in rejected_by and any(
         a.port == b.port and a.protocol == b.protocol for a in pod.host_ports for b in gone.host_ports
@@ -146,7 +146,7 @@ class Hopeless:
 
     def add(self, kind: int, pod: Pod, position: int, found: Diagnosis) -> None:
         """Record that pods of a kind, pinned to ``position`` if that is a node, found no node."""
-        if pod.volumes or pod.resource_claims or found.refusal is not None:
+        if pod.volumes or self._cluster.may_serve(pod) or found.refusal is not None:
             return  # a volume or a device may become free by a pod that goes elsewhere
         plugins = {r.plugin for r in found.rejections}
         if plugins.isdisjoint((AFFINITY, SPREAD)):

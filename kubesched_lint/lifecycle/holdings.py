@@ -78,7 +78,7 @@ class Holdings:
         """Return a slot with fewer pods than holdings, and one with more, if there is one of its kin; -1 for none."""
         found = self._changes.get((held, holds))
         if found is None:
-            lack = {slot: count for slot, count in held if self._pod(slot).resource_claims}
+            lack = {slot: count for slot, count in held if self._devices.may_serve(self._pod(slot))}
             for number, count in holds:
                 slot = self._pod_types.holdings[number].slot
                 lack[slot] = lack.get(slot, 0) - count

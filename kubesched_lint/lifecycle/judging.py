@@ -21,6 +21,7 @@ from kubesched_lint.lifecycle.states import FRESH, State, empty, with_pinned
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
 from kubesched_lint.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.resources import may_be_devices
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import copies
@@ -232,6 +233,8 @@ def _path_of(plugin: str, reason: str, workload: Workload) -> Path:
             return (*pod.path, "nodeSelector") if pod.node_selector else pod.path
         case "DynamicResources" if pod.resource_claims:
             return (*pod.path, "resourceClaims")
+        case "DynamicResources":
+            return _request(workload, next(filter(may_be_devices, pod.requests), ""))
         case "TaintToleration":
             return (*pod.path, "tolerations") if pod.tolerations else pod.path
         case "VolumeBinding" | "VolumeZone" | "VolumeRestrictions" | "NodeVolumeLimits":

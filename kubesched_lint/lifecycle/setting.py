@@ -23,6 +23,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
+from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.storage import Claim, StorageClass
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
 from kubesched_lint.record import field, record, replace
@@ -139,7 +140,7 @@ class Setting:
 
     @cached_property
     def index(self) -> NodeIndex:
-        return NodeIndex(self.nodes)
+        return NodeIndex(self.nodes, device_class_resources(self.objects.device_classes, self.kubernetes_version))
 
     @cached_property
     def cluster(self) -> ClusterState:
@@ -228,7 +229,7 @@ class Setting:
         )
 
     def need_devices(self, members: Iterable[int]) -> bool:
-        """Return whether pods of some of the workloads have claims for devices."""
+        """Return whether devices may serve pods of some of the workloads."""
         return bool(self._with_claims) and not self._with_claims.isdisjoint(members)
 
     @cached_property
@@ -238,7 +239,7 @@ class Setting:
 
     @cached_property
     def _with_claims(self) -> frozenset[int]:
-        return frozenset(i for i, pods in enumerate(self.kinds) if any(pod.resource_claims for pod in pods))
+        return frozenset(i for i, pods in enumerate(self.kinds) if any(map(self.cluster.may_serve, pods)))
 
     def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
         return selects_pod(term, holder.namespace, other, self.cluster)

@@ -183,6 +183,8 @@ class DeviceRequest:
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: Amounts = field(default_factory=dict)
     alternatives: tuple[DeviceRequest, ...] = ()
+    resource: str = ""
+    """The extended resource that the scheduler makes it for."""
     path: Path = field(default=(), compare=False)
 
 

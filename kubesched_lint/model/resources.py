@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path
-from kubesched_lint.model.pod import Container, Pod, Resources
+from kubesched_lint.model.pod import Container, Pod, Resources, SchedulerProfile
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.record import replace
@@ -81,6 +81,13 @@ def is_extended(resource: str) -> bool:
     Mirrors IsExtendedResourceName, ``pkg/apis/core/v1/helper/helpers.go`` (v1.36).
     """
     return "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
+
+
+def is_ignored(resource: str, profile: SchedulerProfile) -> bool:
+    """Return whether NodeResourcesFit passes over a resource: only an extended one (fitsRequest)."""
+    if not (profile.ignored_resources or profile.ignored_resource_groups) or not is_extended(resource):
+        return False
+    return resource in profile.ignored_resources or resource.partition("/")[0] in profile.ignored_resource_groups
 
 
 DEFAULT_MILLI_CPU = 100

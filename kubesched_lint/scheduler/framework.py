@@ -16,6 +16,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod, Toleration, profile_of
+from kubesched_lint.model.resources import is_ignored
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.plugins import (
     dynamic_resources,
@@ -35,7 +36,6 @@ from kubesched_lint.scheduler.plugins.single_node import (
     NodeResourcesFit,
     NodeUnschedulable,
     TaintToleration,
-    is_ignored,
 )
 from kubesched_lint.scheduler.tolerance import CORDON, repelled, tolerates_any, untolerated
 from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, PreFilterRefusal, Rejection

@@ -40,7 +40,7 @@ def standing(state: ClusterState, placement: NodeSet, placed: Sequence[Pod], mem
         if resource not in ("cpu", "memory", "ephemeral-storage") and not asked:
             continue
         taken = _taken(state, resource)
-        allocatable = state.index.allocatable(resource)
+        allocatable = state.index.stated(resource)
         capacity = sum(allocatable[position] for position in positions(placement))
         used = sum(taken[position] for position in positions(placement) if allocatable[position])
         if capacity:

@@ -20,6 +20,7 @@ from kubesched_lint.model.decode.policy import decode_namespace
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
+from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.record import field, record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.scheduler.binding import bind
@@ -225,7 +226,9 @@ def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
     )
     schedulers = tuple(profiles_of({"profiles": case.get("schedulerProfiles") or []}).values())
     objects = replace(objects, nodes=nodes, pods=pods, namespaces=tuple(_namespaces(case)), schedulers=schedulers)
-    state = ClusterState(NodeIndex(nodes), objects, kubernetes_version=version)
+    state = ClusterState(
+        NodeIndex(nodes, device_class_resources(objects.device_classes, version)), objects, kubernetes_version=version
+    )
     if objects.device_classes or objects.resource_slices or objects.device_claims or objects.device_claim_templates:
         state.devices = Devices.of(objects, version)
     return state, started

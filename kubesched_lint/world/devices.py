@@ -33,8 +33,15 @@ def devices_of(world: World) -> Devices | None:
 
 
 def needs_devices(pod: Pod, world: World) -> bool:
-    """Return whether a pod as written has claims for devices, or requests a resource that a DeviceClass serves."""
-    return bool(pod.resource_claims) or not world.device_resources.isdisjoint(pod.requests)
+    """Return whether a pod as written has claims for devices, or requests a resource that devices of a node serve."""
+    return bool(pod.resource_claims) or any(_by_devices(pod, world))
+
+
+def _by_devices(pod: Pod, world: World) -> Iterator[str]:
+    """Yield the resources that a pod requests and that devices serve on some node; without a cluster, on any."""
+    for name in sorted(world.device_resources.intersection(pod.requests)):
+        if world.cluster is None or world.index.by_devices(name) | world.index.unknown_resources:
+            yield name
 
 
 def pools_without_devices(among: NodeSet, world: World) -> tuple[NodePool, ...]:
@@ -100,18 +107,13 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
     if not knows_devices(world):
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
         return
-    for name in sorted({name for pod in pods for name in pod.requests if name in world.device_resources}):
-        if offered_by_plugins(name, world):
+    if world.index.unknown_resources:
+        for name in sorted({name for pod in pods for name in _by_devices(pod, world)}):
             yield f"which nodes offer {name} by a device plugin, and which by devices of a DeviceClass"
     for pod in pods:
         yield from _unread(pod, found, world)
     yield from _unmodelled(found, pods)
     yield from _undecidable(found, pods)
-
-
-def offered_by_plugins(resource: str, world: World) -> bool:
-    """Return whether the device plugin of some node offers a resource; a DeviceClass serves it on the others."""
-    return any(amount > 0 for amount in world.index.allocatable(resource))
 
 
 def _pools_in_doubt(world: World) -> tuple[NodePool, ...]:
@@ -157,7 +159,7 @@ def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
         for request in found.requests if found is not None else ():
             yield from request.alternatives or (request,)
     for name in sorted(devices.class_of_resource.keys() & pod.requests.keys()):
-        yield DeviceRequest(name, devices.class_of_resource[name].name)
+        yield DeviceRequest(name, devices.class_of_resource[name].name, resource=name)
 
 
 def _unmodelled(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:

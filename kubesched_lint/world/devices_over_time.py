@@ -58,7 +58,8 @@ def following(world: World) -> Following:
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
     (devices,) = allocator_of(world)
-    running = [b for b in (world.cluster.inventory.pods if world.cluster is not None else ()) if b.pod.resource_claims]
+    live = world.cluster.inventory.pods if world.cluster is not None else ()
+    running = [bound for bound in live if devices.may_serve(bound.pod)]
     tried = (pod for pod in asking_pods(world) if not _waits(pod, devices))
     pods = list({id(pod): pod for pod in (*tried, *(bound.pod for bound in running))}.values())
     why_not = next(_unclear(pods, running, devices, world), "")
@@ -81,8 +82,9 @@ def _unclear(pods: Sequence[Pod], running: Sequence[BoundPod], devices: Devices,
     """Yield why it is not clear which pods hold which claims."""
     if not devices.holders <= {(bound.namespace, bound.name) for bound in running}:
         yield "the snapshot shows claims of pods that it does not show"
-    for name in sorted({name for pod in pods for name in pod.requests if name in world.device_resources}):
-        yield f"the extended resource {name} is served by devices of a DeviceClass"
+    for bound in running:
+        if bound.node and devices.resources_of(bound.pod) and len(_held(bound, devices)) != _due(bound, devices, world):
+            yield f"the running pod {bound.namespace}/{bound.name} does not hold the devices that its node owes it"
     for claim in devices.claims.values():
         if not (claim.owner or _is_where_its_pods_are(claim, [bound for bound in running if bound.node])):
             yield f"ResourceClaim {claim.namespace}/{claim.name} is not reserved for just the running pods that name it"
@@ -96,14 +98,24 @@ def _unnamed(groups: DeviceGroups, running: Sequence[BoundPod], devices: Devices
     """Yield why devices are not followed one by one."""
     yield from groups.hindrances()
     for bound in running:
-        held = [claim for claim in devices.claims_of(bound.namespace, bound.name) if claim.allocation is not None]
-        if bound.node and len(held) < len(bound.pod.resource_claims):
+        if bound.node and len(_held(bound, devices)) < len(bound.pod.resource_claims):
             yield f"the running pod {bound.namespace}/{bound.name} has claims without devices"
     count = sum(len(each.devices) for each in devices.slices)
     if count > MOST_DEVICES:
         yield f"it matters which devices a pod holds, and {count} are too many to follow each (most: {MOST_DEVICES})"
     if len(world.index) > MOST_NODES:
         yield f"it matters which devices a pod holds, and there are more than {MOST_NODES} nodes"
+
+
+def _held(bound: BoundPod, devices: Devices) -> list[DeviceClaim]:
+    return [claim for claim in devices.claims_of(bound.namespace, bound.name) if claim.allocation is not None]
+
+
+def _due(bound: BoundPod, devices: Devices, world: World) -> int:
+    """Return how many claims a running pod has, with that for extended resources unless a device plugin serves it."""
+    at = world.index.positions.get(bound.node, -1)
+    served = at >= 0 and any(world.index.by_devices(name) >> at & 1 for name in devices.resources_of(bound.pod))
+    return len(bound.pod.resource_claims) + served
 
 
 def _waits(pod: Pod, devices: Devices) -> bool:

@@ -89,6 +89,8 @@ class Asked:
     storage_classes: tuple[StorageClass, ...]
     quota_namespaces: frozenset[str] = frozenset()
     """Namespaces where a quota may keep pods from being created."""
+    device_resources: frozenset[str] = frozenset()
+    """Extended resources that a DeviceClass serves."""
 
     def certain(self, daemons: Sequence[Pod]) -> tuple[bool, ...]:
         """Return for each DaemonSet's pod whether it takes its room on a new node before any other pod, for sure.
@@ -143,7 +145,7 @@ def potential_of(
         if overlays and pool.maker == KARPENTER:
             kinds = tuple(overlaid(kind, overlays) for kind in kinds)
         complete = complete and len(kinds) <= _MOST_OFFERS
-        offers = tuple(offers_of(kinds[:_MOST_OFFERS], known))
+        offers = tuple(offers_of(kinds[:_MOST_OFFERS], known, asked.device_resources))
         every += offers
         groups += _alike(offers, demand)
     nodes: list[Node] = []
@@ -182,7 +184,10 @@ def _demand(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
         for key in keys & node.labels.keys():
             today[key][node.labels[key]] = None
     topologies += [(key, tuple(values)[:_MOST_VALUES]) for key, values in today.items()]
-    return demand_of((pod for pod, _ in asked.pods), topologies)
+    found = demand_of((pod for pod, _ in asked.pods), topologies)
+    if asked.device_resources.isdisjoint(found.devices):
+        return found
+    return replace(found, devices=tuple(name for name in found.devices if name not in asked.device_resources))
 
 
 # --- DaemonSets -----------------------------------------------------------------------------------------------------
@@ -213,27 +218,31 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
             yield anywhere
 
 
-def offers_of(kinds: Sequence[NodeTemplate], daemons: Sequence[tuple[Pod, bool]]) -> Iterator[Offer]:
+def offers_of(
+    kinds: Sequence[NodeTemplate], daemons: Sequence[tuple[Pod, bool]], device_resources: Collection[str] = ()
+) -> Iterator[Offer]:
     """Yield each kind of node with the DaemonSet pods that run there; only those marked as certain take room there."""
     if not daemons:
         yield from (Offer(kind, (), kind.bound) for kind in kinds)
         return
-    index = NodeIndex([kind.node(1, kind.offered) for kind in kinds])
+    index = NodeIndex([kind.node(1, kind.offered) for kind in kinds], device_resources)
     going = [(pod, is_certain, targets(pod, index)[0]) for pod, is_certain in daemons]
     for position, kind in enumerate(kinds):
         here = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
-        sure = _fitting(kind.bound, (pod for pod, is_certain in here if is_certain))
+        sure = _fitting(kind.bound, (pod for pod, is_certain in here if is_certain), device_resources)
         yield Offer(kind, tuple(pod for pod, _ in here), room_beside(kind.bound, sure))
 
 
-def _fitting(allocatable: Resources | None, daemons: Iterable[Pod]) -> Sequence[Pod]:
+def _fitting(allocatable: Resources | None, daemons: Iterable[Pod], device_resources: Collection[str]) -> Sequence[Pod]:
     """Return the DaemonSet pods; none if they do not all fit on the empty node: then nobody knows which of them run."""
     found = tuple(daemons)
     wanted: dict[str, int] = {"pods": len(found)}
     for pod in found:
         for name, amount in pod.requests.items():
             wanted[name] = wanted.get(name, 0) + amount
-    fits = allocatable is None or all(amount <= allocatable.get(name, 0) for name, amount in wanted.items())
+    known = allocatable or {}
+    limited = {name: n for name, n in wanted.items() if known.get(name) or name not in device_resources}
+    fits = allocatable is None or all(amount <= known.get(name, 0) for name, amount in limited.items())
     return found if fits else ()
 
 
@@ -286,7 +295,7 @@ def _worth_planning(groups: Sequence[Sequence[Offer]], asked: Asked) -> Iterator
 
     Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
     """
-    index = NodeIndex([group[0].template.node(1, None) for group in groups])
+    index = NodeIndex([group[0].template.node(1, None) for group in groups], asked.device_resources)
     wanted = EMPTY
     for pod, _ in asked.pods:
         wanted |= static_feasible(pod, index)
@@ -317,7 +326,7 @@ def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Itera
         if not any(_outdoes(other, offer) for other in group):
             group.append(offer)
     largest = {id(offer) for group in alike.values() for offer in group}
-    index = NodeIndex([offer.node(1) for offer in offers])
+    index = NodeIndex([offer.node(1) for offer in offers], asked.device_resources)
     counts = [0] * len(offers)
     for pod, most in asked.pods:
         for position in positions(static_feasible(pod, index)):

@@ -155,19 +155,17 @@ class World:
         return read_by(self.manifests.workloads) | stored
 
     @cached_property
-    def resources_barring_no_node(self) -> frozenset[str]:
-        """Resources that exclude no node: those that DRA may allocate, and those that a sketch need not write."""
+    def resources_left_out(self) -> frozenset[str]:
+        """Resources that a sketch need not write, and that this one does not: they exclude no node."""
         if self.cluster is None or self.cluster.origin != "sketch":
-            return self.device_resources
+            return frozenset()
         listed = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
-        return self.device_resources | (frozenset({"ephemeral-storage"}) - listed)
+        return frozenset({"ephemeral-storage"}) - listed
 
     @cached_property
     def device_resources(self) -> frozenset[str]:
         """Extended resources that a DeviceClass of the manifests or of the cluster offers."""
-        live = () if self.cluster is None else self.cluster.inventory.device_classes
-        classes = (*live, *self.manifests.device_classes)
-        return device_class_resources(classes, self.premises.kubernetes_version)
+        return device_class_resources(self.objects.device_classes, self.premises.kubernetes_version)
 
     @cached_property
     def selection(self) -> Selection:
@@ -213,7 +211,7 @@ class World:
 
         assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
         nodes = self.cluster.inventory.nodes
-        return NodeIndex((*nodes, *self.potential.nodes) if self.pools else nodes)
+        return NodeIndex((*nodes, *self.potential.nodes) if self.pools else nodes, self.device_resources)
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -256,6 +254,7 @@ class World:
             (*self.manifests.volumes, *cluster.inventory.volumes),
             (*self.manifests.storage_classes, *cluster.inventory.storage_classes),
             frozenset(quota.namespace for quota in self.objects.quotas),
+            self.device_resources,
         )
         return potential_of(self.pools, cluster.inventory, asked, self.objects.node_overlays)
 
@@ -305,10 +304,10 @@ class Member:
 
     def _admitted(self, extra_labels: Mapping[str, str]) -> Pod:
         pod = self.world.admission.stored(self.workload.pod, extra_labels, self.workload.source)
-        barring_none = self.world.resources_barring_no_node
-        if barring_none.isdisjoint(pod.requests):
+        left_out = self.world.resources_left_out
+        if left_out.isdisjoint(pod.requests):
             return pod
-        return replace(pod, requests={name: n for name, n in pod.requests.items() if name not in barring_none})
+        return replace(pod, requests={name: n for name, n in pod.requests.items() if name not in left_out})
 
     @property
     def is_created(self) -> bool:

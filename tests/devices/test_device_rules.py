@@ -146,8 +146,16 @@ def test_a_selector_asks_first_for_what_it_reads(expression: str, better: str) -
 # --- extended resources that a class serves ---------------------------------------------------------------------------
 
 SERVING = {**GPU_CLASS, "spec": {**GPU_CLASS["spec"], "extendedResourceName": "example.com/gpu"}}
-PLUGGED = node("n3")
-PLUGGED["status"]["allocatable"]["example.com/gpu"] = "4"
+
+
+def plugged(count: int) -> Value:
+    """A node whose device plugin offers the extended resource."""
+    found = node("n3")
+    found["status"]["allocatable"]["example.com/gpu"] = str(count)
+    return found
+
+
+PLUGGED = plugged(4)
 
 
 def by_resource(replicas: int, amount: int = 1, name: str = "example.com/gpu") -> Value:
@@ -186,8 +194,17 @@ def test_rules_judge_extended_resources_like_claims(
 def test_they_are_silent_about_resources_of_device_plugins() -> None:
     cluster = cluster_of(*THREE, PLUGGED, GPU_CLASS, devices_on("n0", 1))
     assert [messages(rule.slug, cluster, by_resource(9)) for rule in DEVICES] == [[] for _ in DEVICES]
-    (skipped,) = messages("devices-too-few", cluster_of(*THREE, PLUGGED, SERVING, devices_on("n0", 1)), by_resource(9))
-    assert skipped == "device plugins of some nodes offer example.com/gpu, and a DeviceClass on others"
+
+
+def test_they_count_resources_of_device_plugins_beside_devices() -> None:
+    cluster = cluster_of(*THREE, PLUGGED, SERVING, devices_on("n0", 1))
+    assert [messages(rule.slug, cluster, by_resource(5)) for rule in DEVICES] == [[] for _ in DEVICES]
+    (found,) = messages("devices-too-few", cluster, by_resource(9))
+    assert "only 5 of 9 replicas of Deployment default/train can have devices" in found
+    assert "there are 5 on 4 nodes" in found
+    assert not messages("devices-too-few", cluster, by_resource(1, 3))
+    assert not messages("devices-do-not-match", cluster_of(*THREE, PLUGGED, SERVING), by_resource(1, 3))
+    assert not messages("devices-too-few", cluster_of(plugged(40), SERVING), by_resource(1, 40))
 
 
 def test_that_no_class_serves_a_resource_is_an_assumption_where_it_is_not_known() -> None:

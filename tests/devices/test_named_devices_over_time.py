@@ -164,15 +164,6 @@ def test_pods_keep_their_devices_when_other_ordinals_are_left() -> None:
 # --- what stays unknown -----------------------------------------------------------------------------------------------
 
 
-def served() -> tuple[Value, ...]:
-    gpu_class = {**GPU_CLASS, "spec": {**GPU_CLASS["spec"], "extendedResourceName": "example.com/gpu"}}
-    wanted = using(1)
-    pod = wanted["spec"]["template"]["spec"]
-    pod["containers"][0]["resources"]["requests"]["example.com/gpu"] = "1"
-    pod["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}
-    return gpu_class, template(), wanted
-
-
 def failing() -> Value:
     return asking_for(exactly(selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].size > 1'}}]))
 
@@ -180,7 +171,6 @@ def failing() -> Value:
 @pytest.mark.parametrize(
     ("objects", "cluster", "why"),
     [
-        (served(), with_models("ab", ""), "the extended resource example.com/gpu is served by devices"),
         ((failing(), using(1)), with_models("ab", ""), "a CEL selector fails on a device"),
         ((EITHER, using(1)), with_models("ab" * 33, ""), "66 are too many to follow each (most: 64)"),
         (

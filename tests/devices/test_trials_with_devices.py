@@ -120,10 +120,34 @@ def test_a_class_serves_an_extended_resource() -> None:
     assert [found[:2] for found in waiting(world_of(cluster, by_resource(2, amount=2)))] == [("train", 1)]
 
 
-def test_beside_a_device_plugin_it_is_unknown_who_serves_it() -> None:
-    plugged = node("n2")
-    plugged["status"]["allocatable"]["example.com/gpu"] = "4"
-    world = world_of(cluster_of(node("n0"), plugged, serving(), devices_on("n0", 2)), by_resource(3))
+def plugged(name: str, count: int) -> Value:
+    """A node whose device plugin offers the extended resource."""
+    found = node(name)
+    found["status"]["allocatable"]["example.com/gpu"] = str(count)
+    return found
+
+
+def test_on_each_node_its_device_plugin_comes_before_the_class() -> None:
+    """n2 has devices too, but its plugin offers the resource, so that they serve claims only."""
+    objects = (node("n0"), plugged("n2", 2), serving(), devices_on("n0", 2), devices_on("n2", 5))
+    world = world_of(cluster_of(*objects), by_resource(4))
+    assert not devices_unknown(world)
+    assert not waiting(world)
+    ((_, fewest, message),) = waiting(world_of(cluster_of(*objects), by_resource(5)))
+    assert fewest == 1
+    assert message.startswith("0/2 nodes are available: 1 Insufficient example.com/gpu, 1 cannot allocate all claims.")
+    assert not waiting(world_of(cluster_of(*objects), by_resource(4), template(), using(5, "serve")))
+
+
+def test_no_devices_need_to_be_known_where_all_nodes_have_the_plugin() -> None:
+    cluster = cluster_of(plugged("n0", 2), serving(), kinds=("Node", "Pod", "DeviceClass"))
+    assert not devices_unknown(world_of(cluster, by_resource(2)))
+    assert [found[:2] for found in waiting(world_of(cluster, by_resource(3)))] == [("train", 1)]
+
+
+def test_where_a_sketch_leaves_resources_out_it_is_unknown_who_serves_one() -> None:
+    bare = {**node("n0"), "status": {}}
+    world = world_of(cluster_of(bare, serving(), devices_on("n0", 2)), by_resource(3))
     assert devices_unknown(world).startswith("which nodes offer example.com/gpu by a device plugin")
     assert not waiting(world)
 

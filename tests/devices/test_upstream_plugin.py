@@ -13,7 +13,9 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Container, Pod, PodClaim, SchedulerProfile
+from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.record import replace
+from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.plugins import dynamic_resources as plugin
 from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
 from kubesched_lint.scheduler.scoring import score
@@ -39,16 +41,16 @@ def pod_of(case: Value) -> Pod:
 def state_of(case: Value) -> ClusterState:
     """Nodes n1, n2, … as the slices name them; n1 alone has what a device plugin offers."""
     count = max([1, *(int(each["at"][1:]) for each in case.get("slices", ()) if isinstance(each["at"], str))])
-    index = NodeIndex(
-        [
-            Node(f"n{i}", labels={"host": f"n{i}"}, allocatable=case.get("offers", {}) if i == 1 else {})
-            for i in range(1, count + 1)
-        ]
-    )
+    nodes = [
+        Node(f"n{i}", labels={"host": f"n{i}"}, allocatable=case.get("offers", {}) if i == 1 else {})
+        for i in range(1, count + 1)
+    ]
+    classes = {name: class_of(name, what) for name, what in case.get("classes", {}).items()}
+    index = NodeIndex(nodes, device_class_resources(classes.values(), RECORDED))
     claims = [claim_of(each) for each in case.get("claims", ())]
     state = ClusterState(index, Inventory(nodes=index.nodes))
     state.devices = Devices(
-        {name: class_of(name, what) for name, what in case.get("classes", {}).items()},
+        classes,
         tuple(slice_of(each) for each in case.get("slices", ())),
         claims={(claim.namespace, claim.name): claim for claim in claims},
     )

@@ -11,6 +11,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Container, Pod
+from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.scheduler.framework import diagnose
 
 PLENTY = {"cpu": 8000, "memory": 1 << 33, "pods": 110}
@@ -36,8 +37,9 @@ def selecting(**labels: str) -> Selector:
 
 
 def state(nodes: Iterable[Node], *pods: BoundPod, version: str = "1.36", **objects: Any) -> ClusterState:
-    held = {field: tuple(items) for field, items in objects.items()}
-    return ClusterState(NodeIndex(tuple(nodes)), Inventory(pods=pods, **held), kubernetes_version=version)
+    made = Inventory(pods=pods, **{field: tuple(items) for field, items in objects.items()})
+    index = NodeIndex(tuple(nodes), device_class_resources(made.device_classes, version))
+    return ClusterState(index, made, kubernetes_version=version)
 
 
 def feasible(what: Pod, where: ClusterState) -> list[str]:

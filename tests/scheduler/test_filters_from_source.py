@@ -160,10 +160,9 @@ def test_an_extended_resource_that_dra_allocates_is_not_missed() -> None:
     """framework/plugins/noderesources/fit.go, shouldDelegateResourceToDRA."""
     nodes = (node("n0"), node("n1", allocatable={**PLENTY, "example.com/gpu": 1}))
     wanting = pod(requests={"example.com/gpu": 2})
-    where = state(nodes)
-    assert feasible(wanting, where) == []
-    where.device_class_resources = frozenset(["example.com/gpu"])
-    assert feasible(wanting, where) == ["n0"]  # n1 has a device plugin, whose one device is too few
+    assert feasible(wanting, state(nodes)) == []
+    served = state(nodes, device_classes=[DeviceClass("gpus", "example.com/gpu")])
+    assert feasible(wanting, served) == ["n0"]  # n1 has a device plugin, whose one device is too few
 
 
 @pytest.mark.parametrize(("version", "fits"), [("1.34", []), ("1.35.3", []), ("1.36", ["n0"]), ("1.37", ["n0"])])

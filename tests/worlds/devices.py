@@ -16,7 +16,7 @@ from itertools import count
 from tests.worlds.clusters import Value, item
 from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import World, seeded
-from tests.worlds.inventory import PAIR, SHARED, SHARED_CLAIMS, TEMPLATES, Held, Inventory
+from tests.worlds.inventory import PAIR, RESOURCE, SHARED, SHARED_CLAIMS, TEMPLATES, Held, Inventory
 
 API, DRIVER = "resource.k8s.io/v1", "gpu.example.com"
 LEFT_OUT = frozenset(["pools", "node-name", "twice", "ephemeral"])
@@ -38,23 +38,29 @@ PARTED = (["one"], ["one", "an-a"], ["a-b", "an-a"], ["a-or-b", "one"])
 SPLIT = (["share", "shares"], ["share", "one"], ["share", "shares", "an-a"])
 
 
-def with_devices(seed: int, styles: Sequence[list[str]] = STYLES, kind: str = "any") -> World:
+def with_devices(
+    seed: int, styles: Sequence[list[str]] = STYLES, kind: str = "any", *, resources: bool = False
+) -> World:
     """The world of a seed with devices; of those of the generator one that leaves room for them."""
     bases = (seeded(number) for number in count(100_000 + 50 * seed))
     world, dice = next(w for w in bases if LEFT_OUT.isdisjoint(w.features)), Dice(Seeded(20_000_000 + seed))
     manifests = json.loads(json.dumps(world.manifests))
     names = [v["metadata"]["name"] for v in world.cluster if v["kind"] == "Node"]
-    found: list[Value] = [_class(), *_slices(dice, names, kind)]
+    found: list[Value] = [_class(serves=resources), *_slices(dice, names, kind)]
+    live = [_plugged(dice, v) if resources and v["kind"] == "Node" else v for v in world.cluster]
     used: set[tuple[str, str]] = set()
     style = dice.pick(list(styles))
     for value in manifests:
         if value["kind"] in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod") and dice.chance(0.8):
             spec = value["spec"] if value["kind"] == "Pod" else value["spec"]["template"]["spec"]
+            if resources and dice.chance(0.7):
+                _ask(dice, spec)
+                continue
             chosen = [dice.pick(style) for _ in range(dice.pick([1, 1, 1, 2]))]
             spec["resourceClaims"] = [_reference(i, name) for i, name in enumerate(dict.fromkeys(chosen))]
             used |= {(value["metadata"]["namespace"], name) for name in chosen}
     made = [_object(namespace, name) for namespace, name in sorted(used) if dice.chance(0.97)]
-    cluster = _with_claims_of_running_pods(dice, [*world.cluster, *found], manifests, made)
+    cluster = _with_claims_of_running_pods(dice, [*live, *found], manifests, made)
     return replace(world, manifests=[*made, *manifests], cluster=cluster, snapshot=True)
 
 
@@ -68,6 +74,15 @@ def with_varied_claims(seed: int) -> World:
 
 def with_choices(seed: int) -> World:
     return with_devices(seed, CHOOSING, "mixed")
+
+
+def with_resources(seed: int) -> World:
+    return with_devices(seed, (["one"],), "plain", resources=True)
+
+
+def with_contested_resources(seed: int) -> World:
+    """Some pods ask for a certain device, so that it matters which one serves a resource."""
+    return with_devices(seed, (["an-a"], ["an-a", "one"]), "mixed", resources=True)
 
 
 def with_partitions(seed: int) -> World:
@@ -85,12 +100,12 @@ def _with_claims_of_running_pods(
     inventory, holders = Inventory([*cluster, *made]), list[Held]()
     users: dict[str, list[str]] = {}
     for value in manifests:
-        references = _pod_spec(value).get("resourceClaims") if "spec" in value else None
-        if not references or not dice.chance(0.7):
+        spec = _pod_spec(value) if "spec" in value else {}
+        if not (spec.get("resourceClaims") or _requested(spec)) or not dice.chance(0.7):
             continue
         of = value["metadata"]["namespace"], value["metadata"]["name"]
         live = [v for v in cluster if _app(v) == of]
-        changed = [{**v, "spec": _with_references(v, references)} for v in live]
+        changed = [{**v, "spec": _wanting_as(spec, v)} for v in live]
         held = list(_held(changed, inventory, holders))
         if all(one is not None for _, one in held):
             cluster = [next((c for v, c in zip(live, changed, strict=True) if v is each), each) for each in cluster]
@@ -114,7 +129,8 @@ def _held(live: Sequence[Value], inventory: Inventory, holders: Sequence[Held]) 
     taken = list(holders)
     for pod in (v for v in live if v["kind"] == "Pod"):
         wants = inventory.wants(pod["spec"], pod["metadata"]["namespace"])
-        one = inventory.allocated(wants, pod["spec"]["nodeName"], taken)
+        plugged = pod["spec"]["nodeName"] in inventory.plugged
+        one = inventory.allocated([w for w in wants if w.of_node or not plugged], pod["spec"]["nodeName"], taken)
         taken += [one] if one else []
         yield pod, one
 
@@ -122,12 +138,15 @@ def _held(live: Sequence[Value], inventory: Inventory, holders: Sequence[Held]) 
 def _claims(pod: Value, held: Held, *, split: bool) -> Iterator[Value]:
     """The allocated claims of a running pod."""
     meta, node = pod["metadata"], pod["spec"]["nodeName"]
-    for reference, (shared, devices) in zip(pod["spec"]["resourceClaims"], held, strict=True):
+    references = pod["spec"].get("resourceClaims", ())
+    for i, (shared, devices) in enumerate(held):
         if shared:
             continue
-        made = item("ResourceClaim", f"{meta['name']}-{reference['name']}-x", meta["namespace"], API)
+        name = references[i]["name"] if i < len(references) else "extended-resources"
+        wanted = TEMPLATES[references[i]["resourceClaimTemplateName"]] if i < len(references) else TEMPLATES["one"]
+        made = item("ResourceClaim", f"{meta['name']}-{name}-x", meta["namespace"], API)
         made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": meta["name"], "controller": True}]
-        made["spec"] = {"devices": _devices(TEMPLATES[reference["resourceClaimTemplateName"]])}
+        made["spec"] = {"devices": _devices(wanted)}
         made["status"] = _status(devices, node, [meta["name"]], split=split)
         yield made
 
@@ -154,10 +173,42 @@ def _app(value: Value) -> tuple[str, str]:
     return value["metadata"]["namespace"], (labels or {}).get("app", "")
 
 
-def _with_references(value: Value, references: list[Value]) -> Value:
-    spec: Value = json.loads(json.dumps(value["spec"]))
-    (spec if value["kind"] == "Pod" else spec["template"]["spec"])["resourceClaims"] = references
-    return spec
+def _wanting_as(wanted: Value, value: Value) -> Value:
+    """The spec of a live object whose pods want the same devices."""
+    found: Value = json.loads(json.dumps(value["spec"]))
+    spec = found if value["kind"] == "Pod" else found["template"]["spec"]
+    if "resourceClaims" in wanted:
+        spec["resourceClaims"] = wanted["resourceClaims"]
+    if amount := _requested(wanted):
+        _request(spec["containers"][0], amount)
+    return found
+
+
+def _requested(spec: Value) -> str:
+    found: str = spec.get("containers", [{}])[0].get("resources", {}).get("requests", {}).get(RESOURCE, "")
+    return found
+
+
+def _request(container: Value, amount: str) -> None:
+    for what in ("requests", "limits"):
+        container.setdefault("resources", {}).setdefault(what, {})[RESOURCE] = amount
+
+
+def _ask(dice: Dice, spec: Value) -> None:
+    """Let the pods of a spec request the extended resource, some of them for an init container too."""
+    _request(spec["containers"][0], dice.pick(["1", "1", "2"]))
+    if dice.chance(0.2):
+        first: Value = {"name": "first", "image": "pause:1"}
+        _request(first, dice.pick(["1", "2"]))
+        spec.setdefault("initContainers", []).append(first)
+
+
+def _plugged(dice: Dice, node: Value) -> Value:
+    """The node, perhaps with a device plugin."""
+    if not dice.chance(0.4):
+        return node
+    allocatable = {**node["status"]["allocatable"], RESOURCE: dice.pick(["1", "2", "3"])}
+    return {**node, "status": {**node["status"], "allocatable": allocatable}}
 
 
 def _pod_spec(value: Value) -> Value:
@@ -165,8 +216,9 @@ def _pod_spec(value: Value) -> Value:
     return spec if value["kind"] == "Pod" else spec.get("template", {}).get("spec", {})
 
 
-def _class() -> Value:
-    return item("DeviceClass", "gpu", "", API, spec={"selectors": [_cel(f'device.driver == "{DRIVER}"')]})
+def _class(*, serves: bool) -> Value:
+    spec: Value = {"selectors": [_cel(f'device.driver == "{DRIVER}"')]}
+    return item("DeviceClass", "gpu", "", API, spec={**spec, "extendedResourceName": RESOURCE} if serves else spec)
 
 
 def _cel(expression: str) -> Value:

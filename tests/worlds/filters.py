@@ -15,7 +15,7 @@ from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from tests.worlds import hints
 from tests.worlds.admission import NotCoveredError
-from tests.worlds.inventory import Held, Inventory, Want
+from tests.worlds.inventory import RESOURCE, Held, Inventory, Want
 from tests.worlds.schedulers import DEFAULT_PROFILE, Profile
 from tests.worlds.storage import Disks, Storage
 
@@ -81,7 +81,7 @@ class Filters:
         here = [self.kinds[k].pod for k, p in around.placed if p == position]
         yield hints.NODE, self._static(kind.number, position)
         yield hints.PORTS, _ports(kind.pod, here)
-        yield hints.RESOURCES, _resources(kind.pod, node, here)
+        yield hints.RESOURCES, _resources(kind, node, here)
         yield hints.EXCLUSIVE, self._exclusive(around)
         yield hints.STORAGE, self.storage.code(kind.claims, node, disks)
         for name, check in ((hints.SPREAD, self._spread), (hints.AFFINITY, self._affinity)):
@@ -91,10 +91,12 @@ class Filters:
 
     def given(self, kind: Kind, position: int, holders: Sequence[Placed]) -> Held | None:
         """The devices that a pod would get on a node, as upstream beside those of victims too."""
-        if not kind.wants:
+        node = self.nodes[position]
+        wants = [want for want in kind.wants if want.of_node or not (node.allocatable or {}).get(RESOURCE)]
+        if not wants:
             return ()
         held = [self.kinds[k].held for k, _ in holders if self.kinds[k].held]
-        return self.devices.allocated(kind.wants, self.nodes[position].name, held)
+        return self.devices.allocated(wants, node.name, held)
 
     def rejecting(self, number: int, placed: Sequence[Placed], disks: Disks) -> frozenset[str]:
         """The plugins that turn a pod of this kind away, one for each node."""
@@ -318,12 +320,17 @@ def _ports(pod: Pod, here: Iterable[Pod]) -> str:
     return FITS
 
 
-def _resources(pod: Pod, node: Node, here: Sequence[Pod]) -> str:
-    """NodeResourcesFit."""
-    room = node.allocatable or {}
+def _resources(kind: Kind, node: Node, here: Sequence[Pod]) -> str:
+    """NodeResourcesFit; it passes over what devices serve."""
+    pod, room = kind.pod, node.allocatable or {}
+    by_devices = [RESOURCE] if not all(want.of_node for want in kind.wants) and not room.get(RESOURCE) else []
     code = FULL if len(here) + 1 > room.get("pods", 0) else FITS
     for name, amount in pod.requests.items():
-        if amount > 0 and amount > room.get(name, 0) - sum(p.requests.get(name, 0) for p in here):
+        if (
+            name not in by_devices
+            and amount > 0
+            and amount > room.get(name, 0) - sum(p.requests.get(name, 0) for p in here)
+        ):
             if amount > room.get(name, 0):
                 return NEVER
             code = FULL

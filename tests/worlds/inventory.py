@@ -26,6 +26,8 @@ TEMPLATES: Mapping[str, Value] = {  # a count of 0: all devices
     "a-or-b": {"firstAvailable": [{"count": 1, "model": "a"}, {"count": 1, "model": "b"}]},
     "either": {"firstAvailable": [{"count": 2, "model": "a"}, {"count": 1}]},
 }
+RESOURCE = "example.com/gpu"
+"""The extended resource that the class of all devices serves where no node states it."""
 SHARED, PAIR = "shared-gpu", "shared-pair"
 SHARED_CLAIMS = {SHARED: "one", PAIR: "two"}
 """Claim → the template that asks for the same."""
@@ -50,6 +52,8 @@ class Want:
     exists: bool = True
     models: str = ""
     """``matched``: all its devices are of one model; ``distinct``: no two are."""
+    of_node: bool = True
+    """False: a device plugin of the node may serve it instead."""
 
 
 class Inventory:
@@ -70,6 +74,8 @@ class Inventory:
         self._whole = {
             each["spec"]["pool"]["name"]: _counters(each["spec"]) for each in slices if _counters(each["spec"])
         }
+        self.plugged = {v["metadata"]["name"] for v in objects if _is_plugged(v)}
+        """The nodes that state the resource."""
         self._node_of = {name: node for name, node, _ in self._devices}
         allocated = [v for v in objects if v["kind"] == "ResourceClaim" and "status" in v]
         self._held = {_owner(v): _names(v) for v in allocated if "ownerReferences" in v["metadata"]}
@@ -77,7 +83,10 @@ class Inventory:
         self._claims = {(v["kind"], v["metadata"].get("namespace"), v["metadata"]["name"]) for v in objects}
 
     def wants(self, spec: Value, namespace: str) -> tuple[Want, ...]:
-        return tuple(self._want(reference, namespace) for reference in spec.get("resourceClaims", ()))
+        """What a pod wants: its claims, and last what no device plugin of its node offers it."""
+        named = tuple(self._want(reference, namespace) for reference in spec.get("resourceClaims", ()))
+        count = _asked(spec)
+        return (*named, Want((Option(count, "", 0),), of_node=False)) if count else named
 
     def _want(self, reference: Value, namespace: str) -> Want:
         shared = reference.get("resourceClaimName", "")
@@ -99,7 +108,8 @@ class Inventory:
             own = meta["namespace"], meta["name"], reference["name"]
             if key in self._shared or own in self._held:
                 found.append((key, self._shared[key] if shared else self._held[own]))
-        return tuple(found)
+        for_resource = meta["namespace"], meta["name"], "extended-resources"
+        return (*found, ("", self._held[for_resource])) if for_resource in self._held else tuple(found)
 
     @property
     def is_split(self) -> bool:
@@ -162,6 +172,20 @@ class Inventory:
         return all(count <= self._units[device] for device, count in taken.items()) and all(
             used[pool] <= most for pool, most in self._whole.items()
         )
+
+
+def _is_plugged(value: Value) -> bool:
+    return value["kind"] == "Node" and RESOURCE in value["status"].get("allocatable", {})
+
+
+def _asked(spec: Value) -> int:
+    """The devices that the containers of a pod use at a time, as an extended resource; no sidecars here."""
+    lasting = sum(_amount(container) for container in spec["containers"])
+    return max([lasting, *map(_amount, spec.get("initContainers", ()))])
+
+
+def _amount(container: Value) -> int:
+    return int(container.get("resources", {}).get("requests", {}).get(RESOURCE, 0))
 
 
 def _owner(claim: Value) -> tuple[str, str, str]:

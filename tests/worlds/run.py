@@ -13,8 +13,10 @@ from time import process_time
 from tests.worlds.agreement import Contradiction, contradictions
 from tests.worlds.devices import (
     with_choices,
+    with_contested_resources,
     with_devices,
     with_partitions,
+    with_resources,
     with_shared_claims,
     with_shares,
     with_varied_claims,
@@ -32,6 +34,8 @@ MAKERS = {
     "choices": with_choices,
     "partitions": with_partitions,
     "shares": with_shares,
+    "resources": with_resources,
+    "contested": with_contested_resources,
 }
 Task = tuple[int, bool, str]
 """Seed, whether all events are asked too, and what makes the world."""
@@ -67,6 +71,10 @@ def main() -> None:
     parser.add_argument("--choices", dest="maker", action="store_const", const="choices", help="with choices")
     parser.add_argument("--partitions", dest="maker", action="store_const", const="partitions", help="with partitions")
     parser.add_argument("--shares", dest="maker", action="store_const", const="shares", help="with shared devices")
+    parser.add_argument("--resources", dest="maker", action="store_const", const="resources", help="extended resources")
+    parser.add_argument(
+        "--contested", dest="maker", action="store_const", const="contested", help="named, contested ones"
+    )
     parser.add_argument("--out", type=Path, help="JSON lines: seed, kind, said, true")
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.count)

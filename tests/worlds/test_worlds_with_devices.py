@@ -1,7 +1,7 @@
 """Lint, simulate, why, trials and the exhaustive reference agree where pods have claims for devices.
 
 ``python -m tests.worlds.run --devices`` tries more worlds, and so do ``--shared``, ``--varied``, ``--choices``,
-``--partitions`` and ``--shares``.
+``--partitions``, ``--shares``, ``--resources`` and ``--contested``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.devices import (
     with_choices,
+    with_contested_resources,
     with_devices,
     with_partitions,
+    with_resources,
     with_shared_claims,
     with_shares,
     with_varied_claims,
 )
 from tests.worlds.generator import World
+from tests.worlds.inventory import RESOURCE
 from tests.worlds.reference import outcomes
 
 HELD = (35, 37, 41, 77, 78, 79)
@@ -34,6 +37,8 @@ SHARED_BY = (3, 41, 43)
 """Worlds in which running pods share a claim."""
 OLD_PODS = (52, 64)
 """Worlds in which running pods have other claims than those of the manifest: they showed a wrong bound."""
+PLUGGED, CONTESTED = (18, 19, 21, 27), (3, 18, 40, 41)
+"""Worlds in which some nodes have a device plugin and others have devices."""
 FOUND = (259,)
 """Worlds that showed a wrong answer."""
 
@@ -62,6 +67,21 @@ def test_what_is_said_where_it_matters_which_device_a_pod_has_is_not_contradicte
     worlds = [maker(seed) for maker, seeds in makers.items() for seed in seeds]
     assert [[str(one) for one in contradictions(world)] for world in worlds] == [[]] * len(worlds)
     assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())
+
+
+def test_what_is_said_of_extended_resources_is_not_contradicted() -> None:
+    """Some nodes have a device plugin, on the others a class serves the resource."""
+    worlds = [*map(with_resources, PLUGGED), *map(with_contested_resources, CONTESTED)]
+    assert [[str(one) for one in contradictions(world, thorough=True)] for world in worlds] == [[]] * len(worlds)
+    assert all(_mixes_plugins_and_devices(world) for world in worlds)
+    assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())
+
+
+def _mixes_plugins_and_devices(world: World) -> bool:
+    nodes = {node["metadata"]["name"]: RESOURCE in node["status"]["allocatable"] for node in world.objects("Node")}
+    served = {each["spec"].get("nodeName") for each in world.objects("ResourceSlice")}
+    asked = any(RESOURCE in json.dumps(value) for value in world.manifests)
+    return asked and any(nodes.values()) and any(not nodes[name] for name in served if name)
 
 
 def test_searches_with_the_allocators_own_choice_end_as_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:

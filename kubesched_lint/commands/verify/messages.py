@@ -12,6 +12,7 @@ from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Owner, Unscheduled
 from kubesched_lint.record import replace
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def after_deployment(case: Mapping[str, Any], world: World) -> Cluster | None:
         return None
     recorded = {ref_named(name): seen for name, seen in deploy["workloads"].items()}
     ours = {workload.ref: world.member(workload) for workload in world.manifests.workloads}
-    if any(m.pod.volumes or m.pod.resource_claims or m.workload.claim_templates for m in ours.values()):
+    if any(m.pod.volumes or needs_devices(m.workload.pod, world) or m.workload.claim_templates for m in ours.values()):
         return None
     kept = [bound for bound in live.pods if bound.owner or bound.terminating or _is_still_there(bound, recorded)]
     made = [bound for ref in ours.keys() & recorded.keys() for bound in _pods(ours[ref].pod, ref, recorded[ref])]

@@ -16,7 +16,7 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodClaim
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.devices.answers import Answer, Answers, Placed
-from kubesched_lint.scheduler.devices.extended import extended_claim, served_resources
+from kubesched_lint.scheduler.devices.extended import extended_claim
 
 ANY = "*"
 """Stands for the characters that the API server adds to a generated name, for a pod's uid, and for an unknown name."""
@@ -48,7 +48,7 @@ class Attempt:
         self._nodes: dict[int, OnNode] = {}
         self._answers: dict[tuple[str, ...] | None, Answers] = {}
         self.claims = tuple(_claims_of(pod, devices))
-        self._served = served_resources(pod, devices)
+        self._served = devices.resources_of(pod)
 
     @cached_property
     def waits_for(self) -> str:
@@ -131,7 +131,7 @@ class Attempt:
 
     def _lacked_on(self, position: int) -> tuple[str, ...] | None:
         """Return the resources that no device plugin of a node offers; None if the plugins have all that it needs."""
-        lacked = tuple(name for name in self._served if not self._index.allocatable(name)[position] > 0)
+        lacked = tuple(name for name in self._served if self._index.by_devices(name) >> position & 1)
         return lacked if lacked or self.claims else None
 
     def _answers_for(self, lacked: tuple[str, ...] | None) -> Answers:

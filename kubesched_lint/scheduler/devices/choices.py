@@ -17,7 +17,7 @@ from kubesched_lint.model.pod import Pod, PodClaim
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.allocator import candidates
 from kubesched_lint.scheduler.devices.answers import offers_of, taken_of
-from kubesched_lint.scheduler.devices.attempt import Attempt
+from kubesched_lint.scheduler.devices.attempt import ANY, Attempt
 
 _WITHHELD = "withheld/"
 """No claim's name has a slash."""
@@ -39,14 +39,15 @@ def every_choice(pod: Pod, devices: Devices, index: NodeIndex, position: int) ->
     all devices or for admin access: what is withheld counts as taken.
     """
     attempt = Attempt(pod, devices, index)
-    missing = [claim for claim in attempt.held if claim.allocation is None]
-    for given in _in_turn(pod, missing, devices, index, position):
+    for given in _in_turn(pod, attempt.wanted_on(position), devices, index, position):
         yield _with(attempt, given)
 
 
 def _with(attempt: Attempt, given: Claims) -> Claims:
+    """Return the claims of a pod, with that for extended resources."""
     allocated = {claim.name: claim for claim in given}
-    return [allocated.get(claim.name, claim) for claim in attempt.held]
+    named = [allocated.pop(claim.name, claim) for claim in attempt.held]
+    return [*named, *(replace(claim, owner=ANY) for claim in allocated.values() if claim.requests)]
 
 
 def _in_turn(pod: Pod, claims: Claims, devices: Devices, index: NodeIndex, position: int) -> Iterator[Claims]:
@@ -68,7 +69,7 @@ def _variants(claim: DeviceClaim) -> Iterator[DeviceClaim]:
 def _of_claim(pod: Pod, claim: DeviceClaim, devices: Devices, index: NodeIndex, position: int) -> Iterator[DeviceClaim]:
     kinds = _kinds(devices, index, position)
     kind_of = {device: kind for kind, members in kinds.items() for device in members}
-    asking = replace(pod, resource_claims=(PodClaim(claim.name, claim=claim.name),))
+    asking = Pod(pod.namespace, {}, resource_claims=(PodClaim(claim.name, claim=claim.name),))
     first: Mapping[Hashable, int] = {}
     left, seen = [first], {frozenset(first.items())}
     while left:

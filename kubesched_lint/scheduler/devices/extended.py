@@ -10,22 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.model.devices import DeviceClaim, DeviceRequest
 from kubesched_lint.model.pod import Container, Pod
-from kubesched_lint.model.resources import may_be_devices
 
 IN_MEMORY = "<extended-resources>"
 """The name of the claim until it is written."""
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
-
-
-def served_resources(pod: Pod, devices: Devices) -> tuple[str, ...]:
-    """Return the resources that a pod's containers request and a class serves, sorted.
-
-    ``Pod.requests`` may lack them, because no node has to offer them.
-    """
-    served = devices.class_of_resource
-    containers = (*pod.containers, *pod.init_containers) if served else ()
-    asked = {name for container in containers for name, n in container.requests.items() if n > 0}
-    return tuple(sorted(name for name in asked if may_be_devices(name) and name in served))
 
 
 def extended_claim(pod: Pod, resources: Collection[str], devices: Devices) -> DeviceClaim:
@@ -62,4 +50,4 @@ def _reusable(lasting: Mapping[int, DeviceRequest], i: int, wanted: int) -> int:
 def _request(i: int, container: Container, resource: str, device_class: str, reusable: int) -> DeviceRequest:
     names: Sequence[str] = sorted(container.requests)
     name = f"container-{i}-request-{names.index(resource)}"
-    return DeviceRequest(name, device_class, count=container.requests[resource] - reusable)
+    return DeviceRequest(name, device_class, count=container.requests[resource] - reusable, resource=resource)

@@ -28,20 +28,25 @@ from kubesched_lint.model.devices import (
     DeviceRequest,
 )
 from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.model.resources import is_ignored
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.constraints import attribute_of
+from kubesched_lint.scheduler.devices.extended import IN_MEMORY, extended_claim
 from kubesched_lint.scheduler.devices.failures import SelectorError
 from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.scheduler.devices.taken import Taken
 
-Ask = tuple[str, tuple[str, ...], tuple[object, ...]]
-"""Class, selectors and tolerations: requests that are equal in them may use the same devices."""
+Ask = tuple[str, tuple[str, ...], tuple[object, ...], str]
+"""Class, selectors, tolerations and extended resource: requests that are equal in them may use the same devices."""
 _NO_DEVICES: frozenset[DeviceID] = frozenset()
 
 
 class DeviceGroups:
-    """The groups of what ``pods`` request by templates, on the nodes of ``index``."""
+    """The groups of what ``pods`` request by templates and as extended resources, on the nodes of ``index``.
+
+    What a device plugin offers belongs to the group of its resource: a pod that is served there takes no device.
+    """
 
     def __init__(
         self, pods: Iterable[Pod], devices: Devices, index: NodeIndex, *, with_shared_claims: bool = False
@@ -61,7 +66,24 @@ class DeviceGroups:
             if template is not None:
                 yield template
 
+    def _own_requests(self, pod: Pod) -> Iterator[DeviceRequest]:
+        """Yield what a pod requests for itself; an extended resource that no filter checks may take nothing."""
+        if profile_of(pod).allocates_devices:
+            for template in self._templates(pod):
+                yield from template.requests
+            yield from (r for r in self._extended(pod).requests if not is_ignored(r.resource, profile_of(pod)))
+
+    def _extended(self, pod: Pod) -> DeviceClaim:
+        """Return what a pod requests as extended resources, on a node where no device plugin offers any."""
+        return extended_claim(pod, self._devices.resources_of(pod), self._devices)
+
     def _claims(self, pod: Pod) -> Iterator[DeviceClaimTemplate | DeviceClaim]:
+        yield from self._named(pod)
+        extended = self._extended(pod)
+        if extended.requests:
+            yield extended
+
+    def _named(self, pod: Pod) -> Iterator[DeviceClaimTemplate | DeviceClaim]:
         yield from self._templates(pod)
         for reference in pod.resource_claims if self._with_shared_claims else ():
             claim = self._devices.claims.get((pod.namespace, reference.claim))
@@ -74,7 +96,7 @@ class DeviceGroups:
         found = []
         for position in range(len(self._index)):
             here = set()
-            for pool in offers.pools(position):
+            for pool in offers.pools(position) if self._is_served(request.resource, position) else ():
                 for device_id, device in offers.usable(pool, position):
                     work.spend(1)
                     self._known[device_id] = device
@@ -82,6 +104,10 @@ class DeviceGroups:
                         here.add(device_id)
             found.append(frozenset(here))
         return found
+
+    def _is_served(self, resource: str, position: int) -> bool:
+        """Whether devices serve a request of a node, not its device plugin."""
+        return not resource or bool(self._index.by_devices(resource) >> position & 1)
 
     def _selects(self, request: DeviceRequest, device_id: DeviceID, device: Device) -> bool:
         device_class = self._devices.classes.get(request.device_class)
@@ -131,32 +157,42 @@ class DeviceGroups:
         members = (self._eligible[ask][position] for ask, of in self._group_of.items() if of == group)
         return _NO_DEVICES.union(*members)
 
+    def _of_plugins(self, group: Ask, position: int) -> int:
+        """Return how many devices of a group device plugins of a node offer."""
+        resources = {ask[3] for ask, of in self._group_of.items() if of == group} - {""}
+        return sum(int(self._index.stated(r)[position]) for r in resources if not self._is_served(r, position))
+
     def free(self, group: Ask) -> list[int]:
-        """Return per position how many devices of a group no claim of a pod holds.
+        """Return per position how many devices of a group no claim of a pod holds, those of device plugins included.
 
         A claim that no pod uses is left out: the scheduler may free its devices.
         """
         used = [claim.allocation for claim in self._devices.claims.values() if claim.reserved_for]
         taken = Taken([allocation for allocation in used if allocation is not None]).exclusively
-        return [len(self._on(group, position) - taken) for position in range(len(self._index))]
+        return [
+            len(self._on(group, position) - taken) + self._of_plugins(group, position)
+            for position in range(len(self._index))
+        ]
 
     def room(self, pod: Pod, among: NodeSet) -> float:
         """Return how many pods like this one have devices on ``among`` if nobody else holds any."""
         wanted = {group: n for group, n in self.taken_by(pod).items() if n > 0}
         if not wanted:
             return inf
-        return sum(min(len(self._on(group, p)) // n for group, n in wanted.items()) for p in positions(among))
+        return sum(
+            min((len(self._on(group, p)) + self._of_plugins(group, p)) // n for group, n in wanted.items())
+            for p in positions(among)
+        )
 
     def taken_by(self, pod: Pod) -> Mapping[Ask, int]:
         """Return group → the fewest devices of it that a pod takes for itself."""
         found: dict[Ask, int] = {}
-        for template in self._templates(pod) if profile_of(pod).allocates_devices else ():
-            for request in template.requests:
-                options = request.alternatives or (request,)
-                groups = {self._group_of.get(_ask(each)) for each in options}
-                group = groups.pop()
-                if not groups and group in self.groups and not any(each.admin_access for each in options):
-                    found[group] = found.get(group, 0) + min(_least(each) for each in options)
+        for request in self._own_requests(pod):
+            options = request.alternatives or (request,)
+            groups = {self._group_of.get(_ask(each)) for each in options}
+            group = groups.pop()
+            if not groups and group in self.groups and not any(each.admin_access for each in options):
+                found[group] = found.get(group, 0) + min(_least(each) for each in options)
         return found
 
     # --- whether only numbers matter --------------------------------------------------------------------------------
@@ -204,13 +240,12 @@ class DeviceGroups:
         ) and not any(pool.is_incomplete or pool.is_invalid for pool in pools)
 
     def _is_plain(self, pod: Pod) -> bool:
-        found = tuple(self._claims(pod))
-        return len(found) == len(pod.resource_claims) and all(
+        return len(list(self._named(pod))) == len(pod.resource_claims) and all(
             sum(map(self._most, claim.requests)) <= MOST_RESULTS
             and all(map(self._is_decided, claim.requests))
             and all(self._changes_nothing(constraint, claim) for constraint in claim.constraints)
-            and (isinstance(claim, DeviceClaimTemplate) or _follows_its_pods(claim))
-            for claim in found
+            and (isinstance(claim, DeviceClaimTemplate) or claim.name == IN_MEMORY or _follows_its_pods(claim))
+            for claim in self._claims(pod)
         )
 
     def _most(self, request: DeviceRequest) -> int:
@@ -251,21 +286,24 @@ class DeviceGroups:
 
     def _are_held_as_counted(self) -> bool:
         """Whether pods hold devices that their requests could get now: a device may be gone or have a new taint."""
-        may_get = {ask: _NO_DEVICES.union(*places) for ask, places in self._eligible.items()}
+        may_get: dict[tuple[object, ...], frozenset[DeviceID]] = {}
+        for ask, places in self._eligible.items():  # a written claim does not tell whether it is for a resource
+            may_get[ask[:3]] = may_get.get(ask[:3], _NO_DEVICES).union(*places)
         for claim in self._devices.claims.values():
             asks = {name: _ask(each) for names, each in _named(claim) for name in names}
             for held in claim.allocation.devices if claim.allocation is not None and claim.reserved_for else ():
-                if held.request not in asks or held.id not in may_get.get(asks[held.request], _NO_DEVICES):
+                if held.request not in asks or held.id not in may_get.get(asks[held.request][:3], _NO_DEVICES):
                     return False
         return True
 
     def _are_alike(self) -> bool:
-        """Whether on each node all asks of a group may use the same devices."""
-        return all(
-            self._eligible[ask][position] == self._eligible[group][position]
-            for ask, group in self._group_of.items()
-            for position in range(len(self._index))
-        )
+        """Whether on each node all asks of a group that devices serve may use the same."""
+        kinds: dict[tuple[Ask, int], set[frozenset[DeviceID]]] = {}
+        for ask, group in self._group_of.items():
+            for position in range(len(self._index)):
+                if self._is_served(ask[3], position):
+                    kinds.setdefault((group, position), set()).add(self._eligible[ask][position])
+        return all(len(each) == 1 for each in kinds.values())
 
 
 def _follows_its_pods(claim: DeviceClaim) -> bool:
@@ -280,7 +318,7 @@ def _plain_requests(claim: DeviceClaimTemplate | DeviceClaim) -> Iterator[Device
 
 
 def _ask(request: DeviceRequest) -> Ask:
-    return request.device_class, request.selectors, request.tolerations
+    return request.device_class, request.selectors, request.tolerations, request.resource
 
 
 def _least(request: DeviceRequest) -> int:

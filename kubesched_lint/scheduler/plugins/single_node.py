@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import NodeSelectorTerm, Pod, SchedulerProfile, profile_of
-from kubesched_lint.model.resources import is_extended
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod, profile_of
+from kubesched_lint.model.resources import is_ignored
 from kubesched_lint.quirks import NODE_DECLARED_FEATURES, has
 from kubesched_lint.scheduler.tolerance import CORDON, repelled, tolerates_any
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
@@ -150,22 +150,12 @@ class NodeResourcesFit:
             if amount <= 0 or is_ignored(resource, profile):
                 continue
             short = among & ledger.short_of(resource, amount)
-            if resource in state.device_class_resources:
-                # DRAExtendedResource: DynamicResources allocates what no device plugin offers.
-                short &= ~index.short_of(resource, 1)
             if short:
                 never = short & index.short_of(resource, amount)
                 if never:
                     yield Rejection(NodeResourcesFit.NAME, f"Insufficient {resource}", never, resolvable=False)
                 if short != never:
                     yield Rejection(NodeResourcesFit.NAME, f"Insufficient {resource}", short & ~never, resolvable=True)
-
-
-def is_ignored(resource: str, profile: SchedulerProfile) -> bool:
-    """Return whether NodeResourcesFit passes over a resource: only an extended one (fitsRequest)."""
-    if not (profile.ignored_resources or profile.ignored_resource_groups) or not is_extended(resource):
-        return False
-    return resource in profile.ignored_resources or resource.partition("/")[0] in profile.ignored_resource_groups
 
 
 class NodeDeclaredFeatures:

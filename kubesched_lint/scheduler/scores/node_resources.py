@@ -168,7 +168,7 @@ class PerNode:
 
     def __init__(self, names: Sequence[str], taken: Mapping[str, list[int]], score: Score, state: ClusterState) -> None:
         """``taken``: the used amounts of some of the resources ``names``; the others are what pods requested."""
-        allocatable = (state.index.allocatable(name) for name in names)
+        allocatable = (state.index.stated(name) for name in names)
         self._rows: tuple[Sequence[float], ...] = (
             *allocatable,
             *(taken.get(name) or state.ledger.requested(name) for name in names),

@@ -18,6 +18,7 @@ from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import closest, misspelt, plural
+from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path
@@ -52,11 +53,63 @@ class Miss:
         return self.wanted if is_of_value else "" if self.nearest else self.key
 
 
-def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> Miss:
-    """Return why no node matches nodeSelector and required node affinity, by the condition closest to being met.
+class Carried:
+    """The labels that nodes carry. Only the first ``existing`` nodes exist (default: all); pools could add the others.
 
-    Only the first ``existing`` of the nodes exist (default: all); the others are those that pools could add.
+    What was counted is kept: on a large cluster, many pods may match no node.
     """
+
+    def __init__(self, nodes: Sequence[Node], existing: int | None = None) -> None:
+        self.nodes = nodes
+        self.existing = existing
+        self._distinct: dict[tuple[str, ...], Sequence[Labels]] = {}
+        self._counts: dict[str | None, Mapping[tuple[str, str], int]] = {}
+
+    def distinct(self, conditions: Iterable[Requirement]) -> Sequence[Labels]:
+        """Return the distinct combinations of the labels that the conditions read."""
+        keys = tuple(sorted({c.key for c in conditions}))
+        found = self._distinct.get(keys)
+        if found is None:
+            work.spend(len(self.nodes))
+            rows = dict.fromkeys(tuple(map(node.labels.get, keys)) for node in self.nodes)
+            found = self._distinct[keys] = [
+                {k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows
+            ]
+        return found
+
+    def counts(self, key: str | None = None) -> Mapping[tuple[str, str], int]:
+        """Return (key, value) → number of existing nodes with that label; with ``key``, only its labels.
+
+        Of the other nodes, a label whose value is the node's name is left out.
+        """
+        found = self._counts.get(key)
+        if found is None:
+            found = self._counts[key] = self._counted(key)
+        return found
+
+    def _counted(self, key: str | None) -> Mapping[tuple[str, str], int]:
+        def pairs(node: Node) -> Iterable[tuple[str, str]]:
+            if key is None:
+                return node.labels.items()
+            return ((key, node.labels[key]),) if key in node.labels else ()
+
+        found = Counter(chain.from_iterable(map(pairs, self.nodes[: self.existing])))
+        for node in () if self.existing is None else self.nodes[self.existing :]:
+            for pair in pairs(node):
+                if pair not in found and pair[1] != node.name:
+                    found[pair] = 0
+        return found
+
+
+@once_per_world
+def _carried(world: World) -> Carried:
+    """The labels of all nodes of a world."""
+    return Carried(world.nodes, world.today.bit_count())
+
+
+def node_miss(pod: Pod, carried: Carried) -> Miss:
+    """Return why no node matches nodeSelector and required node affinity, by the condition closest to being met."""
+    nodes = carried.nodes
     selector = [Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()]
     terms = pod.required_node_terms
     if terms is not None and not any(t.expressions or t.fields for t in terms):
@@ -64,27 +117,23 @@ def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> M
         return Miss(at, "an empty node selector term, which matches nothing")
     alternatives = [[*selector, *t.expressions] for t in terms or () if t.expressions or t.fields] or [selector]
     fields = [f for t in terms or () for f in t.fields]
-    cache: dict[tuple[str, ...], Sequence[Labels]] = {}
-    conditions = min(alternatives, key=lambda a: _failing(a, _distinct(a, nodes, cache)))
-    alone = [c for c in conditions if not any(c.matches(n.labels) for n in nodes)]
+    conditions = min(alternatives, key=lambda a: _failing(a, carried.distinct(a)))
+    alone = [c for c in conditions if not any(map(c.matches, carried.distinct([c])))]
     if alone:
         worst = next((c for c in alone if not to_fill_in(_words(c))), alone[0])  # what is filled in may match then
-        return Miss(worst.path, _words(worst), nearest_label(worst, nodes, existing), worst.key)
+        return Miss(worst.path, _words(worst), nearest_label(worst, carried), worst.key)
     if fields and not conditions:
         names = ", ".join(v for f in fields for v in f.values)
         return Miss(fields[0].path, f"metadata.name {names}", _nearest_name(fields, nodes))
     if fields:
         return Miss(fields[0].path, "the pinned node with these labels")
     wanted = " and ".join(_words(c) for c in conditions)
-    return Miss(conditions[-1].path, wanted, _best_node(conditions, nodes[:existing]))
+    return Miss(conditions[-1].path, wanted, _best_node(conditions, nodes[: carried.existing]))
 
 
-def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | None = None) -> str:
-    """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``.
-
-    Only the first ``existing`` of the nodes are counted. Of the others, what is named after a node is left out.
-    """
-    values = {value: n for (_, value), n in _counted(nodes, existing, wanted.key).items()}
+def nearest_label(wanted: Requirement, carried: Carried) -> str:
+    """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``."""
+    values = {value: n for (_, value), n in carried.counts(wanted.key).items()}
     if values:
         if wanted.operator not in ("In", "Gt", "Lt"):
             return ""
@@ -93,7 +142,7 @@ def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | No
             return f"{_nodes(values[close])} {wanted.key}={close}"
         shown = ", ".join(sorted(values)[:5]) + (", …" if len(values) > 5 else "")
         return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
-    counts = _counted(nodes, existing)
+    counts = carried.counts()
     same_value = {k for k, v in counts if v in wanted.values}
     key = _closest(wanted.key, same_value) or _closest(wanted.key, {k for k, _ in counts})
     if key is None:
@@ -101,22 +150,6 @@ def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | No
     pairs = [(n, v) for (k, v), n in counts.items() if k == key]
     value = next((v for _, v in pairs if v in wanted.values), max(pairs)[1])
     return f"{_nodes(counts[key, value])} {key}={value}; you wrote {wanted.key}"
-
-
-def _counted(nodes: Sequence[Node], existing: int | None, key: str | None = None) -> Mapping[tuple[str, str], int]:
-    """Return (key, value) → number of existing nodes with that label; with ``key``, only its labels."""
-
-    def pairs(node: Node) -> Iterable[tuple[str, str]]:
-        if key is None:
-            return node.labels.items()
-        return ((key, node.labels[key]),) if key in node.labels else ()
-
-    found = Counter(chain.from_iterable(map(pairs, nodes[:existing])))
-    for node in () if existing is None else nodes[existing:]:
-        for pair in pairs(node):
-            if pair not in found and pair[1] != node.name:
-                found[pair] = 0
-    return found
 
 
 def nearest_key(key: str, nodes: Iterable[Node]) -> str:
@@ -183,19 +216,6 @@ def _failing(conditions: Sequence[Requirement], nodes: Sequence[Labels]) -> int:
     return min((sum(not c.matches(labels) for c in conditions) for labels in nodes), default=len(conditions))
 
 
-def _distinct(
-    conditions: Sequence[Requirement], nodes: Sequence[Node], cache: dict[tuple[str, ...], Sequence[Labels]]
-) -> Sequence[Labels]:
-    """Return the distinct combinations of the labels that the conditions read; ``cache`` keeps them."""
-    keys = tuple(sorted({c.key for c in conditions}))
-    found = cache.get(keys)
-    if found is None:
-        work.spend(len(nodes))
-        rows = dict.fromkeys(tuple(node.labels.get(key) for key in keys) for node in nodes)
-        found = cache[keys] = [{k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows]
-    return found
-
-
 def _best_node(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> str:
     if not nodes:
         return ""
@@ -251,16 +271,17 @@ def _words(r: Requirement) -> str:
 def miss_of(it: Member, among: NodeSet | None = None) -> Miss:
     """Return why none of some nodes (default: all) has the labels that a workload requires, and the nearest match."""
     pod, index, added = it.pod, it.world.index, profile_of(it.pod).added_node_terms
-    nodes = it.world.nodes if among is None else tuple(index.nodes_of(among))
     among = index.all if among is None else among
+    carried = _carried(it.world) if among == index.all else Carried(tuple(index.nodes_of(among)))
     is_choosy = pod.node_selector or pod.required_node_terms is not None
     if added is None or (is_choosy and not among & index.matching(pod.node_selector, pod.required_node_terms)):
-        return node_miss(pod, nodes, it.world.today.bit_count() if among == index.all else None)
+        return node_miss(pod, carried)
     adds = f"the scheduler {pod.scheduler_name} adds"
+    here = Carried(carried.nodes)
     if not among & index.matching({}, added):
-        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), nodes)
+        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), here)
         return Miss(added_affinity(pod.path), f"{alone.wanted}, which {adds}", alone.nearest)
-    own = node_miss(pod, nodes)
+    own = node_miss(pod, here)
     return Miss(added_affinity(own.at), f"{own.wanted} and the node affinity that {adds}")
 
 

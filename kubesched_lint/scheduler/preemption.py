@@ -6,11 +6,11 @@ Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
@@ -104,7 +104,7 @@ def preempt(
     share = len(potential) * profile.min_candidate_nodes_percentage // 100
     wanted = min(len(potential), max(share, profile.min_candidate_nodes_absolute))
     start = offset % max(len(potential), 1)
-    tried = [p for p in potential[start:] + potential[:start] if not hopeless >> p & 1]
+    tried = [p for p in potential[start:] + potential[:start] if not (hopeless and hopeless >> p & 1)]
     candidates, failures = _dry_run(pod, tried, wanted, state)
     if not candidates:
         histogram: dict[str, int] = {}
@@ -114,7 +114,7 @@ def preempt(
         if len(failures) < diagnosis.total:
             histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + diagnosis.total - len(failures)
         tail = f"0/{diagnosis.total} nodes are available: {counted_reasons(histogram)}."
-        lasting = sum(only(position) for position, failure in failures.items() if failure.lasts)
+        lasting = of(position for position, failure in failures.items() if failure.lasts)
         return Preemption(f"{prefix}preemption: {tail}", hopeless=hopeless | lasting)
     best = _best(candidates)
     return Preemption(_found(best[0], state), best[0], tuple(best), sampled=wanted < len(potential))
@@ -139,10 +139,14 @@ def _dry_run(
     allowed = [(budget, allowed_disruptions(budget, everyone)) for budget in budgets]
     candidates: list[Candidate] = []
     failures: dict[int, _Failure] = {}
+    lower = _with_lower_priority(pod, state)
     for position in potential:
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
         work.spend(_STEPS)
+        if position not in lower:
+            failures[position] = _NO_VICTIMS
+            continue
         mark = state.mark()
         try:
             found = _select_victims(pod, position, allowed, state)
@@ -154,6 +158,15 @@ def _dry_run(
         else:
             failures[position] = found
     return candidates, failures
+
+
+def _with_lower_priority(pod: Pod, state: ClusterState) -> Container[int]:
+    """Return the positions of the nodes with a pod of lower priority, the only ones where an eviction can help."""
+    ours, found = pod.priority or 0, EMPTY
+    for known in state.classes.all:
+        if (known.pod.priority or 0) < ours:
+            found |= known.nodes
+    return frozenset(positions(found))
 
 
 def victims_on(pod: Pod, position: int, ranked: Sequence[Placement], state: ClusterState) -> Candidate | None:

@@ -15,8 +15,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler import topology
 from kubesched_lint.world.neighbours import others_selected, repelled_by_running
-from kubesched_lint.world.room import most_copies
-from kubesched_lint.world.running import all_running_pods, matching_running_pods
+from kubesched_lint.world.room import most_copies_by_domain
+from kubesched_lint.world.running import all_running_pods, matching_by_domain
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -85,10 +85,9 @@ def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None)
         return None
 
     def matching(others: RunningPods) -> dict[str, int]:
-        return {
-            domain: matching_running_pods(others, it.workload.namespace, selector, nodes & counted)
-            for domain, nodes in domains.items()
-        }
+        key = constraint.topology_key
+        found = matching_by_domain(others, it.workload.namespace, selector, key, counted)
+        return {domain: found.get(domain, 0) for domain in domains}
 
     too_few = topology.is_short_of_domains(constraint, len(domains))
     # A domain that only a pool could open limits nothing: without a node it does not count.
@@ -97,7 +96,7 @@ def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None)
 
     def let_in(stay: RunningPods) -> tuple[dict[str, int], dict[str, int]]:
         open_to_it = usable & ~repelled_by_running(it, stay)[0]
-        capacity = {d: most_copies(it, most, nodes & open_to_it, beside=stay) for d, nodes in domains.items()}
+        capacity = most_copies_by_domain(it, most, constraint.topology_key, domains, open_to_it, stay)
         least = 0 if too_few else min((there[d] + capacity[d] for d in existing), default=most)
         return capacity, topology.let_in(constraint, capacity, matching(stay), least)
 

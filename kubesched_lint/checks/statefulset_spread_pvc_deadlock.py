@@ -16,7 +16,7 @@ from kubesched_lint.record import record
 from kubesched_lint.scheduler.topology import least_count
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
 from kubesched_lint.world.neighbours import others_selected
-from kubesched_lint.world.running import matching_running_pods
+from kubesched_lint.world.running import matching_by_domain
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member
 
@@ -82,11 +82,8 @@ def _first_stuck(it: Member, constraint: SpreadConstraint) -> _Stuck | None:
     if any(True for _ in others_selected(it, selector)):
         return None
     counted = counted_nodes(it, constraint)
-    counts = {
-        value: matching_running_pods(staying_beside_set(it.world), it.workload.namespace, selector, nodes & counted)
-        for value, nodes in it.world.index.domains(key).items()
-        if nodes & counted
-    }
+    running = matching_by_domain(staying_beside_set(it.world), it.workload.namespace, selector, key, counted)
+    counts = {value: running.get(value, 0) for value, nodes in it.world.index.domains(key).items() if nodes & counted}
     before: list[str] = []
     for ordinal in range(it.replicas):
         claim, nodes = _held(it, ordinal)

@@ -76,7 +76,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
         taken |= state.port_conflicts(port)
     cap = min(most, 1) if stands_alone(pod, state.index) else most
     for position in positions(among):
-        if taken >> position & 1:
+        if taken and taken >> position & 1:
             yield position, 0
             continue
         room: float = cap

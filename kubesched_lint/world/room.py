@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, positions
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.record import record
@@ -96,6 +96,21 @@ def most_copies(
         found = total_copies(pod, state, nodes, most)
         known[key] = most, found
     return min(found, most)
+
+
+def most_copies_by_domain(
+    it: Member, most: int, topology_key: str, domains: Mapping[str, NodeSet], among: NodeSet, beside: RunningPods
+) -> dict[str, int]:
+    """Return ``most_copies`` for the nodes of each domain that are ``among``.
+
+    If each domain is a node, this is one pass over the nodes.
+    """
+    if not it.world.index.one_node_each(topology_key):
+        return {d: most_copies(it, most, nodes & among, beside=beside) for d, nodes in domains.items()}
+    from kubesched_lint.scheduler.capacity import copies
+
+    found = dict(copies(it.pod, beside.state, among, most))
+    return {d: found.get(lowest(nodes), 0) for d, nodes in domains.items()}
 
 
 def tightest_resource(it: Member, among: NodeSet | None = None) -> str:

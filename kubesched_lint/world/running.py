@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,13 @@ class RunningPods:
             found.setdefault(group.pod.namespace, []).append(group)
         return found
 
+    def domains_of(self, group: Alike, topology_key: str, among: NodeSet) -> Iterator[str]:
+        """Yield the domain of each pod of a group that runs on a node of ``among`` with the key."""
+        nodes = self._world.index.nodes
+        for position in group.positions:
+            if among >> position & 1 and topology_key in nodes[position].labels:
+                yield nodes[position].labels[topology_key]
+
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
         """The pods that wait for a node, one for each template."""
@@ -142,13 +150,18 @@ def empty_state(world: World) -> ClusterState:
     return ClusterState(world.index)
 
 
-def matching_running_pods(others: RunningPods, namespace: str, selector: Selector, among: NodeSet) -> int:
-    """Return how many running pods of others on ``among`` a spread constraint counts."""
-    return sum(
-        sum(among >> position & 1 for position in group.positions)
-        for group in others.in_namespace.get(namespace, ())
-        if not group.terminating and group.nodes & among and selector.matches(group.pod.labels)
-    )
+def matching_by_domain(
+    others: RunningPods, namespace: str, selector: Selector, topology_key: str, among: NodeSet
+) -> Mapping[str, int]:
+    """Return domain → number of running pods of others on its nodes of ``among`` that a spread constraint counts.
+
+    It has only the domains with such a pod: there may be a domain for each node.
+    """
+    counts: Counter[str] = Counter()
+    for group in others.in_namespace.get(namespace, ()):
+        if not group.terminating and group.nodes & among and selector.matches(group.pod.labels):
+            counts.update(others.domains_of(group, topology_key, among))
+    return counts
 
 
 def running_match(world: World, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:

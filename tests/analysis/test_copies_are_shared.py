@@ -1,4 +1,4 @@
-"""``most_copies`` answers for all pods with the same requests what counting each would."""
+"""``most_copies`` answers for all pods with the same requests, and for all domains, what counting each would."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import HostPort, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.capacity import total_copies
-from kubesched_lint.world.room import most_copies
-from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.room import most_copies, most_copies_by_domain
+from kubesched_lint.world.running import lasting_pods, lasting_state
 from kubesched_lint.world.world import World
 
 _SKETCH = """
@@ -51,3 +51,16 @@ def test_whatever_was_asked_before() -> None:
             assert most_copies(world.member(workload), most) == counted
             seen.add((counted, most))
     assert len(seen) > 100
+
+
+def test_of_each_domain_of_a_key() -> None:
+    world = World(Inventory(workloads=tuple(_workload(n, Random(n)) for n in range(30))), load_cluster(text=_SKETCH))
+    beside, seen = lasting_pods(world), set()
+    for workload, random in ((workload, Random(n)) for n, workload in enumerate(world.manifests.workloads)):
+        it, among = world.member(workload), random.getrandbits(len(world.nodes))
+        for key in ("kubernetes.io/hostname", "topology.kubernetes.io/zone"):
+            domains, most = world.index.domains(key), random.randint(0, 9)
+            found = most_copies_by_domain(it, most, key, domains, among, beside)
+            assert found == {d: total_copies(it.pod, beside.state, n & among, most) for d, n in domains.items()}
+            seen.update(found.values())
+    assert len(seen) > 5

@@ -110,7 +110,10 @@ def _diff(open_file: OpenFile) -> Iterator[str]:
     name = "-" if open_file.path == STDIN else _name(open_file.path)
     before, after = _lines(open_file.first), _lines(open_file.data)
     for line in unified_diff(before, after, name, name):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        if line.endswith("\n"):
+            yield line
+        else:
+            yield from (f"{line}\n", "\\ No newline at end of file\n")
 
 
 def _name(path: str) -> str:

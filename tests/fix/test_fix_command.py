@@ -104,6 +104,17 @@ def test_a_diff_changes_nothing_exits_with_1_and_can_be_applied(tmp_path: Path) 
     assert clean.stderr == "no findings: nothing to fix\n"
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not on PATH")
+def test_a_diff_of_a_file_without_a_last_line_end_can_be_applied(tmp_path: Path) -> None:
+    file = tmp_path / "web.yaml"
+    before, after = (text.replace("\n      # What runs.\n", "").removesuffix("\n") for text in (WEB, WEB_FIXED))
+    file.write_text(before)
+    done = run("web.yaml", "--diff", cwd=tmp_path)
+    assert "\\ No newline at end of file\n" in done.stdout
+    subprocess.run(["patch", "-p0", "-s"], input=done.stdout, cwd=tmp_path, text=True, check=True)
+    assert file.read_text() == after
+
+
 def test_what_is_unsafe_waits_for_its_flag_and_what_is_left_is_reported(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(WEB)
     (tmp_path / "pending.yaml").write_text(PENDING)

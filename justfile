@@ -23,6 +23,7 @@ generate:
     python -m kubesched_lint.project.config_schema
     python scripts/cloud_table.py
     python scripts/draw_pictures.py
+    python scripts/draw_proofs.py
 
 # Begin a shipped rule: its card and its module, which pass `rules test` at once.
 new-rule slug:

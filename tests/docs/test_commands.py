@@ -32,6 +32,8 @@ NOT_RUN = {
     r"python -m pip install \.": "downloads; test_ci_files.py installs the package into a fresh environment",
     r"python -m pip install -e ": "downloads; .ci/run does precisely this",
     r"pip install ": "downloads",
+    r"git clone ": "downloads",
+    r"python3 -m venv ": "takes seconds; .ci/run does the same",
     r"kubectl get ": "asks a live cluster; tests/cluster/test_kubectl_output.py reads recorded answers",
     r"kubesched-lint snapshot ": "asks a live cluster; tests/capture runs it against a recorded one",
     r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",

@@ -186,6 +186,15 @@ class PodTypes:
     def kind(self, slot: int) -> str:
         return self.revisions[self.slots[slot].workload][0].kind
 
+    def bound_by_workload(self, state: State) -> dict[int, int]:
+        """Return number of a workload → its pods that have a node."""
+        found: dict[int, int] = {}
+        for held in state.bound:
+            for slot, count in held:
+                number = self.slots[slot].workload
+                found[number] = found.get(number, 0) + count
+        return found
+
     @property
     def size(self) -> int:
         """Number of revisions of all workloads so far."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from functools import cache
 from html import unescape
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,11 +16,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.audit.budgets import blocking
 from kubesched_lint.commands.audit.found import DRAINS, DRIFT, GATED, LOSS, PENDING, RETURN, RULES, SKEW, Audit, Found
 from kubesched_lint.commands.audit.losses import Losses
 from kubesched_lint.commands.audit.now import Now
+from kubesched_lint.commands.audit.proving import surely_waiting
 from kubesched_lint.commands.audit.returning import not_returning
 from kubesched_lint.commands.audit.run import audit
 from kubesched_lint.commands.audit.spread import moved
@@ -27,14 +32,19 @@ from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import replace
 from kubesched_lint.report.audit_json import as_json
 from kubesched_lint.report.audit_pages import as_html, as_markdown
 from kubesched_lint.report.audit_text import as_text
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.user_settings import Premises
+from tests.audit.recorded import compared
+from tests.drain.recorded import cluster_of, standing
+from tests.lifecycle.simulated import workload
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
@@ -226,10 +236,76 @@ def test_whoever_has_room_by_counting_finds_it_in_a_run(seed: int) -> None:
     """Nothing that counting clears is left over by a run with scores."""
     now = now_of(generated(seed))
     counted = Losses(now)
-    for name, nodes in counted.places():
+    for _, nodes in counted.places():
         gone = counted.gone(nodes)
         if counted.has_room(gone, nodes):
-            assert list(counted.simulated(name, nodes, gone)) == []
+            assert list(counted.simulated(nodes, gone)) == []
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_what_is_proven_of_a_loss_waits_in_every_drawn_order(first: int) -> None:
+    """Lost pods come in any order, each on any node that fits."""
+    proven = 0
+    for seed in range(first, first + 10):
+        now = now_of(generated(seed))
+        losses = Losses(now)
+        for name, nodes in losses.places():
+            gone = losses.gone(nodes)
+            lost = frozenset(now.lasting.names(nodes))
+            sure = surely_waiting(now, lost, gone, range(len(gone)))
+            state = all_running_pods(now.without(lost)).state
+            for draw in range(4):
+                waiting = _one_order([(crowd.pod, count) for crowd, count in gone], state, Random(f"{name} {draw}"))
+                assert all(waits.pods <= waiting[number] for number, waits in sure.items()), (seed, name)
+            proven += sum(waits.pods for waits in sure.values())
+    assert proven > 10
+
+
+def _one_order(gone: list[tuple[Pod, int]], state: ClusterState, random: Random) -> Counter[int]:
+    """How many pods of each kind wait in the end."""
+    left = [number for number, (_, count) in enumerate(gone) for _ in range(count)]
+    mark, tried = state.mark(), -1
+    while tried != len(left):
+        tried = len(left)
+        random.shuffle(left)
+        left = [number for number in left if not _is_bound(gone[number][0], state, random)]
+    state.undo(mark)
+    return Counter(left)
+
+
+def _is_bound(pod: Pod, state: ClusterState, random: Random) -> bool:
+    fits = list(positions(diagnose(pod, state).feasible))
+    if fits:
+        bind(pod, random.choice(fits), state)
+    return bool(fits)
+
+
+def test_recorded_losses_end_as_proven() -> None:
+    """A part of the recordings; ``python -m tests.audit.recorded FILE`` takes whole files."""
+    found = list(islice(compared(ROOT / "fixtures" / "conformance" / "lifecycles-wide-2.jsonl.gz"), 40))
+    asked = [one for one in found if not isinstance(one, str)]
+    assert not [one for one in asked if one.is_wrong]
+    assert [one.said for one in asked] == [one.recorded for one in asked]
+    assert sum(one.proven for one in asked) > 5
+    assert any(one.is_counted for one in asked)
+
+
+def test_the_lost_pods_of_a_stateful_set_are_counted_together() -> None:
+    """They differ by their claims, and a volume keeps each of them in the lost zone."""
+    nodes = [_node(name, Random(1)) for name in ("n0", "n1", "n2")]
+    for node, zone in zip(nodes, "aab", strict=True):
+        node["metadata"]["labels"] |= {"topology.kubernetes.io/zone": zone}
+        node["spec"] = {}
+    claim = {
+        "metadata": {"name": "d"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    made = workload("StatefulSet", "db", 3, volumeClaimTemplates=[claim])
+    stands = {"bound": {"n0": 2, "n1": 1}, "pending": {}}
+    cluster = cluster_of([*nodes, *standing(made, stands, {n["metadata"]["name"]: n for n in nodes})])
+    (found,) = (one for one in audit(cluster, Options(), Rulebook.shipped()).of(LOSS) if one.evidence != "fact")
+    assert (found.evidence, found.pods) == ("proof", 3)
+    assert found.message == "3 pods of StatefulSet default/db find no other node after the loss of zone a"
 
 
 def test_a_budget_without_pods_blocks_no_drain() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.drain.plan import IMPOSSIBLE, POSSIBLE, PROVEN, DrainPlan
 from kubesched_lint.commands.drain.run import drain
 from kubesched_lint.linter.options import Options
@@ -47,20 +48,42 @@ class Compared(NamedTuple):
         return self.plan.evidence == PROVEN and ((said == POSSIBLE and not well) or (said == IMPOSSIBLE and well))
 
 
+class Moment(NamedTuple):
+    """A recorded step that settled: the objects before it, and the pods of each workload before and after."""
+
+    step: Value
+    objects: tuple[Value, ...]
+    nodes: tuple[Value, ...]
+    before: Value
+    after: Value
+
+    def fewer(self, name: str) -> int:
+        """Return how many more pods of a workload had a node before."""
+        return sum(self.before[name]["bound"].values()) - sum(self.after[name]["bound"].values())
+
+
 def questions(case: Value) -> Iterator[Question | str]:
     """Yield each recorded drain of a case, or why it cannot be asked."""
+    for found in moments(case, "drain"):
+        yield found if isinstance(found, str) else _question(case["id"], found)
+
+
+def moments(case: Value, verb: str) -> Iterator[Moment | str]:
+    """Yield each step of a case that drains or loses nodes, for each run, or why the recording does not tell enough."""
     nodes = {node["metadata"]["name"]: node for node in case["nodes"]}
     workloads = {f"{o['kind']}/{o['metadata']['name']}": o for o in case["objects"] if "template" in o.get("spec", {})}
     others = [o for o in case["objects"] if "template" not in o.get("spec", {})]
     for number, step in enumerate(case["steps"]):
-        if "drain" in step:
+        if verb in step:
             for run in case["runs"]:
                 if len(run) > number + 1 and run[number]["quiescent"] and run[number + 1]["quiescent"]:
                     before, after = run[number]["workloads"], run[number + 1]["workloads"]
-                    why = "" if step["drain"] in nodes else "the node was lost before"
+                    known = nodes.keys() >= ({step[verb]} if verb == "drain" else {*step[verb]})
                     unclear = (_unclear(workloads[name], found) for name, found in before.items())
-                    why = why or next(filter(None, unclear), "")
-                    yield why or _question(case["id"], nodes, workloads, others, step["drain"], before, after)
+                    why = next(filter(None, unclear), "") if known else "the node was lost before"
+                    there = (o for key, found in before.items() for o in standing(workloads[key], found, nodes))
+                    objects = (*nodes.values(), *others, *(() if why else there))
+                    yield why or Moment(step, objects, tuple(nodes.values()), before, after)
         if "apply" in step:
             workloads[f"{step['apply']['kind']}/{step['apply']['metadata']['name']}"] = step["apply"]
         if "scale" in step:
@@ -83,20 +106,12 @@ def _unclear(workload: Value, found: Value) -> str:
     return ""
 
 
-def _question(
-    name: str, nodes: Value, workloads: Value, others: list[Value], node: str, before: Value, after: Value
-) -> Question:
-    objects = [*nodes.values(), *others]
-    for key, found in before.items():
-        objects += _standing(workloads[key], found, nodes)
-    stay = {key for key in workloads if key.startswith("DaemonSet/")}
-    left = any(found["bound"].get(node) for key, found in after.items() if key not in stay)
-    lost = any(
-        sum(after[key]["bound"].values()) < sum(found["bound"].values())
-        for key, found in before.items()
-        if key not in stay
-    )
-    return Question(name, tuple(objects), node, not left and not lost)
+def _question(name: str, moment: Moment) -> Question:
+    node = moment.step["drain"]
+    moving = [key for key in moment.before if not key.startswith("DaemonSet/")]
+    left = any(moment.after[key]["bound"].get(node) for key in moving)
+    lost = any(moment.fewer(key) > 0 for key in moving)
+    return Question(name, moment.objects, node, not left and not lost)
 
 
 def _cordoned(node: Value) -> Value:
@@ -106,7 +121,7 @@ def _cordoned(node: Value) -> Value:
     return {**node, "spec": {**spec, "unschedulable": True, "taints": [*taints, taint]}}
 
 
-def _standing(workload: Value, found: Value, nodes: Value) -> Iterator[Value]:
+def standing(workload: Value, found: Value, nodes: Value) -> Iterator[Value]:
     """Yield a workload with its pods on the recorded nodes."""
     kind, meta, spec = workload["kind"], workload["metadata"], workload["spec"]
     where = [node for node, count in found["bound"].items() for _ in range(count)]
@@ -153,7 +168,7 @@ def _standing(workload: Value, found: Value, nodes: Value) -> Iterator[Value]:
 
 
 def _volume(claim: Value, name: str, namespace: str, node: Value) -> Iterator[Value]:
-    """Yield a claim and its volume in the zone of the node where its pod runs."""
+    """Yield a claim and its volume in the zone of the node where its pod runs, if that has a zone."""
     own = {k: v for k, v in claim["spec"].items() if k in ("accessModes", "storageClassName", "resources")}
     bound = {"pv.kubernetes.io/bind-completed": "yes"}
     yield {
@@ -163,8 +178,8 @@ def _volume(claim: Value, name: str, namespace: str, node: Value) -> Iterator[Va
         "spec": {**own, "volumeName": f"pv-{name}"},
         "status": {"phase": "Bound"},
     }
-    zone = node["metadata"]["labels"].get(_ZONE, "")
-    place = {"key": _ZONE, "operator": "In", "values": [zone]}
+    zone = node["metadata"]["labels"].get(_ZONE)
+    term = {"matchExpressions": [{"key": _ZONE, "operator": "In", "values": [zone]}]}
     yield {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
@@ -175,7 +190,7 @@ def _volume(claim: Value, name: str, namespace: str, node: Value) -> Iterator[Va
             "storageClassName": own.get("storageClassName", ""),
             "claimRef": {"namespace": namespace, "name": name},
             "csi": {"driver": "x", "volumeHandle": name},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [place]}]}},
+            **({"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}} if zone else {}),
         },
         "status": {"phase": "Bound"},
     }
@@ -192,8 +207,12 @@ def compared(path: Path) -> Iterator[Compared | str]:
             if isinstance(question, str):
                 yield question
                 continue
-            cluster = snapshot(*question.objects, kinds=(*KINDS, "StatefulSet"))
-            yield Compared(question, drain(ManifestSet(), cluster, Options(), nodes=question.node))
+            plan = drain(ManifestSet(), cluster_of(question.objects), Options(), nodes=question.node)
+            yield Compared(question, plan)
+
+
+def cluster_of(objects: Iterable[Value]) -> Cluster:
+    return snapshot(*objects, kinds=(*KINDS, "StatefulSet"))
 
 
 def cases(path: Path) -> Iterator[Value]:

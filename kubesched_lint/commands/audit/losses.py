@@ -10,6 +10,7 @@ from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
+from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod, knows_scheduler
@@ -19,15 +20,16 @@ from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.topology import counted_domains
 from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.world.running import all_running_pods
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
 
-MOST_RUN = 2_000
-"""Pods of one lost node or zone that are placed one by one."""
-_MOST_RUNS = 600_000
-"""Pods of all runs together, times the nodes that each is scored on."""
+_MOST_RUNS = 30_000_000
+"""Pods of all runs together, times the nodes that each is scored on: those of nodes, and those of zones."""
+_MOST_PROOFS = 500_000
+"""Pods of the clusters that all proofs together count."""
 _MOST_NAMED = 3
 
 
@@ -35,12 +37,25 @@ class _Left(NamedTuple):
     """Pods of one crowd that wait after a loss."""
 
     crowd: Crowd
-    lost: str
     pods: int
-    of: int
-    evidence: str
+    surely: Waits
     says: str
     place: str
+
+
+class _Loss(NamedTuple):
+    """The pods of one object that wait after the loss of one node or zone."""
+
+    lost: str
+    parts: tuple[_Left, ...]
+
+    @property
+    def pods(self) -> int:
+        return sum(part.pods for part in self.parts)
+
+    @property
+    def surely(self) -> int:
+        return sum(part.surely.pods for part in self.parts)
 
 
 class Losses:
@@ -48,7 +63,7 @@ class Losses:
 
     def __init__(self, now: Now) -> None:
         self._now = now
-        self._run = 0
+        self._proofs = 0
         self.unfollowed: list[str] = []
         self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and knows_scheduler(c.pod)]
         self._on: dict[int, list[tuple[Crowd, int]]] = {}
@@ -68,7 +83,7 @@ class Losses:
         for one in (*self._of("node", self._nodes), *self._of("zone", self._zones)):
             found.setdefault(one.object, []).append(one)
         for first, *more in found.values():
-            yield replace(first, details=(*first.details, *(("and", one.message) for one in more)))
+            yield replace(first, details=(*first.details, *(("and", _beside(first, one)) for one in more)))
         yield from self._at_once(self._zones)
 
     def places(self) -> Iterable[tuple[str, NodeSet]]:
@@ -76,29 +91,41 @@ class Losses:
         return (*self._nodes.items(), *self._zones.items())
 
     def _of(self, what: str, places: Mapping[str, NodeSet]) -> Iterator[Found]:
-        left: dict[ObjectRef, list[_Left]] = {}
-        skipped = 0
+        losses: dict[ObjectRef, list[_Loss]] = {}
+        left, skipped = _MOST_RUNS, list[str]()
         for name, nodes in places.items():
-            found = self._left(name, nodes)
-            skipped += found is None
-            for one in found or ():
-                left.setdefault(one.crowd.ref, []).append(one)
+            gone = self.gone(nodes)
+            if not gone or self.has_room(gone, nodes):
+                continue
+            cost = sum(count for _, count in gone) * len(self._now.lasting.index)
+            found = self.left(nodes, gone) if cost <= left else None
+            left -= cost if found is not None else 0
+            if found is None:
+                skipped.append(name)
+            for ref, parts in _by_object(found or ()).items():
+                losses.setdefault(ref, []).append(_Loss(name, parts))
         if skipped:
-            self.unfollowed.append(f"the loss of {many(skipped, what)}: too many pods to place one by one")
-        for ref, several in left.items():
-            yield _finding(what, ref, several)
+            which = f"{what} {skipped[0]}" if len(skipped) == 1 else f"{many(len(skipped), what)}"
+            self.unfollowed.append(f"the loss of {which}: too many pods to place one by one")
+        for ref, several in losses.items():
+            yield _finding(what, ref, several, self._now.assumed)
 
-    def _left(self, name: str, nodes: NodeSet) -> Sequence[_Left] | None:
-        """Return what waits after nodes are lost; None if that is not followed."""
-        gone = self.gone(nodes)
-        if not gone or self.has_room(gone, nodes):
-            return ()
-        pods = sum(count for _, count in gone)
-        cost = pods * len(self._now.lasting.index)
-        if pods > MOST_RUN or self._run + cost > _MOST_RUNS:
-            return None
-        self._run += cost
-        return work.tried(lambda: tuple(self.simulated(name, nodes, gone)), None, 2)
+    def left(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Sequence[_Left] | None:
+        """Return what waits after nodes are lost, with what is proven of it; None after too many steps."""
+        found = work.tried(lambda: tuple(self.simulated(nodes, gone)), None, 2)
+        return found and self._proven(nodes, gone, found)
+
+    def _proven(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]], found: Sequence[_Left]) -> Sequence[_Left]:
+        open_ = {id(left.crowd) for left in found if left.surely.pods < left.pods}
+        pods = len(self._now.cluster.inventory.pods)
+        if not open_ or self._proofs + pods > _MOST_PROOFS:
+            return found
+        self._proofs += pods
+        asked = [number for number, (crowd, _) in enumerate(gone) if id(crowd) in open_]
+        lost = frozenset(self._now.lasting.names(nodes))
+        sure = work.tried(lambda: surely_waiting(self._now, lost, gone, asked), dict[int, Waits](), 2)
+        proven = {id(gone[number][0]): waits for number, waits in sure.items()}
+        return [left._replace(surely=proven.get(id(left.crowd), left.surely)) for left in found]
 
     def gone(self, nodes: NodeSet) -> list[tuple[Crowd, int]]:
         """Return each crowd with pods on the nodes, and how many."""
@@ -145,11 +172,11 @@ class Losses:
         domains = counted_domains(crowd.pod, hard[0], self._now.lasting.index, lost).values()
         return [(left & domain).bit_count() for domain in domains]
 
-    def simulated(self, name: str, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Iterator[_Left]:
+    def simulated(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Iterator[_Left]:
         """Yield what one run leaves: pods of high priority first, each on a node that kube-scheduler may choose."""
         if any(_loses_domains(crowd.pod, nodes, self._now.lasting.index) for crowd, _ in gone):
-            state = self._now.state_without(frozenset(self._now.lasting.names(nodes)))
-            yield from self._placed(name, gone, state, state.index.all)
+            state = all_running_pods(self._now.without(frozenset(self._now.lasting.names(nodes)))).state
+            yield from self._placed(gone, state, state.index.all)
             return
         state = self._now.state
         mark = state.mark()
@@ -157,13 +184,11 @@ class Losses:
             for position in positions(nodes):
                 for held in state.pods_on(position):
                     state.remove(held)
-            yield from self._placed(name, gone, state, state.index.all & ~nodes)
+            yield from self._placed(gone, state, state.index.all & ~nodes)
         finally:
             state.undo(mark)
 
-    def _placed(
-        self, name: str, gone: Sequence[tuple[Crowd, int]], state: ClusterState, among: NodeSet
-    ) -> Iterator[_Left]:
+    def _placed(self, gone: Sequence[tuple[Crowd, int]], state: ClusterState, among: NodeSet) -> Iterator[_Left]:
         for crowd, count in sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref))):
             owner = owner_selector(crowd.workload, crowd.pod.labels) if crowd.workload is not None else None
             placer = Placer(crowd.pod, state, owner)
@@ -173,11 +198,9 @@ class Losses:
                 placed += 1
             if placed < count:
                 diagnosis = placer.diagnosis(among)
-                proven = not static_reach(crowd.pod, state.index).usable & among
-                plugin = decisive(crowd.pod, diagnosis, state)
-                at = place(crowd.pod, crowd.workload, plugin, crowd.ref)
-                evidence = PROOF if proven else WITNESS
-                yield _Left(crowd, name, count - placed, count, evidence, message(diagnosis), at)
+                surely = 0 if static_reach(crowd.pod, state.index).usable & among else count
+                at = place(crowd.pod, crowd.workload, decisive(crowd.pod, diagnosis, state), crowd.ref)
+                yield _Left(crowd, count - placed, Waits(surely, NOWHERE), message(diagnosis), at)
 
     def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[Found]:
         """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
@@ -199,23 +222,48 @@ class Losses:
                 yield Found(LOSS, severity, ref, text, evidence=FACT, pods=len(at), details=(what,))
 
 
-def _finding(what: str, ref: ObjectRef, several: Sequence[_Left]) -> Found:
+def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:
+    """Return the parts by object: pods of a StatefulSet differ by their claims."""
+    parts: dict[ObjectRef, tuple[_Left, ...]] = {}
+    for one in found:
+        parts[one.crowd.ref] = (*parts.get(one.crowd.ref, ()), one)
+    return parts
+
+
+def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) -> Found:
     worst = max(several, key=lambda one: (one.pods, one.lost))
-    lost = list(dict.fromkeys(one.lost for one in several))
+    lost = [one.lost for one in several]
     which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost, _MOST_NAMED)})"
     most = "up to " if len({one.pods for one in several}) > 1 else ""
-    evidence = PROOF if all(one.evidence == PROOF for one in several) else WITNESS
+    is_proven = all(one.surely >= one.pods for one in several)
     find = plural(worst.pods, "finds", "find")
+    first = max(worst.parts, key=lambda part: part.pods)
     return Found(
         LOSS,
         Severity.WARNING,
         ref,
         f"{most}{many(worst.pods, 'pod')} of {ref} {find} no other node after the loss of {which}",
-        worst.place,
-        evidence,
+        first.place,
+        PROOF if is_proven else WITNESS,
         worst.pods,
-        ((evidence, worst.says),),
+        tuple(_evidence(worst, first, assumed if is_proven else "")),
     )
+
+
+def _beside(first: Found, other: Found) -> str:
+    """Return the message of another finding, with its evidence if that is another one."""
+    how = "proven" if other.evidence == PROOF else "in one run with kube-scheduler's scores"
+    return other.message if other.evidence == first.evidence else f"{other.message} ({how})"
+
+
+def _evidence(worst: _Loss, first: _Left, assumed: str) -> Iterator[tuple[str, str]]:
+    """Yield the details of a loss; ``assumed`` is empty unless it is proven."""
+    if assumed:
+        yield from ((PROOF, first.says), ("because", first.surely.why), ("assumes", assumed))
+        return
+    yield WITNESS, first.says
+    if worst.surely:
+        yield "note", f"proven for every order: {worst.surely} of them {plural(worst.surely, 'waits', 'wait')}"
 
 
 def _stays(crowd: Crowd) -> bool:

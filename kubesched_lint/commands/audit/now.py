@@ -100,6 +100,12 @@ class Now:
             pod = self.today.admission.schedulers.again(group.pod, workload)
             yield Crowd(pod, group.bound, group.positions, workload, ref_of(group.bound[0], workload))
 
+    @property
+    def assumed(self) -> str:
+        """What proofs about pods that have to come back assume."""
+        growing = ", no autoscaler adds a node" if self.today.is_elastic else ""
+        return f"all other pods stay{growing}, and cordons and other passing states of nodes are over"
+
     @cached_property
     def state(self) -> ClusterState:
         """All running pods on the nodes without transient states. Undo what you change."""
@@ -117,14 +123,19 @@ class Now:
         """All running pods on the nodes as they are. Undo what you change."""
         return self.state if self.lasting is self.today else all_running_pods(self.today).state
 
-    def state_without(self, names: frozenset[str]) -> ClusterState:
-        """Return the cluster after nodes and their pods are gone, without transient states."""
+    def without(self, names: frozenset[str]) -> World:
+        """Return the world after nodes and their pods are gone, without transient states."""
         assert self.lasting.cluster is not None
         live = self.lasting.cluster.inventory
         nodes = tuple(node for node in live.nodes if node.name not in names)
         pods = tuple(bound for bound in live.pods if bound.node and bound.node not in names)
-        rest = replace(self.lasting.cluster, inventory=replace(live, nodes=nodes, pods=pods))
-        return all_running_pods(self.lasting.on(rest)).state
+        return self.lasting.on(replace(self.lasting.cluster, inventory=replace(live, nodes=nodes, pods=pods)))
+
+    @cached_property
+    def waiting(self) -> tuple[BoundPod, ...]:
+        """The pods that kube-scheduler tries today."""
+        pods = (bound for bound in self.cluster.inventory.pods if not bound.node and not bound.terminating)
+        return tuple(bound for bound in pods if not bound.pod.scheduling_gates)
 
 
 def ref_of(bound: BoundPod, workload: Workload | None) -> ObjectRef:

@@ -45,7 +45,7 @@ def _of(crowd: Crowd, now: Now) -> Iterator[Found]:
         count,
         (
             ("proof", message(seen[1], "")),
-            ("assumes", "all other pods stay, and cordons and other passing states of nodes are over"),
+            ("assumes", now.assumed),
         ),
     )
 

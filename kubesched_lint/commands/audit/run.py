@@ -38,6 +38,8 @@ from kubesched_lint.text import first_few, many
 
 MOST_STEPS = 6_000_000
 """Limit of the work of each section; see ``work``."""
+MOST_STEPS_OF_LOSSES = 24_000_000
+"""The loss of a zone of a thousand nodes takes two million."""
 _MOST_NAMED = 4
 _SYMPTOM = "symptom"
 """The role of a rule that names no cause: a finding about the same pods says more."""
@@ -55,9 +57,9 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
     unfollowed: list[str] = []
     report, rules = lint_report(now, options, rulebook)
 
-    def all_of(what: str, make: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+    def all_of(what: str, make: Callable[[], Iterable[Found]], steps: int = MOST_STEPS) -> Iterator[Found]:
         try:
-            with work.within(MOST_STEPS):
+            with work.within(steps):
                 yield from make()
         except work.OutOfWorkError:
             unfollowed.append(f"{what}: only a part, because {work.WHY}")
@@ -66,7 +68,7 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
         *pending(now, waiting or (), may_grow=now.today.is_elastic),
         *all_of(SECTIONS[RETURN], lambda: not_returning(now)),
         *all_of(SECTIONS[DRAINS], lambda: blocking(now)),
-        *all_of(SECTIONS[LOSS], losses.found),
+        *all_of(SECTIONS[LOSS], losses.found, MOST_STEPS_OF_LOSSES),
         *all_of(SECTIONS[DRIFT], lambda: drifted(now)),
         *uneven(now),
         *gated(now),

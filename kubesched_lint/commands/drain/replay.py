@@ -134,22 +134,12 @@ class Judge:
 
     def lacking(self, state: State) -> dict[int, int]:
         """Return number of a workload → how many more of its pods have no node than at the start."""
-        here = bound_by_workload(self._story, state)
+        here = self._story.pod_types.bound_by_workload(state)
         return {n: least - here.get(n, 0) for n, least in self._least.items() if here.get(n, 0) < least}
-
-
-def bound_by_workload(story: Story, state: State) -> dict[int, int]:
-    """Return number of a workload → its pods that have a node."""
-    slots, found = story.pod_types.slots, dict[int, int]()
-    for held in state.bound:
-        for slot, count in held:
-            number = slots[slot].workload
-            found[number] = found.get(number, 0) + count
-    return found
 
 
 def _least_bound(story: Story) -> dict[int, int]:
     """Return the fewest pods with a node over the story's states, by workload that makes lost pods again."""
-    every = [bound_by_workload(story, state) for state in story.states]
+    every = [story.pod_types.bound_by_workload(state) for state in story.states]
     staying = [n for n, desired in story.desired_states.items() if desired.spec.kind not in ("DaemonSet", "Pod")]
     return {number: min(found.get(number, 0) for found in every) for number in staying}

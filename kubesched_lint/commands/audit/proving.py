@@ -1,0 +1,85 @@
+"""What a loss is sure to leave waiting: the lost pods are deployed on the nodes that are left, as in ``simulate``.
+
+What holds for every order in which they come, and for any scheduler that respects the filters, holds for the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.commands.audit.now import Crowd, Now
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.groups import group_of
+from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.matrix import MOST_NODES, MOST_PODS
+from kubesched_lint.lifecycle.preemption_scope import preemption_scope
+from kubesched_lint.lifecycle.quotas import quota_short
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+
+_STATES = 2_000
+"""States of one search."""
+_MAKER = "ReplicaSet"
+"""Stands for every controller: it makes all pods at once, so that no order of other controllers is left out."""
+
+
+NOWHERE = "no node that it may use"
+
+
+class Waits(NamedTuple):
+    """The fewest pods of a crowd that wait in the end, and why."""
+
+    pods: int
+    why: str = ""
+
+
+def surely_waiting(
+    now: Now, lost: frozenset[str], gone: Sequence[tuple[Crowd, int]], asked: Sequence[int]
+) -> dict[int, Waits]:
+    """Return for some places in ``gone`` how many lost pods of the crowd wait after the loss, for every order."""
+    setting = _after(now, lost, gone)
+    return {number: _waits(setting, number) for number in asked}
+
+
+def _after(now: Now, lost: frozenset[str], gone: Sequence[tuple[Crowd, int]]) -> Setting:
+    """Return the nodes that are left with their pods; the workloads are lost pods, then pods that wait today."""
+    makers = [_maker(number, crowd, pods) for number, (crowd, pods) in enumerate(gone)]
+    waiting: dict[int, list[Workload]] = {}
+    for bound in now.waiting:
+        name = f"waiting-{bound.name}"
+        waiting.setdefault(id(bound.pod), []).append(Workload(_MAKER, bound.namespace, name, bound.pod))
+    makers += [replace(alike[0], replicas=len(alike)) for alike in waiting.values()]
+    return replace(setting_of(now.without(lost)), workloads=tuple(makers))
+
+
+def _maker(number: int, crowd: Crowd, pods: int) -> Workload:
+    return Workload(_MAKER, crowd.pod.namespace, f"{crowd.ref.name}-{number}", crowd.pod, replicas=pods)
+
+
+def _waits(setting: Setting, number: int) -> Waits:
+    members = group_of(setting, number)
+    scope = preemption_scope(setting, members)
+    wanted, most = setting.workloads[number].replicas, count(setting, "deploy", number).most
+    if setting.pods[number].group or scope.uncounted:
+        return Waits(0)
+    counted = Waits(max(wanted - most.pods, 0), most.why)
+    can_follow = not (scope.strong or scope.open_ or quota_short(setting) or setting.need_devices(members))
+    return max(counted, _searched(setting, members, number), key=lambda one: one.pods) if can_follow else counted
+
+
+def _searched(setting: Setting, members: tuple[int, ...], number: int) -> Waits:
+    """Return what a search over every order and any scheduler finds; nothing where the cluster is too large for one."""
+    pods = sum(setting.wanted(i) for i in members)
+    if len(setting.nodes) > MOST_NODES or pods > MOST_PODS:
+        return Waits(0)
+    guests = guests_of(setting).hosted
+    story = story_of(setting, members, expected=False, most_states=_STATES, guests=guests)
+    if not story.sound or not story.states:
+        return Waits(0)
+    at = story.numbers[setting.workloads[number].key]
+    most = max(story.pod_types.bound_by_workload(state).get(at, 0) for state in story.states)
+    return Waits(setting.wanted(number) - most, "in no order does any scheduler bind more of them")

@@ -119,6 +119,17 @@ def test_what_deceives_nobody_stays(text: str) -> None:
     assert visible_lines(text) == text
 
 
+@pytest.mark.parametrize(("before", "stays"), [("", 0), ("b", 0), ("\u058f", 0), ("\u0590", 1), ("\U0010ffff", 1)])
+@pytest.mark.parametrize("joiner", ["\u200c", "\u200d", "\ufe00", "\ufe0f"])
+def test_joiners_stay_in_the_scripts_that_need_them(before: str, stays: bool, joiner: str) -> None:
+    assert (visible(f"{before}{joiner}") == f"{before}{joiner}") is bool(stays)
+
+
+def test_lines_are_as_safe_as_one_line() -> None:
+    assert visible_lines("a:\n:warning\tb:\n") == "a:\n:warning\tb:\n"
+    assert "::" not in visible_lines("a\n::warning::b\n")
+
+
 def test_colours_of_ours_stay_and_no_others() -> None:
     painted = "\x1b[1;31merror\x1b[0m: x\n"
     assert visible_lines(painted, painted=True) == painted

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import local
 from typing import TypeVar
 
 from kubesched_lint.findings import UncheckedError
+
+try:
+    from _thread import _local as local  # what threading gives, without importing it
+except ImportError:  # not CPython
+    from threading import local
 
 T = TypeVar("T")
 WHY = "the work for it has a limit, and this input goes beyond it"

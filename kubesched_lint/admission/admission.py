@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
-from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
+from kubesched_lint.admission.mutating import admit, system_priority_classes
 from kubesched_lint.admission.reach import is_in_reach, written_namespace
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
@@ -21,7 +21,6 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
 from kubesched_lint.releases import RECORDED
-from kubesched_lint.validation import class_plugins
 from kubesched_lint.validation.removed import no_matches, removed_in
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ class Admission:
     @cached_property
     def priority_classes(self) -> Mapping[str, PriorityClass]:
         """Name → class, with Kubernetes' own two."""
-        return {**SYSTEM_PRIORITY_CLASSES, **self._given_classes}
+        return {**system_priority_classes(), **self._given_classes}
 
     @cached_property
     def _given_classes(self) -> Mapping[str, PriorityClass]:
@@ -151,6 +150,8 @@ class Admission:
 
     def _by_priority(self, pod: Pod) -> Iterator[AdmissionRefusal]:
         """Yield the refusals of admitPod in ``plugin/pkg/admission/priority``."""
+        from kubesched_lint.validation import class_plugins
+
         computed = self._priority_class_of(pod)
         if computed is None:
             if "PriorityClass" in self.known:
@@ -188,6 +189,8 @@ class Admission:
         """Yield what prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass`` refuse."""
         if not pod.runtime_class:
             return
+        from kubesched_lint.validation import class_plugins
+
         found = self.runtime_classes.get(pod.runtime_class)
         if found is None:
             if "RuntimeClass" in self.known:
@@ -208,6 +211,8 @@ class Admission:
         """Yield the refusal of validateOverhead: only a class may set a pod's overhead."""
         found = self.runtime_classes.get(pod.runtime_class)
         if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
+            from kubesched_lint.validation import class_plugins
+
             yield AdmissionRefusal("RuntimeClass", class_plugins.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
 
     # --- LimitRanger ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ runtimeclass}`` and ``pkg/registry/core/pod/strategy.go``. The decoder sets defa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from kubesched_lint.model.labels import Labels, Requirement, Selector
@@ -14,11 +15,16 @@ from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadCons
 from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.resources import effective_requests
 from kubesched_lint.record import replace
-from kubesched_lint.validation.class_plugins import SYSTEM_PRIORITIES
 
-SYSTEM_PRIORITY_CLASSES: Mapping[str, PriorityClass] = {
-    name: PriorityClass(name, value) for name, value in SYSTEM_PRIORITIES.items()
-}
+
+@cache
+def system_priority_classes() -> Mapping[str, PriorityClass]:
+    """Return name → class of those that every API server creates."""
+    from kubesched_lint.validation.class_plugins import SYSTEM_PRIORITIES
+
+    return {name: PriorityClass(name, value) for name, value in SYSTEM_PRIORITIES.items()}
+
+
 EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _EVICTED_LATE = tuple(Toleration(key, "Exists", "", "NoExecute", 300) for key in EVICTION_TAINTS)
 
@@ -85,7 +91,7 @@ def _with_requests(pod: Pod) -> Pod:
 def _priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> dict[str, Any]:
     """Return the fields of the pod that its class sets."""
     if pod.priority_class:
-        found = classes.get(pod.priority_class) or SYSTEM_PRIORITY_CLASSES.get(pod.priority_class)
+        found = classes.get(pod.priority_class) or system_priority_classes().get(pod.priority_class)
         if found is None:
             return {}
     else:

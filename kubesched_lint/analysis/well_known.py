@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.nearest import nearest_node
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
@@ -116,6 +115,8 @@ def unknown_host(conditions: Iterable[Requirement], world: World) -> str:
 
 def is_unknown_host(name: str, world: World) -> bool:
     """Return whether a node may have this name; one that reads like a made-up name is a misspelt one."""
+    from kubesched_lint.analysis.nearest import nearest_node
+
     return may_be_a_node(name, world) and not nearest_node(world, name)
 
 

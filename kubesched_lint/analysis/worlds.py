@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import revision_label
@@ -209,6 +208,8 @@ def amid_rollout(world: World) -> tuple[Workload, ...]:
 
 def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
     """The workload as its controller treats it while it is paused or suspended: only running pods, or none."""
+    from kubesched_lint.cluster.template import AS_IT_RUNS
+
     staying = _staying(running)
     if workload.suspended != "paused" or not staying:
         return replace(workload, replicas=0)

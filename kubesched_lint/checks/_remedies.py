@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.analysis.nearest import nearest_key, nearest_name
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Path, Source
@@ -16,7 +15,6 @@ from kubesched_lint.model.pod import PodAffinityTerm, Toleration
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import is_slip, joined
 from kubesched_lint.world.pod_labels import revision_label
-from kubesched_lint.world.room import taint_sets_in_the_way
 from kubesched_lint.world.world import Member
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -36,6 +34,8 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
 
     Safe if only case or punctuation is wrong: as written, no pod runs.
     """
+    from kubesched_lint.analysis.nearest import nearest_key, nearest_name
+
     condition = written_at(workload.source, at)
     if isinstance(condition, str) and at[-2:-1] == ("nodeSelector",):
         key, value = str(at[-1]), condition
@@ -91,6 +91,8 @@ def tolerate_as_written(workload: Workload, toleration: Toleration, taint: Taint
 
 def tolerate(it: Member, nodes: NodeSet) -> Iterator[Remedy]:
     """Tolerate the taints of ``nodes``, all of a node at once. Never safe: somebody set them to keep pods away."""
+    from kubesched_lint.world.room import taint_sets_in_the_way
+
     for taints in taint_sets_in_the_way(it, nodes):
         changes = tuple(_toleration(it.workload, taint) for taint in taints)
         yield Remedy(f"tolerate {joined([str(taint) for taint in taints])}", safe=False, changes=changes)

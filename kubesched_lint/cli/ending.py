@@ -193,7 +193,10 @@ def _is_flushed() -> bool:
 
 def _handle_signals() -> None:
     """Make signals unwind the run, so that it removes temporary files, and kill worker processes at once."""
-    import signal
+    try:
+        import _signal as signal  # type: ignore[import-not-found]  # without the enums of signal, which take a millisecond to define
+    except ImportError:  # not CPython
+        import signal
 
     here = os.getpid()
     handled: list[int] = []

@@ -12,7 +12,6 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import FEATURES
-from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.world import Member, World
 
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
@@ -83,6 +82,8 @@ def is_cut_short(hazard: Hazard, world: World) -> bool:
     """Whether a proof counts nodes of pools that could add more nodes than were examined."""
     if hazard.evidence.kind != "proof" or not world.pools or world.potential.complete:
         return False
+    from kubesched_lint.world.premises import node_premise
+
     return node_premise(world) in hazard.evidence.assumes
 
 

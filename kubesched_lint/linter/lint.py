@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.judged import (
@@ -36,6 +35,7 @@ from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.worlds import WhatIf
+    from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.linter.variants import Variants
     from kubesched_lint.linter.what_if import OfSet
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, ObjectRef, Report, errors_behind
 from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
-from kubesched_lint.linter.waivers import MARKER, annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule, Rulebook
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.waiver import Waiver, WaiverUse
+
+_NAME = "kubesched"
+"""Part of every comment that waives a rule."""
 
 
 def suppress(
     report: Report, manifests: ManifestSet, rulebook: Rulebook, rules: Sequence[Rule], options: Options
 ) -> Report:
     """Return the report with waived findings suppressed, and with findings about stale and unexplained waivers."""
+    if not _may_waive(manifests):
+        return report
+    from kubesched_lint.linter.waivers import apply_waivers, owners, uses
+
     homes = dict(_waivers(manifests, options.namespace))
     waivers = tuple(homes)
     if not waivers:
@@ -39,8 +48,15 @@ def suppress(
     return replace(report, findings=tuple(numbered(both)))
 
 
+def _may_waive(manifests: ManifestSet) -> bool:
+    """Return whether some object may have a waiver: in a comment, an annotation, or a source of rendered text."""
+    return any(_NAME in d.text or "annotations" in d.meta or d.rendering is not None for d in manifests.documents)
+
+
 def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
     """Every waiver and the object that it is on; items of one List share their text."""
+    from kubesched_lint.linter.waivers import MARKER, annotation_waivers, find_waivers
+
     marked = [document for document in manifests.documents if MARKER in document.text]  # usually none
     for document in {(document.path, document.line): document for document in reversed(marked)}.values():
         for waiver in find_waivers(document.text, document.path, document.line):
@@ -56,6 +72,8 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
 
 def _in_sources(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
     """Waivers in the source files of rendered objects, because Kustomize drops comments."""
+    from kubesched_lint.linter.waivers import find_waivers
+
     homes: dict[str, ObjectRef] = {}
     texts: dict[str, str] = {}
     for document in manifests.documents:

@@ -51,6 +51,7 @@ FEATURES: Mapping[str, Callable[[Workload], object]] = {
     "volumes": attrgetter("pod.volumes"),
     "claim_templates": attrgetter("claim_templates"),
     "scheduling_gates": attrgetter("pod.scheduling_gates"),
+    "pod_group": attrgetter("pod.group"),
     "scheduler_name": lambda workload: workload.pod.scheduler_name != "default-scheduler",
     "priority_class": attrgetter("pod.priority_class"),
     "runtime_class": attrgetter("pod.runtime_class"),

@@ -11,7 +11,6 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.record import record, replace
-from kubesched_lint.world.claims import settled_storage, storage_to_be
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -98,6 +97,7 @@ class RunningPods:
     def state(self) -> ClusterState:
         """The nodes with these pods alone. Undo your placements."""
         from kubesched_lint.cluster.state import ClusterState
+        from kubesched_lint.world.claims import settled_storage, storage_to_be
         from kubesched_lint.world.devices import allocator_of
 
         cluster, ours = self._world.cluster, self._world.manifests

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, TypeVar
 
-from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodeset import first, only
-from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.record import replace
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from kubesched_lint.admission.admission import Admission
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.nodepools.known import KnownGroups
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Node, NodePool
@@ -267,6 +266,8 @@ class World:
     @cached_property
     def node_groups(self) -> KnownGroups:
         """The node groups of the cluster, and whether there may be others."""
+        from kubesched_lint.cluster.nodepools.known import KnownGroups
+
         assert self.cluster is not None, "node groups are those of a cluster"
         return KnownGroups(self.cluster, self.manifests.node_pools)
 
@@ -341,8 +342,11 @@ class Member:
     def most(self) -> int:
         """The largest number of pods at any time: ``most_wanted``, with surge."""
         wanted = self.most_wanted
-        surge = rolling_bounds(self.workload.strategy, wanted)[0] if self.workload.kind == "Deployment" else 0
-        return wanted + surge
+        if self.workload.kind != "Deployment":
+            return wanted
+        from kubesched_lint.controllers.bounds import rolling_bounds
+
+        return wanted + rolling_bounds(self.workload.strategy, wanted)[0]
 
     @property
     def running_pods(self) -> tuple[BoundPod, ...]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import (
     notes_on,
@@ -30,6 +29,7 @@ from kubesched_lint.rulebook.library import Rulebook
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.commands.lint.cache import CacheFolder
     from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
@@ -340,8 +340,14 @@ def scope_of(options: Options, clusters: Iterable[str] = (), *, named_too: bool 
     """Return which files are meant to be applied: not tests, unless the options include them, nor the clusters."""
     from kubesched_lint.manifests.meant import Scope
 
-    files = {os.path.realpath(path): path for path in clusters if path.partition(":")[0] != LIVE}
+    files = {os.path.realpath(path): path for path in clusters if not _is_live(path)}
     return Scope(options.include_tests, named_too, files)
+
+
+def _is_live(cluster: str) -> bool:
+    from kubesched_lint.cluster.cluster import LIVE
+
+    return cluster.partition(":")[0] == LIVE
 
 
 def files_of(
@@ -375,15 +381,15 @@ def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED) -> Iterator[Entry
 def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Cluster | None, tuple[InputError, ...]]:
     """Return (cluster of ``--cluster`` or None, errors of reading it and the configuration of its kube-scheduler)."""
     scheduler_config = cluster_options.scheduler_config
+    if path is None and not scheduler_config:
+        return None, ()
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.cluster.read import read_stated, stated_schedulers
+
     try:
         if path is not None:
-            from kubesched_lint.cluster.read import read_stated
-
             return read_stated(path, cluster_options), ()
-        if scheduler_config:  # without a cluster it decides nothing, but a fault in it must not stay unseen
-            from kubesched_lint.cluster.read import stated_schedulers
-
-            stated_schedulers(cluster_options)
+        stated_schedulers(cluster_options)  # it decides nothing, but a fault in it must not stay unseen
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
     return None, ()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint.cluster.nodeset import first, only
 from kubesched_lint.model.decode.objects import kinds_in
+from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.record import replace
 from kubesched_lint.world.order import CreationOrder
@@ -318,10 +319,6 @@ class Member:
     @property
     def autoscaler(self) -> Autoscaler | None:
         """The HorizontalPodAutoscaler that scales it."""
-        if not self.world.autoscalers:
-            return None
-        from kubesched_lint.model.policy import autoscaler_of
-
         return autoscaler_of(self.workload, self.world.autoscalers)
 
     @cached_property
@@ -341,12 +338,11 @@ class Member:
     @property
     def most(self) -> int:
         """The largest number of pods at any time: ``most_wanted``, with surge."""
-        wanted = self.most_wanted
-        if self.workload.kind != "Deployment":
-            return wanted
         from kubesched_lint.controllers.bounds import rolling_bounds
 
-        return wanted + rolling_bounds(self.workload.strategy, wanted)[0]
+        wanted = self.most_wanted
+        surge = rolling_bounds(self.workload.strategy, wanted)[0] if self.workload.kind == "Deployment" else 0
+        return wanted + surge
 
     @property
     def running_pods(self) -> tuple[BoundPod, ...]:

@@ -276,7 +276,9 @@ def report_on(
     of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
-    summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
+    summary = replace(
+        report.summary, cluster=cluster.describe(_now()) if cluster else "", notes=notes, unreadable_cluster=unreadable
+    )
     left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
     summary = replace(summary, left_out=left_out)
     unchecked = (*skipped_documents(manifests), *report.skipped)
@@ -340,14 +342,13 @@ def scope_of(options: Options, clusters: Iterable[str] = (), *, named_too: bool 
     """Return which files are meant to be applied: not tests, unless the options include them, nor the clusters."""
     from kubesched_lint.manifests.meant import Scope
 
-    files = {os.path.realpath(path): path for path in clusters if not _is_live(path)}
+    files = {}
+    for path in clusters:
+        from kubesched_lint.cluster.cluster import LIVE
+
+        if path.partition(":")[0] != LIVE:
+            files[os.path.realpath(path)] = path
     return Scope(options.include_tests, named_too, files)
-
-
-def _is_live(cluster: str) -> bool:
-    from kubesched_lint.cluster.cluster import LIVE
-
-    return cluster.partition(":")[0] == LIVE
 
 
 def files_of(
@@ -380,8 +381,7 @@ def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED) -> Iterator[Entry
 
 def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Cluster | None, tuple[InputError, ...]]:
     """Return (cluster of ``--cluster`` or None, errors of reading it and the configuration of its kube-scheduler)."""
-    scheduler_config = cluster_options.scheduler_config
-    if path is None and not scheduler_config:
+    if path is None and not cluster_options.scheduler_config:
         return None, ()
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_stated, stated_schedulers
@@ -393,10 +393,6 @@ def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Clu
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
     return None, ()
-
-
-def _sentence(cluster: Cluster | None) -> str:
-    return cluster.describe(_now()) if cluster else ""
 
 
 def _now() -> datetime:

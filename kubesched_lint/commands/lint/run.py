@@ -170,7 +170,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         return LintRun(absent, options, Inputs(request, options, []))
     entries = None if request.baseline is None else _entries(request.baseline, rulebook)
     changes = None if request.changed is None else _changes(request.changed, request.paths)
-    paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
+    paths = tuple(p for p in request.paths if not (request.force_exclude and options.exclude.covers(p)))
     scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
     cache = request.cache
     files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope, cache=cache)
@@ -292,10 +292,6 @@ def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> 
     from kubesched_lint.commands.lint.nothing import nothing_checked
 
     return (nothing_checked(manifests, options, paths),)
-
-
-def _not_excluded(paths: Sequence[str], options: Options) -> tuple[str, ...]:
-    return tuple(path for path in paths if not options.exclude.covers(path))
 
 
 def _entries(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:

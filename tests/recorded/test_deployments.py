@@ -13,6 +13,9 @@ from functools import cache
 from pathlib import Path
 
 from kubesched_lint.commands.verify.agreement import Agreement, Disagreement
+from kubesched_lint.commands.verify.deployments import _read
+from kubesched_lint.commands.verify.messages import messages
+from kubesched_lint.commands.verify.recorded import Deployment
 from kubesched_lint.commands.verify.recordings import DEPLOYMENTS, kind_of, read_cases
 from kubesched_lint.commands.verify.run import judge_of
 
@@ -65,10 +68,22 @@ def test_every_question_is_asked_often() -> None:
 
 
 def test_the_messages_of_waiting_pods_are_those_of_kube_scheduler() -> None:
-    """Of the others, each set bound further pods after the message was written."""
+    """The model has each of the others at a moment when only some of the new pods were bound."""
     score = deployments().questions["message of a waiting pod"]
     assert score.asked > 100
     assert score.agreed > 0.87 * score.asked
+    assert score.open == 0
+
+
+def test_a_message_that_no_moment_has_is_a_difference() -> None:
+    case = next(case for case in read_cases(str(FIXTURES / "families.jsonl.gz")) if case["id"] == "made:mix#1006")
+    manifests, cluster = _read(Deployment(case), "1.36")
+    (true,) = (answer for ref, answer in messages(case, manifests, cluster) if ref.name == "api")
+    assert (true.agrees, true.explained) == (False, True)
+    assert true.because == "the model has the message when 1 of 2 new pods are bound"
+    forged = json.loads(json.dumps(case).replace("2 node(s) had untolerated", "1 node(s) had untolerated"))
+    (false,) = (answer for ref, answer in messages(forged, manifests, cluster) if ref.name == "api")
+    assert (false.agrees, false.explained) == (False, False)
 
 
 def test_an_artefact_comes_with_its_reason() -> None:

@@ -85,7 +85,7 @@ def verify_deployment(
     forecast = predict(deployment, version)
     yield forecast.as_json(deployment.name)
     judge(deployment, forecast, account)
-    account.excuse = "only because a pod's message may be older than the last pods"
+    account.excuse = "because the message was written before the last pods were bound"
     for ref, answer in messages(case, *_read(deployment, minor_of(judged_by("", version)))):
         account.note(answer, deployment.name, str(ref))
 

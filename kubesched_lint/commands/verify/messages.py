@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.analysis.pending import AGREES, UNTESTED, Waiting, waiting_pods
 from kubesched_lint.commands.verify.agreement import Answer
+from kubesched_lint.commands.verify.earlier import moment_of
 from kubesched_lint.commands.verify.recorded import ref_named
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Owner, Unscheduled
 from kubesched_lint.record import replace
 from kubesched_lint.world.devices import needs_devices
+from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.state import ClusterState, Placement
     from kubesched_lint.linter.reading import ManifestSet
 
 
@@ -25,9 +28,14 @@ def messages(case: Mapping[str, Any], manifests: ManifestSet, cluster: Cluster) 
     after = after_deployment(case, World(manifests.inventory, cluster))
     if after is None:
         return
-    for one in waiting_pods(World(Inventory(), after)) or ():
+    world = World(Inventory(), after)
+    waiting = waiting_pods(world) or ()
+    before = set(map(id, cluster.inventory.pods))
+    state = all_running_pods(world).state
+    made = [there for there in state.placements() if id(there.bound) not in before]
+    for one in waiting:
         if one.verdict != UNTESTED:
-            yield _ref(one), _answer(one)
+            yield _ref(one), _answer(one, state, made)
 
 
 def _ref(one: Waiting) -> ObjectRef:
@@ -36,10 +44,12 @@ def _ref(one: Waiting) -> ObjectRef:
     return ObjectRef(kind, first.namespace, name)
 
 
-def _answer(one: Waiting) -> Answer:
+def _answer(one: Waiting, state: ClusterState, made: Sequence[Placement]) -> Answer:
     """All pods were made at one moment: kube-scheduler may have written a message before it bound the last of them."""
-    ours = one.ours or "a node fits"
-    return Answer("message of a waiting pod", one.verdict == AGREES, one.theirs, ours, one.why, explained=True)
+    agrees, ours = one.verdict == AGREES, one.ours or "a node fits"
+    then = None if agrees else moment_of(one.theirs, one.pods[0].pod, state, made)
+    why = "" if then is None else f"the model has the message when {then} of {len(made)} new pods are bound"
+    return Answer("message of a waiting pod", agrees, one.theirs, ours, why, explained=then is not None)
 
 
 def after_deployment(case: Mapping[str, Any], world: World) -> Cluster | None:

@@ -8,6 +8,7 @@ from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.rollout import changes
 from kubesched_lint.analysis.worlds import amid_rollout, as_it_stands, without_workloads
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.index import AMPLE
 from kubesched_lint.cluster.revisions import by_revision
 from kubesched_lint.cluster.running import HASH
 from kubesched_lint.controllers.statefulset import claim_name
@@ -30,9 +31,6 @@ from kubesched_lint.world.claims import (
 from kubesched_lint.world.devices_over_time import followed_devices
 from kubesched_lint.world.running import lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world
-
-_AMPLE = 1 << 60
-"""More bytes than the pods of any set request of one node."""
 
 
 @once_per_world
@@ -80,7 +78,7 @@ def _nodes(world: World, cluster: Cluster) -> Iterator[Node]:
 
     The pods keep their requests for these resources, because quotas count them.
     """
-    ample = dict.fromkeys(world.resources_left_out, _AMPLE)
+    ample = dict.fromkeys(world.resources_left_out, AMPLE)
     for node in cluster.inventory.nodes:
         known = node.allocatable
         yield node if known is None or not ample else replace(node, allocatable={**known, **ample})

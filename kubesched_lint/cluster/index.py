@@ -12,6 +12,14 @@ from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm
 
+AMPLE = 1 << 60
+"""More of a resource than any pods request: where something else limits it, or nothing does."""
+
+
+def is_ample(amount: float) -> bool:
+    """Return whether an amount, of which pods may have taken some, limits nothing."""
+    return amount > AMPLE >> 1
+
 
 class NodeIndex:
     """Immutable. A node is identified by its position in ``nodes``; results are NodeSets over these positions."""
@@ -113,12 +121,12 @@ class NodeIndex:
         return found
 
     def allocatable(self, resource: str) -> list[float]:
-        """Return ``stated``, but infinite on nodes whose devices serve the resource: the allocator limits it there."""
+        """Return ``stated``, but ample on nodes whose devices serve the resource: the allocator limits it there."""
         if resource not in self.device_resources:
             return self.stated(resource)
         found = self._allocatable.get(resource)
         if found is None:
-            found = self._allocatable[resource] = [amount or inf for amount in self.stated(resource)]
+            found = self._allocatable[resource] = [amount or AMPLE for amount in self.stated(resource)]
         return found
 
     def by_devices(self, resource: str) -> NodeSet:

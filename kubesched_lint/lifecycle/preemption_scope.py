@@ -126,11 +126,6 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
             f"preemption: {workloads[i]} (priority {pods[i].priority or 0}) may drive out pod {bound.namespace}/"
             f"{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not known"
         )
-    victims = (w.bound.pod for w in guests_of(setting).weaker(members))
-    if setting.names_devices and (
-        setting.need_devices(j for _, j in pairs) or any(map(setting.cluster.may_serve, victims))
-    ):
-        return f"preemption: {strong} may drive out one of several pods, and it matters which devices that one holds"
     for i, j in pairs:
         guard = next(iter(setting.guards(j)), None)
         if guard is not None:

@@ -207,6 +207,16 @@ def test_they_count_resources_of_device_plugins_beside_devices() -> None:
     assert not messages("devices-too-few", cluster_of(plugged(40), SERVING), by_resource(1, 40))
 
 
+def test_a_node_whose_plugin_offers_too_little_is_named_beside_nodes_with_devices() -> None:
+    daemon = by_resource(0, 5)
+    daemon["kind"] = "DaemonSet"
+    del daemon["spec"]["replicas"]
+    cluster = cluster_of(*THREE, PLUGGED, SERVING, devices_on("n0", 5))
+    (found,) = messages("resource-exceeds-any-node", cluster, daemon)
+    assert "requests example.com/gpu 5" in found
+    assert "n3" in found
+
+
 def test_that_no_class_serves_a_resource_is_an_assumption_where_it_is_not_known() -> None:
     own = by_resource(1, 1, "deviceclass.resource.kubernetes.io/gpu")
     for kinds, assumed in ((KINDS, False), ([k for k in KINDS if k != "DeviceClass"], True)):

@@ -161,6 +161,27 @@ def test_pods_keep_their_devices_when_other_ordinals_are_left() -> None:
     assert names == {"gpu-0", "gpu-1"}
 
 
+def test_preemption_frees_devices_but_does_not_count_on_them() -> None:
+    """On trial, the victim keeps its device, so the pod must find another one of its model beside it."""
+    ranks = [
+        other("PriorityClass", name, "scheduling.k8s.io/v1", value=value) for name, value in (("low", 1), ("high", 9))
+    ]
+    low = using(1, "serve", "3", resourceClaimTemplateName="any")
+    high = using(1, cpu="3", resourceClaimTemplateName="an-a")
+    low["spec"]["template"]["spec"]["priorityClassName"] = "low"
+    high["spec"]["template"]["spec"]["priorityClassName"] = "high"
+
+    def told(models: str, name: str) -> tuple[str, int, int]:
+        result = simulated(AN_A, ANY, *ranks, low, high, cluster=with_models(models, ""), events=("deploy",))
+        found = short(cell(result, name, "deploy"))
+        return found[0], *found[2:]
+
+    assert told("aab", "train") == (FINE, 1, 1)
+    assert told("aab", "serve") == (BAD, 0, 0)
+    assert told("ab", "train") == (DEPENDS, 0, 1)
+    assert told("ab", "serve") == (DEPENDS, 0, 1)
+
+
 # --- what stays unknown -----------------------------------------------------------------------------------------------
 
 
@@ -184,15 +205,3 @@ def test_what_is_not_followed_says_which_feature(objects: Any, cluster: Any, why
     found = deployed(*objects, cluster=cluster)
     assert found.verdict == UNKNOWN
     assert any(each.startswith("which devices its pods hold over time: ") and why in each for each in found.missing)
-
-
-def test_preemption_of_pods_whose_devices_matter_is_not_followed() -> None:
-    ranks = [
-        other("PriorityClass", name, "scheduling.k8s.io/v1", value=value) for name, value in (("low", 1), ("high", 9))
-    ]
-    low, high = using(1, "serve", resourceClaimTemplateName="any"), using(1, resourceClaimTemplateName="an-a")
-    low["spec"]["template"]["spec"]["priorityClassName"] = "low"
-    high["spec"]["template"]["spec"]["priorityClassName"] = "high"
-    found = deployed(AN_A, ANY, *ranks, low, high, cluster=with_models("ab", ""))
-    assert found.verdict == UNKNOWN
-    assert "which devices that one holds" in " ".join(found.missing)

@@ -198,7 +198,8 @@ def _ask(dice: Dice, spec: Value) -> None:
     """Let the pods of a spec request the extended resource, some of them for an init container too."""
     _request(spec["containers"][0], dice.pick(["1", "1", "2"]))
     if dice.chance(0.2):
-        first: Value = {"name": "first", "image": "pause:1"}
+        first = {**json.loads(json.dumps(spec["containers"][0])), "name": "first"}
+        first.pop("ports", None)
         _request(first, dice.pick(["1", "2"]))
         spec.setdefault("initContainers", []).append(first)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.commands.drain.plan import Move, Tight, Wave
 from kubesched_lint.commands.drain.replay import Played, Replay, Waves
 from kubesched_lint.lifecycle.explore import TracePart
@@ -78,13 +79,9 @@ def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
             whole := sum(
                 int(oracle.index.allocatable(resource)[p])
                 for p in there
-                if _is_known(oracle.index.allocatable(resource)[p])
+                if not is_ample(oracle.index.allocatable(resource)[p])
             )
         )
         for used in [sum(oracle.cluster.requested(p, resource) for p in there)]
     ]
     return max(found, key=lambda one: one.share, default=None)
-
-
-def _is_known(amount: float) -> bool:
-    return amount < 1 << 59

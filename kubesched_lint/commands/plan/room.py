@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from math import isfinite
 
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import Added
@@ -16,6 +15,7 @@ from kubesched_lint.analysis.trial import SEEDS, tried_and_read
 from kubesched_lint.analysis.worlds import grown_world, without_suspended
 from kubesched_lint.cluster.classes import PodClass
 from kubesched_lint.cluster.elastic import pool_of
+from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.node import ZONE
@@ -151,7 +151,7 @@ def _free(state: ClusterState, resources: Sequence[str]) -> Iterator[tuple[tuple
         for zone, free, whole in zip(
             zones, state.ledger.free(resource), state.index.allocatable(resource), strict=True
         ):
-            if whole and isfinite(free):
+            if whole and not is_ample(free):
                 found[zone] = found.get(zone, 0) + int(free)
         yield from (((zone, resource), amount) for zone, amount in found.items())
 

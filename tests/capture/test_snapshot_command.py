@@ -23,6 +23,12 @@ def run(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[st
     return called(*args, cwd=cwd, environ={**os.environ, **environ})
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands sleep in earnest before they try again."""
+    monkeypatch.setattr("kubesched_lint.cluster.capture.connection._FIRST_PAUSE", 0.01)
+
+
 @pytest.fixture
 def folder(kubeconfig: Path) -> Path:
     work = kubeconfig.parent / "work"

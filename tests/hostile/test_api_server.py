@@ -40,6 +40,12 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
     server.close()
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands sleep in earnest before they try again."""
+    monkeypatch.setattr("kubesched_lint.cluster.capture.connection._FIRST_PAUSE", 0.01)
+
+
 def kubeconfig(folder: Path, url: str) -> Path:
     file = folder / "kubeconfig"
     cluster = {"name": "c", "cluster": {"server": url}}
@@ -85,7 +91,7 @@ def bomb(mebibytes: int, encoding: str = "gzip") -> Callable[[Handler], bool]:
     """A list that is almost nothing on the wire."""
     node = json.dumps({"metadata": {"name": "n", "annotations": {"x": "a" * 4000}}, "spec": {}}).encode() + b","
     plain = b'{"items":[' + node * ((mebibytes << 20) // len(node)) + node[:-1] + b"]}"
-    data = gzip.compress(plain, 9)
+    data = gzip.compress(plain, 1)
 
     def fault(handler: Handler) -> bool:
         handler.send_response(200)
@@ -128,7 +134,7 @@ def test_a_page_that_is_merely_large_is_refused_too(api: ApiServer) -> None:
 
 @pytest.mark.parametrize(("path", "words"), [(VERSION, "for /version holds"), (APIS, "for /apis holds")])
 def test_discovery_has_a_limit_too(api: ApiServer, path: str, words: str) -> None:
-    api.fails(path, bomb(100))
+    api.fails(path, bomb(20))
     with pytest.raises(CaptureError, match=f"the answer {words} more than 16 MiB"):
         captured()
 
@@ -284,14 +290,14 @@ def test_a_list_has_its_time_and_not_each_page(api: ApiServer) -> None:
 
 def test_lists_that_are_all_slow_are_too_slow_together(api: ApiServer) -> None:
     def slow(handler: Handler) -> bool:
-        time.sleep(0.8)
+        time.sleep(0.3)
         return False
 
     for plural in ("nodes", "pods", "namespaces", "services", "limitranges", "resourcequotas", "persistentvolumes"):
         api.fails(f"/api/v1/{plural}", slow)
     start = time.monotonic()
     with pytest.raises(CaptureError, match="or all lists within 3 times as long"):
-        captured(page=500, list_seconds=1.2)
+        captured(page=500, list_seconds=0.5)
     assert time.monotonic() - start < 10
 
 

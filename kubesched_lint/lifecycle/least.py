@@ -15,8 +15,8 @@ from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, made_again, repelling
-from kubesched_lint.lifecycle.contention import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.setting import Setting

@@ -1,0 +1,301 @@
+"""Upper bounds on the nodes that other pods of a set can fill, so that one more pod of a workload has no room there.
+
+To fill a node takes enough pods: no more than exist, only of workloads that may use the node, and one per node if they
+exclude each other. If the pods cannot fill more than n nodes, all other nodes stay open, whatever the order and
+whatever the scheduler prefers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+from kubesched_lint import work
+from kubesched_lint.cluster.nodeset import NodeSet, lowest
+from kubesched_lint.controllers.bounds import daemon_bounds
+from kubesched_lint.lifecycle.contention import Contender, contention_of
+from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.model.pod import Pod
+
+MOST_PAIRS = 20_000
+"""Kinds of nodes times contenders: above this, ignore who may use which node, which only loosens the bound."""
+
+
+def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
+    """Return the most nodes of ``among`` without room for a pod of the workload, given ``own`` other pods of it.
+
+    A result below ``enough`` need not be sharper. The result is the least of three bounds. (1) A node is full when one
+    resource is: sum the nodes that the demand for each resource can fill. (2) A pod is on one node only and fills at
+    most its largest share of what is missing there: the sum of all pods' largest shares, for any weights of the nodes,
+    bounds the weight of the full nodes. (3) Pods are whole (``filling``).
+    """
+    known, key = _known(setting), (*_likeness(setting, number), own, among, enough)
+    if key not in known:
+        known[key] = _max_full_nodes(setting, number, own, among, enough)
+    return known[key]
+
+
+@once_per_setting
+def _known(setting: Setting) -> dict[Hashable, int]:
+    """Return the cache of bounds, by what they depend on: equal workloads share them."""
+    return {}
+
+
+def _likeness(setting: Setting, number: int) -> tuple[Hashable, ...]:
+    """Return everything about a workload that the contenders near its pods, and where they find room, depend on."""
+    pod, workload = setting.pods[number], setting.workloads[number]
+    is_daemon = workload.kind == "DaemonSet"
+    groups = contention_of(setting).alike_of.get(number, {}).items()
+    own = tuple((place, sum(r.pod is pod for r in alike)) for place, alike in groups)
+    surges = is_daemon and daemon_bounds(workload.strategy, 1)[0] > 0
+    return frozenset(pod.requests.items()), setting.usable[number], is_daemon, surges, own
+
+
+def _max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, enough: int) -> int:
+    near = _near(setting, number, own, among)
+    if near is None:
+        return 0
+    resources = [r for r in near.wants if any(r in k.missing for k in near.kinds)]
+    full = sum(_full_by(r, near.kinds, near.choosing, among) for r in resources)
+    if len(resources) > 1 and not near.many:
+        full = min(full, *(_full_by_all(w, near.kinds, near.choosing) for w in resources))
+    full = min(full, among.bit_count())
+    if full >= enough > 0 and not near.many:
+        single = [Group(kind.size, ((i, 1),)) for i, kind in enumerate(near.kinds)]
+        full = min(full, _full_by_patterns(setting, near, single, enough))
+    return full
+
+
+def max_full_domains(
+    setting: Setting, number: int, own: int, domains: Sequence[NodeSet], enough: int, spared: int
+) -> int:
+    """Return the most domains in which all nodes except ``spared`` ones can be full; see ``max_full_nodes``."""
+    near = _near(setting, number, own, reduce(or_, domains, 0))
+    if near is None:
+        return sum(domain.bit_count() <= spared for domain in domains)
+    if near.many:
+        return len(domains)
+    parts = [[(i, (kind.nodes & domain).bit_count()) for i, kind in enumerate(near.kinds)] for domain in domains]
+    alike = Counter(tuple((i, n) for i, n in part if n) for part in parts)
+    return _full_by_patterns(setting, near, [Group(n, nodes) for nodes, n in alike.items()], enough, spared)
+
+
+class _Near(NamedTuple):
+    """The contenders that may take a pod's room, and where."""
+
+    wants: Mapping[str, int]
+    kinds: Sequence[_Kind]
+    choosing: Sequence[Contender]
+    """Rivals that can choose among their nodes."""
+    many: bool
+    """Whether there are too many to check which contender may use which node."""
+
+
+def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | None:
+    """Return the contenders near a pod; None if no resource can run short."""
+    pod = setting.pods[number]
+    wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
+    if not among or not any(_may_run_short(setting, r, each, own, among) for r, each in wants.items()):
+        return None
+    beside = [(r, times) for r, times in _beside(setting, number, own) if r.nodes & among]
+    near = [_together(r, times) for r, times in beside]
+    fixed = [r for r in near if r.everywhere]
+    parts = [(kind, here) for kind, nodes in enumerate(contention_of(setting).kinds) if (here := nodes & among)]
+    many = len(parts) * sum(times for _, times in beside) > MOST_PAIRS
+    apart = tuple(r for r in contention_of(setting).of.get(number, ()) if r.pod is pod)
+    own_contenders = [r for r in near if r.pod is pod]
+    kinds = [
+        _Kind(
+            here,
+            here.bit_count(),
+            dict(
+                _missing_anywhere(setting, wants, here, fixed)
+                if many
+                else _missing(setting, wants, kind, here, apart, own_contenders)
+            ),
+        )
+        for kind, here in parts
+    ]
+    return _Near(wants, kinds, [r for r in near if not r.everywhere], many)
+
+
+def _full_by_patterns(setting: Setting, near: _Near, groups: Sequence[Group], enough: int, spared: int = 0) -> int:
+    """Return the most groups of nodes that whole pods can fill; see ``filling``."""
+    resources = sorted({r for kind in near.kinds for r in kind.missing})
+    found: dict[tuple[object, ...], Filler] = {}
+    for contender in near.choosing:
+        reach = frozenset(i for i, kind in enumerate(near.kinds) if contender.nodes & kind.nodes)
+        amounts = {r: _asked(contender.pod, r) for r in resources}
+        nodes = sum((contender.nodes & near.kinds[i].nodes).bit_count() for i in reach)
+        count, on_each = min(contender.count, contender.on_each * nodes), min(contender.count, contender.on_each)
+        if count and any(amounts.values()):
+            key = (reach, *amounts.values())
+            alike = found.get(key, Filler(amounts, 0, 0, reach))
+            found[key] = Filler(amounts, alike.number + count, alike.on_each + on_each, reach)
+    kinds, fillers = [kind.missing for kind in near.kinds], list(found.values())
+    missing = tuple(tuple(kind.items()) for kind in kinds)
+    counts = tuple((filler.number, filler.on_each) for filler in fillers)
+    known, asked = _known(setting), (missing, tuple(groups), tuple(found), counts, enough, spared)
+    if asked not in known:
+        known[asked] = full_groups(kinds, groups, fillers, enough, spared)
+    return known[asked]
+
+
+class _Kind(NamedTuple):
+    """Nodes that are equal for all pods of the set."""
+
+    nodes: NodeSet
+    size: int
+    missing: dict[str, float]
+    """Resource → requests of choosing pods that fill one node; without resources that they cannot fill."""
+
+
+def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: NodeSet) -> bool:
+    free = setting.cluster.ledger.free(resource)
+    demand = contention_of(setting).demand.get(resource, 0) + own * want
+    return any(
+        free[p] - want < demand for p in map(lowest, (k & among for k in contention_of(setting).kinds)) if p >= 0
+    )
+
+
+def _missing(
+    setting: Setting,
+    wants: Mapping[str, int],
+    kind: int,
+    here: NodeSet,
+    apart: Sequence[Contender],
+    own: Sequence[Contender],
+) -> Iterator[tuple[str, float]]:
+    """Yield (resource, missing amount) on a node of a kind, with ``own`` instead of the contenders ``apart``."""
+    at = lowest(here)
+    for resource, want in wants.items():
+        fixed, most = _sums(setting, kind, resource)
+        for sign, contenders in ((-1, apart), (1, own)):
+            for contender in contenders:
+                if contender.nodes >> at & 1:
+                    each = sign * _asked(contender.pod, resource)
+                    fixed += each * contender.on_each if contender.everywhere else 0
+                    most += 0 if contender.everywhere else each * min(contender.count, contender.on_each)
+        cost = setting.cluster.ledger.free(resource)[at] - want + 1 - fixed
+        if cost <= most:
+            yield resource, max(cost, 0)
+
+
+def _missing_anywhere(
+    setting: Setting, wants: Mapping[str, int], here: NodeSet, fixed: Sequence[Contender]
+) -> Iterator[tuple[str, float]]:
+    """Yield the same, but ignore which contender may use which node."""
+    for resource, want in wants.items():
+        cost = setting.cluster.ledger.free(resource)[lowest(here)] - want + 1
+        yield resource, max(cost - sum(_asked(r.pod, resource) * r.on_each for r in fixed), 0)
+
+
+def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
+    """Return all requests on one node of a kind: of contenders that must be there, of those that choose it."""
+    contention = contention_of(setting)
+    found = contention.sums.get((kind, resource))
+    if found is None:
+        at = lowest(contention.kinds[kind])
+        there = [r for _, r in contention.contenders if r.nodes >> at & 1]
+        found = contention.sums[kind, resource] = (
+            sum(_asked(r.pod, resource) * r.on_each for r in there if r.everywhere),
+            sum(_asked(r.pod, resource) * min(r.count, r.on_each) for r in there if not r.everywhere),
+        )
+    return found
+
+
+def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Contender], among: NodeSet) -> int:
+    """Return the number of nodes that the whole demand for one resource can fill, the cheapest first."""
+    left: float = sum(
+        each * min(r.count, r.on_each * (r.nodes & among).bit_count())
+        for r in choosing
+        if (each := _asked(r.pod, resource))
+    )
+    return _bought(left, [(k.missing[resource], k.size) for k in kinds if resource in k.missing])
+
+
+def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Contender]) -> int:
+    """Return the most nodes that all pods can fill; a node's weight is what one resource misses there (else 1).
+
+    On a full node the largest shares of its pods sum to 1 or more. So the weights of full nodes sum to at most all
+    pods' largest shares, each times the weight of the node where it counts most.
+    """
+    weights = [(k, max(k.missing.get(weight, 1), 1)) for k in kinds if k.missing]
+    free = sum(k.size for k, _ in weights if not min(k.missing.values()))
+    priced = [(k, w) for k, w in weights if min(k.missing.values())]
+    shares: dict[NodeSet, tuple[int, Sequence[tuple[str, float, float]]]] = {}
+    power = 0.0
+    for contender in choosing:
+        if contender.nodes not in shares:
+            shares[contender.nodes] = _dearest(contender.nodes, priced)
+        size, dearest = shares[contender.nodes]
+        best = max((w * _asked(contender.pod, r) / cost for r, w, cost in dearest), default=0.0)
+        power += best * min(contender.count, contender.on_each * size)
+    return free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in priced])
+
+
+def _dearest(nodes: NodeSet, priced: Sequence[tuple[_Kind, float]]) -> tuple[int, Sequence[tuple[str, float, float]]]:
+    """Return the number of priced nodes, and (resource, weight, price) where the weight per price is highest."""
+    size, found = 0, dict[str, tuple[float, float]]()
+    for kind, w in priced:
+        here = nodes & kind.nodes
+        if here:
+            size += here.bit_count()
+            for r, cost in kind.missing.items():
+                if r not in found or w / cost > found[r][0] / found[r][1]:
+                    found[r] = (w, cost)
+    return size, [(r, w, cost) for r, (w, cost) in found.items()]
+
+
+def _bought(left: float, prices: list[tuple[float, int]]) -> int:
+    """Return how many items ``left`` pays for, with ``prices`` as (price, number of items)."""
+    found = 0
+    for price, size in sorted(prices):
+        several = size if not price else min(size, int(left // price))
+        found, left = found + several, left - several * price
+        if several < size:
+            break
+    return found
+
+
+def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
+    """Return the most nodes where pods of others may take a host port of the workload."""
+    ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
+    return sum(
+        min(r.count, (r.nodes & among).bit_count())
+        for i, r in contention_of(setting).contenders
+        if i != number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
+    )
+
+
+def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Contender, int]]:
+    """Yield the contenders of a pod of the workload, including ``own`` pods of it, with the number of equal ones."""
+    contention = contention_of(setting)
+    work.spend(20 + 2 * len(contention.alike) + len(contention.kinds))
+    pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
+    among_own = contention.alike_of.get(number, {})
+    for place, alike in enumerate(contention.alike):
+        others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
+        if others:
+            yield next(r for i, r in alike if i != number or r.pod is not pod), others
+    if workload.kind != "DaemonSet":
+        yield Contender(pod, own, nodes, own), 1
+    elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
+        yield Contender(pod, len(setting.nodes), nodes, 1, everywhere=True), 1
+
+
+def _together(contender: Contender, times: int) -> Contender:
+    """Return ``times`` equal contenders as one, with all counts multiplied."""
+    if times == 1:
+        return contender
+    return Contender(
+        contender.pod, times * contender.count, contender.nodes, times * contender.on_each, contender.everywhere
+    )
+
+
+def _asked(pod: Pod, resource: str) -> int:
+    return 1 if resource == "pods" else pod.requests.get(resource, 0)

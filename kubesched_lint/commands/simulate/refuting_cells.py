@@ -31,7 +31,8 @@ RUNS = 3
 
 def established_cells(rows: Sequence[Row], matrix: Matrix, world: World) -> Iterator[Row]:
     """Yield the rows; cells that a run contradicts become unknown. The matrix started from ``world``."""
-    placed = _placements(matrix, world.without_pools)  # its nodes include those that pools add
+    nothing: Sequence[dict[int, int]] = ()
+    placed = work.tried(lambda: _placements(matrix, world.without_pools), nothing, 2)  # pools may have added its nodes
     for row in rows:
         cells = []
         for cell in row.cells:

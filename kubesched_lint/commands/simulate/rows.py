@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from kubesched_lint import work
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, with_known_growth
@@ -23,6 +24,9 @@ from kubesched_lint.record import replace
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
+
+WHOLE = 9 / 8
+"""Steps of a simulation per step of its cells: the rest is for what follows, without which no cell would be told."""
 
 
 class Rows:
@@ -53,8 +57,9 @@ class Rows:
 
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
         """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
-        rows = (Row(n, tuple(self.matrix.cell(event, n) for event in events)) for n in self.numbers)
-        established = tuple(established_cells(tuple(rows), self.matrix, grown_world(self._world)))
+        with work.within(work.share(0, WHOLE)):
+            rows = [Row(n, tuple(self.matrix.cell(event, n) for event in events)) for n in self.numbers]
+        established = tuple(established_cells(rows, self.matrix, grown_world(self._world)))
         tested = tuple(map(self._tested, established))
         return self._with_gangs(tuple(weighed(tested, self.matrix, self.setting, self._world)))
 

@@ -16,7 +16,7 @@ from kubesched_lint.analysis.worlds import (
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
-from kubesched_lint.commands.simulate.rows import Rows
+from kubesched_lint.commands.simulate.rows import WHOLE, Rows
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE
 from kubesched_lint.commands.simulate.wishes import Wishes
@@ -39,9 +39,9 @@ from kubesched_lint.text import first_few
 from kubesched_lint.world.world import World
 
 MOST_STEPS, STEPS_EACH = 6_000_000, 80_000
-"""Steps of the simulation of an ordinary set (see ``work``), and further steps per workload."""
+"""Steps for the cells of an ordinary set (see ``work``), and further steps per workload."""
 MOST_STEPS_OF_LARGE = 2_500_000
-"""Steps of the simulation of any other set."""
+"""Steps for the cells of any other set."""
 ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
 """The most that an ordinary set has; parts are those of the average pod."""
 
@@ -101,7 +101,7 @@ def simulate(
     inventory, chosen = defined_once(manifests.inventory, options)
     world = World(inventory, without_transient(cluster), manifests.premises(options))
     effort, wishes = effort or Effort(), wishes or Wishes()
-    limit = _steps(effort, inventory, len(cluster.inventory.nodes)) * (1 + len(wishes.suppose))
+    limit = _steps(effort, inventory, len(cluster.inventory.nodes)) * WHOLE * (1 + len(wishes.suppose))
     try:
         with work.within(limit):
             return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, wishes)
@@ -110,7 +110,7 @@ def simulate(
 
 
 def _steps(effort: Effort, manifests: Inventory, nodes: int) -> int:
-    """Return the limit of steps (see ``work``); a larger ``effort`` raises it.
+    """Return the limit of steps for all cells (see ``work``); a larger ``effort`` raises it.
 
     An ordinary set has few workloads, whose pods have few parts, and few nodes. There, more steps establish more cells.
     In any other set a trace is so long that more steps would allow only a few more traces and cost many seconds.

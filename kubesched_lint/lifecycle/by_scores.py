@@ -38,13 +38,13 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix) -> Cell:
     place, setting = matrix.place(number), matrix.setting
     if place is None or cell.verdict != UNKNOWN or setting.workloads[place].kind == "Job" or setting.never_ready:
         return cell
-    missing, good = matrix.well.get((cell.event, place), ((), ()))
+    missing, good = matrix.well.get((cell.event, place), ((), 0))
     if not good or cell.missing != missing:  # something else is missing as well
         return cell
     bad = _against(matrix.seeded, cell.event, place)
     if not bad:
         return cell
-    tried = f"{len(good)} random trace{'s' * (len(good) != 1)} of the default scheduler ended well"
+    tried = f"{good} random trace{'s' * (good != 1)} of the default scheduler ended well"
     decided = replace(
         cell,
         verdict=BY_SCORES,
@@ -52,7 +52,7 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix) -> Cell:
         why=f"{tried}; with other nodes chosen among those that fit, one ends badly; {cell.why}",
         missing=(LACKING,),
     )
-    return replace(with_details(decided, bad, setting, place), best=witness(good[0]))
+    return replace(with_details(decided, bad, setting, place), best=witness(matrix.courses(cell.event, place)[0]))
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:

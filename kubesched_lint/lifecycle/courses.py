@@ -77,6 +77,26 @@ def turns(event: str, number: int, ends: Sequence[FinalState]) -> Sequence[Turn]
     return (*range(1, TURNS + 1), *(Aim(number, first, draw) for draw in range(AIMS))) if ends else ()
 
 
+class _Start(NamedTuple):
+    """Everything that the course of a deployment depends on: equal ones are the same course."""
+
+    members: tuple[int, ...]
+    precedence: tuple[tuple[int, int], ...]
+    """(workload, rank)"""
+    runs: int
+    seed: int
+    against: int
+    """The workload against which the scheduler picks nodes; -1: it picks by score."""
+
+
+class _Kept:
+    """Courses that later questions may need."""
+
+    def __init__(self) -> None:
+        self.deployed: dict[_Start, EventOutcomes] = {}
+        self.outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
+
+
 class Courses:
     """Courses of a setting, cached because several questions need the same ones."""
 
@@ -85,7 +105,13 @@ class Courses:
         self.setting = setting
         self.effort = effort
         self._is_played = is_played
-        self._outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
+        self._shared = _Kept()
+        self._own = -1, _Kept()
+        """A workload, and the courses that no other workload asks for."""
+        self._waited: dict[int, set[bool]] = {}
+        """Workload → whether its pods waited, for each end of the deployment in turn 0."""
+        self._opposed: tuple[Turn, tuple[int, ...]] = 0, ()
+        """The last course against a workload, and its workloads."""
         self._pods_of: dict[tuple[int, ...], int] = {}
         """Members → number of pods of all of them."""
         self._given_up: set[Turn] = set()
@@ -149,7 +175,9 @@ class Courses:
 
     def _members(self, number: int, turn: Turn) -> tuple[int, ...]:
         if isinstance(turn, Aim) and turn.against:
-            return self._opposing(turn)
+            if self._opposed[0] != turn:
+                self._opposed = turn, self._opposing(turn)
+            return self._opposed[1]
         return (
             self._everybody
             if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
@@ -188,13 +216,22 @@ class Courses:
     def event_outcomes(self, number: int, turn: Turn = 0) -> EventOutcomes:
         """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
         members = self._members(number, turn)
-        runs = 1 if turn or self._size > FEW_RUN else self.effort.runs
-        key = (members, turn)
-        if key not in self._outcomes:
-            self._outcomes[key] = self._run(members, runs, turn)
-        return self._outcomes[key]
+        kept, key = self._kept(number, members, turn), (members, turn)
+        if key not in kept.outcomes:
+            kept.outcomes[key] = self._run(kept, members, turn)
+        return kept.outcomes[key]
+
+    def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
+        """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""
+        if len(members) > 1 and not isinstance(turn, Aim):
+            return self._shared
+        if self._own[0] != number:
+            self._own = number, _Kept()
+        return self._own[1]
 
     def _precedence(self, members: tuple[int, ...], turn: Turn) -> dict[int, int]:
+        if len(members) == 1 and not guests_of(self.setting).hosted:
+            return {}  # there is nobody to come before or after
         if isinstance(turn, Aim):
             return {number: rank for rank, number in enumerate(self._aimed(members, turn))}
         return self._turned(members, turn)
@@ -230,7 +267,7 @@ class Courses:
             return {}
         alike: dict[bool, list[int]] = {True: [], False: []}
         for i in members:
-            waited = {end.lack > 0 for before in range(turn) for end in self.ends("deploy", i, before)}
+            waited = self._waited_first(i).union(*(self._waits(i, before) for before in range(1, turn)))
             if len(waited) == 1:
                 alike[waited.pop()].append(i)
         found = {}
@@ -240,31 +277,55 @@ class Courses:
                 found[i] = -len(numbers) + rank if waits else len(numbers) - rank
         return found
 
-    def _run(self, members: tuple[int, ...], runs: int, turn: Turn) -> EventOutcomes:
-        setting, effort = self.setting, self.effort
-        victim = turn.number if isinstance(turn, Aim) and turn.against else -1
+    def _waited_first(self, number: int) -> set[bool]:
+        if number not in self._waited:
+            self._waited[number] = self._waits(number, 0)
+        return self._waited[number]
+
+    def _waits(self, number: int, turn: int) -> set[bool]:
+        return {end.lack > 0 for end in self.ends("deploy", number, turn)}
+
+    def _run(self, kept: _Kept, members: tuple[int, ...], turn: Turn) -> EventOutcomes:
+        start = self._start(members, turn)
+        if start not in kept.deployed:
+            kept.deployed[start] = self._deployed(start)
+        deployed, effort = kept.deployed[start], self.effort
+        story = deployed.deployed[0]
+        few = sum(most_pods(self.setting, i) for i in members) <= _FEW_PODS
+        most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
+        most = 1 if start.against >= 0 else most
+        return deployed.at(self._lost_of(story, turn, most) if isinstance(turn, Aim) else _lost(story, most))
+
+    def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
+        aim = turn if isinstance(turn, Aim) else None
+        return _Start(
+            members,
+            tuple(self._precedence(members, turn).items()),
+            1 if turn or self._size > FEW_RUN else self.effort.runs,
+            self.effort.seed + (aim.draw if aim else 0),
+            aim.number if aim and aim.against else -1,
+        )
+
+    def _deployed(self, start: _Start) -> EventOutcomes:
+        setting, is_against = self.setting, start.against >= 0
         run = partial(
             story_of,
             setting,
-            members,
-            expected=victim < 0,
-            against=setting.pods[victim] if victim >= 0 else None,
+            start.members,
+            expected=not is_against,
+            against=setting.pods[start.against] if is_against else None,
             most_states=0,
-            runs=runs,
-            seed=effort.seed + (turn.draw if isinstance(turn, Aim) else 0),
-            preempting=victim < 0 and self._is_played(members),
+            runs=start.runs,
+            seed=start.seed,
+            preempting=not is_against and self._is_played(start.members),
             guests=guests_of(setting).hosted,
-            precedence=self._precedence(members, turn),
+            precedence=dict(start.precedence),
         )
-        stories = [run(changed=changed) for changed in template_variants(setting, members)]
+        stories = [run(changed=changed) for changed in template_variants(setting, start.members)]
         unready = []
-        if setting.never_ready.intersection(members):
-            unready = [run(unready=True, changed=changed) for changed in template_variants(setting, members)]
-        few = sum(most_pods(setting, i) for i in members) <= _FEW_PODS
-        most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
-        most = 1 if victim >= 0 else most
-        nodes = self._lost_of(stories[0], turn, most) if isinstance(turn, Aim) else _lost(stories[0], most)
-        return EventOutcomes(setting, members, stories, nodes, unready)
+        if setting.never_ready.intersection(start.members):
+            unready = [run(unready=True, changed=changed) for changed in template_variants(setting, start.members)]
+        return EventOutcomes(setting, start.members, stories, (), unready)
 
     def _lost_of(self, story: Story, aim: Aim, most: int) -> Sequence[str]:
         """Return the nodes with the most pods of a workload; those with the fewest if its pods come first."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 
 from kubesched_lint.lifecycle.events import Phase, Story
@@ -94,6 +95,15 @@ class EventOutcomes:
         self.unready = tuple(unready)
         self.nodes = tuple(nodes)
         self._variants: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
+        self._continued: dict[tuple[str, int, str, int], Story] = {}
+        """(event, workload, node or zone, place in ``deployed``) → the story after the event."""
+
+    def at(self, nodes: Sequence[str]) -> EventOutcomes:
+        """Return these outcomes with other nodes to lose and drain; both share their stories."""
+        other = copy(self)
+        other.nodes = tuple(nodes)
+        other._variants = {}
+        return other
 
     @property
     def complete(self) -> bool:
@@ -138,11 +148,15 @@ class EventOutcomes:
 
     def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
         """Return (node or zone, story after the event) for each node or zone that the event may concern."""
-        shared = event in ("deploy", "node-loss", "zone-loss", "drain") or self.setting.supposes(event) is not None
-        key = (event, -1 if shared else number)
+        key = (event, self._of(event, number))
         if key not in self._variants:
             self._variants[key] = tuple(self._forks(event, number))
         return self._variants[key]
+
+    def _of(self, event: str, number: int) -> int:
+        """Return the workload that an event changes; -1 if it concerns all of them alike."""
+        is_shared = event in ("deploy", "node-loss", "zone-loss", "drain") or self.setting.supposes(event) is not None
+        return -1 if is_shared else number
 
     def _forks(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
         if event == "deploy":
@@ -155,10 +169,13 @@ class EventOutcomes:
                 yield from stories_after(hypothesis, objects, partial(_continued, base))
             return
         for where, happen in self._happenings(event, number):
-            for base in self.deployed:
-                story = _continued(base)
-                happen(story)
-                yield where, story
+            for place, base in enumerate(self.deployed):
+                key = (event, self._of(event, number), where, place)
+                if key not in self._continued:
+                    story = _continued(base)
+                    happen(story)
+                    self._continued[key] = story
+                yield where, self._continued[key]
 
     def _objects(self, hypothesis: Hypothesis) -> Sequence[Workload]:
         """Return the workloads that a hypothesis changes, as they are applied."""

@@ -56,8 +56,8 @@ class Matrix:
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
-        self.well: dict[tuple[str, int], tuple[tuple[str, ...], Sequence[FinalState]]] = {}
-        """(event, place in ``setting``) → (what a proof lacks, ends), where every course ended well."""
+        self.well: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
+        """(event, place in ``setting``) → (what a proof lacks, number of ends), where every course ended well."""
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 
@@ -338,7 +338,7 @@ class Matrix:
         if ends and seen != FINE:
             return with_details(cell, ends, self.setting, number)
         if ends and not self._scopes[group_of(self.setting, number)].open_:
-            self.well[event, number] = missing, ends
+            self.well[event, number] = missing, len(ends)
         return cell
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:

@@ -1,0 +1,86 @@
+"""Work that several cells need is done once, and what only one workload needs is not kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.commands.simulate import run
+from kubesched_lint.lifecycle import courses, full_nodes
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.courses import Aim, Courses, Effort
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
+
+
+def setting_of(*manifests) -> Setting:
+    nodes = tuple(
+        Node(f"n{i}", {HOSTNAME: f"n{i}", ZONE: "abc"[i % 3]}, allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 9})
+        for i in range(6)
+    )
+    return Setting(nodes, Inventory(), tuple(decode_workload(m, "default", None, i) for i, m in enumerate(manifests)))
+
+
+@pytest.fixture
+def alone(monkeypatch) -> Courses:
+    """Courses of two workloads, each followed by itself, as in a large set."""
+    monkeypatch.setattr(courses, "FEW_RUN", 0)
+    monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
+    setting = setting_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b")))
+    return Courses(setting, Effort(), lambda members: False)
+
+
+def test_with_nobody_beside_it_a_workload_has_the_same_course_in_every_turn(alone):
+    first = alone.event_outcomes(0)
+    assert all(alone.event_outcomes(0, turn).deployed is first.deployed for turn in (1, 2, 3))
+    lost = [first.variants("node-loss", 0), alone.event_outcomes(0, 3).variants("node-loss", 0)]
+    assert [story for _, story in lost[0]] == [story for _, story in lost[1]]
+
+
+def test_courses_aimed_at_a_workload_share_what_they_have_in_common(alone):
+    aims = [alone.event_outcomes(0, Aim(0, first, draw)) for first in (True, False) for draw in (0, 1)]
+    assert aims[0].deployed is aims[2].deployed is alone.event_outcomes(0).deployed
+    assert aims[0].deployed is not aims[1].deployed
+    assert aims[0].nodes != aims[2].nodes, "one loses the nodes with the fewest pods, the other those with the most"
+
+
+def test_courses_of_one_workload_are_forgotten_after_it(alone):
+    before = alone.event_outcomes(0)
+    alone.event_outcomes(1)
+    after = alone.event_outcomes(0)
+    assert after.deployed is not before.deployed
+    assert after.deployed[0].states == before.deployed[0].states
+
+
+def test_equal_workloads_share_the_bound_on_full_nodes(monkeypatch):
+    asked = []
+    original = full_nodes.full_groups
+
+    def counting(*arguments):
+        asked.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(full_nodes, "full_groups", counting)
+    crowd = [workload("Deployment", f"crowd{i}", 3, asking("700m")) for i in range(3)]
+    twins = [workload("Deployment", name, 2, {**asking("1500m"), **apart(name)}) for name in ("a", "b", "c")]
+    setting = setting_of(*crowd, *twins)
+    first = [str(count(setting, event, 3).least) for event in ("deploy", "zone-loss")]
+    once = len(asked)
+    assert once
+    assert [[str(count(setting, e, i).least) for e in ("deploy", "zone-loss")] for i in (4, 5)] == [first, first]
+    assert len(asked) == once
+
+
+def test_cells_are_told_although_the_work_is_used_up(monkeypatch):
+    """What follows the cells has steps of its own: else every cell would be lost with the last one."""
+    monkeypatch.setattr(run, "MOST_STEPS", 8_000)
+    monkeypatch.setattr(run, "STEPS_EACH", 0)
+    several = [workload("Deployment", f"w{i}", 4, asking("900m")) for i in range(8)]
+    found = report_of(sketch(2, "abc", "8"), workload("Deployment", "one", 1), *several)
+    verdicts = {cell.verdict for row in found.rows for cell in row.cells} - {NONE}
+    assert UNKNOWN in verdicts, "the work sufficed, so that nothing is tried"
+    assert verdicts != {UNKNOWN}
+    assert not any("nothing was simulated" in note for note in found.notes)

@@ -25,6 +25,10 @@ generate:
     python scripts/draw_pictures.py
     python scripts/draw_proofs.py
 
+# The documentation as a site in build/site; a broken link is an error. Needs `pip install -e '.[site]'`.
+site:
+    sphinx-build -W --keep-going -c scripts/site . build/site
+
 # Begin a shipped rule: its card and its module, which pass `rules test` at once.
 new-rule slug:
     python scripts/new_rule.py {{slug}}

@@ -57,18 +57,22 @@ def proof(
     assumes: tuple[str, ...] = (),
     event: str = "deploy",
 ) -> Evidence:
+    """Return evidence that holds for every order in which the scheduler may act."""
     return Evidence("proof", text, demand, supply, assumes, event=event)
 
 
 def witness(text: str, *, trace: tuple[str, ...] = (), assumes: tuple[str, ...] = ()) -> Evidence:
+    """Return evidence of one order of events that ends badly."""
     return Evidence("witness", text, assumes=assumes, trace=trace)
 
 
 def pattern(text: str = "", *, assumes: tuple[str, ...] = ()) -> Evidence:
+    """Return evidence from text alone."""
     return Evidence("pattern", text, assumes=assumes)
 
 
 def policy(text: str = "") -> Evidence:
+    """Return evidence for a rule of the user's own, which no scheduler enforces."""
     return Evidence("policy", text)
 
 
@@ -113,6 +117,8 @@ class Source(Protocol):
 
 @frozen_record
 class ObjectRef:
+    """An object by its kind and name; ``namespace`` is empty for an object of the cluster."""
+
     kind: str
     namespace: str
     name: str
@@ -142,6 +148,8 @@ class Edit:
 
 @frozen_record
 class Fix:
+    """A change that makes a finding go away; ``safe`` if it takes no node from a pod that has one."""
+
     title: str
     safe: bool
     edits: tuple[Edit, ...] = ()
@@ -179,6 +187,8 @@ class Hazard:
 
 @frozen_record
 class Related:
+    """Another place that a finding is about, and what it has to do with it."""
+
     location: Location
     label: str
 
@@ -295,6 +305,8 @@ class TargetSummary:
 
 @frozen_record
 class Summary:
+    """What a run read and how it was set up."""
+
     files: int = 0
     documents: int = 0
     workloads: int = 0
@@ -323,6 +335,8 @@ class Summary:
 
 @frozen_record
 class Report:
+    """The result of a run: ``findings``, ``skipped`` rules, and ``errors`` in the input."""
+
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skip, ...] = ()
     errors: tuple[InputError, ...] = ()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from kubesched_lint.custom.card import CustomKind
     from kubesched_lint.custom.kinds import Kinds
-    from kubesched_lint.rulebook.card import Card
 
 app = command_group("List, explain, test and create cards of custom resources.")
 
@@ -35,8 +34,10 @@ def list_cards(
 
     Example: kubesched-lint workloads list --workloads ops/workloads
     """
+    from kubesched_lint.commands.workloads.explained import card_of
+
     kinds = _kinds(own)
-    found = [(kind, _card(kind.slug, kind.path)) for kind in kinds]
+    found = [(kind, card_of(kind)) for kind in kinds]
     if form is Format.JSON:
         rows = [
             {
@@ -75,7 +76,7 @@ def explain(
 
       kubesched-lint workloads explain Rollout rollout.yaml
     """
-    from kubesched_lint.commands.workloads.mapping import as_markdown
+    from kubesched_lint.commands.workloads.explained import explained
 
     kinds = _kinds(own)
     asked = name.lower()
@@ -88,7 +89,7 @@ def explain(
         _explain_resources(found, kinds, paths)
         return
     for kind in found:
-        say_markdown(f"{_as_markdown(_card(kind.slug, kind.path))}\n{as_markdown(kind)}")
+        say_markdown(explained(kind))
 
 
 def _explain_resources(found: Sequence[CustomKind], kinds: Kinds, paths: Sequence[str]) -> None:
@@ -190,30 +191,6 @@ def _kinds(own: list[str] | None) -> Kinds:
     for fault in kinds.faults:
         tell(f"error: {fault}")
     return kinds
-
-
-def _card(slug: str, path: str) -> Card:
-    from pathlib import Path
-
-    from kubesched_lint.custom.card import cards_folder
-    from kubesched_lint.rulebook.card import read_card
-
-    return read_card(Path(path) if path else cards_folder() / f"{slug}.md")
-
-
-def _as_markdown(card: Card) -> str:
-    """Return title, facts and sections of a card."""
-    front = card.front.value
-    operator = front["operator"]
-    assert isinstance(operator, dict), "the card has no faults"
-    versions = front["versions"]
-    assert isinstance(versions, list), "the card has no faults"
-    facts = (
-        f"- **Kind:** {front['kind']} of {front['group']} ({', '.join(map(str, versions))})",
-        f"- **Follows:** {operator['source']} {operator['version']}",
-    )
-    _, _, sections = card.body.partition(f"# {card.slug}\n")
-    return "\n\n".join((f"# {card.slug}", f"{front['summary']}.", "\n".join(facts), sections.strip())) + "\n"
 
 
 def _give_up(message: str) -> NoReturn:

@@ -1,0 +1,118 @@
+"""The generated parts of the reference as Markdown: made when the site is built, so they are never old."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from typing import Any
+
+import kubesched_lint
+from kubesched_lint.project.config_schema import schema
+from kubesched_lint.rulebook.library import Rulebook
+
+_WIDTH = 100
+_HERE = re.compile(r"^<!-- The site has it here: .*-->$", re.MULTILINE)
+
+
+def filled(page: str, text: str) -> str:
+    """Return a page of docs/reference with its generated part. Raises ValueError if it does not name the page."""
+    parts = {"docs/reference/commands": commands, "docs/reference/configuration": keys, "docs/reference/library": names}
+    before, after = _HERE.split(text)
+    return "\n".join((before.rstrip(), "", *parts[page](), after))
+
+
+def commands() -> Iterator[str]:
+    """Yield the help of every command."""
+    from typer.main import get_command
+
+    from kubesched_lint.cli.app import app
+
+    yield from _help(get_command(app), "kubesched-lint", None)
+
+
+def _help(command: Any, path: str, parent: Any) -> Iterator[str]:
+    context = command.make_context(path.split()[-1], [], parent=parent, resilient_parsing=True, terminal_width=_WIDTH)
+    yield from ("", f"## {path}", "", "```text", command.get_help(context).rstrip(), "```")
+    for name in getattr(command, "list_commands", lambda context: ())(context):
+        yield from _help(command.get_command(context, name), f"{path} {name}", context)
+
+
+def keys() -> Iterator[str]:
+    """Yield a table of the keys of the configuration, and one of the parameters of rules."""
+    found = schema(Rulebook.shipped())["properties"]
+    yield from ("| key | value | default | |", "|---|---|---|---|")
+    for name, key in found.items():
+        default = _code(json.dumps(key["default"])) if "default" in key else ""
+        yield f"| `{name}` | {_value(key)} | {default} | {_cell(key.get('description', ''))} |"
+    yield from ("", "## Parameters of rules", "", "In a table `[rules.SLUG]`; every rule also has `severity`.", "")
+    yield from ("| rule | parameter | value | default | |", "|---|---|---|---|---|")
+    for slug, rule in found["rules"]["properties"].items():
+        for name, key in rule.get("properties", {}).items():
+            if name != "severity":
+                link = f"[{slug}](../../rules/{slug}.md)"
+                default = _code(json.dumps(key.get("default")))
+                yield f"| {link} | `{name}` | {_value(key)} | {default} | {_cell(key.get('description', ''))} |"
+
+
+def _value(key: Mapping[str, Any]) -> str:
+    if "enum" in key:
+        return ", ".join(f"`{word}`" for word in key["enum"])
+    kind = key.get("type", "")
+    if kind == "array":
+        return f"list of {_value(key['items'])}s"
+    words = {"string": "text", "integer": "whole number", "object": "table", "boolean": "`true` or `false`", "": "name"}
+    return words.get(kind, str(kind)) if isinstance(kind, str) else " or ".join(_value({"type": one}) for one in kind)
+
+
+def names() -> Iterator[str]:
+    """Yield a section for every exported name, functions first."""
+    every = {name: getattr(kubesched_lint, name) for name in kubesched_lint.__all__ if not name.startswith("_")}
+    for name, thing in sorted(every.items(), key=lambda pair: (inspect.isclass(pair[1]), pair[0].lower())):
+        yield from ("", f"## {name}", "", *_signature(name, thing), _prose(inspect.getdoc(thing) or ""))
+        if inspect.isclass(thing) and is_dataclass(thing):
+            notes = _notes(thing)
+            yield from ("", *(f"- `{one.name}`: `{one.type}`{notes.get(one.name, '')}" for one in fields(thing)))
+
+
+def _notes(record: type) -> dict[str, str]:
+    """Return field → the text below it in the source."""
+    (body,) = (node.body for node in ast.parse(inspect.getsource(record)).body if isinstance(node, ast.ClassDef))
+    return {
+        field.target.id: f". {_prose(' '.join(note.value.value.split()))}"
+        for field, note in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(note, ast.Expr) and isinstance(note.value, ast.Constant) and isinstance(note.value.value, str)
+    }
+
+
+def _signature(name: str, thing: Any) -> Iterator[str]:
+    """Yield a function's name and parameters, one on a line."""
+    if inspect.isclass(thing):
+        return
+    yield from ("```python", f"{name}(")
+    may_be_bare = True
+    for parameter in inspect.signature(thing).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and may_be_bare:
+            yield "    *,"
+        may_be_bare = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        yield f"    {star}{parameter.name}: {parameter.annotation}{default},"
+    yield from (")", "```", "")
+
+
+def _prose(docstring: str) -> str:
+    return docstring.replace("``", "`")
+
+
+def _code(text: str) -> str:
+    return f"`{_cell(text)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

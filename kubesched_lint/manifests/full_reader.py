@@ -47,6 +47,11 @@ _NEVER_CLOSED = {
 }
 
 
+_OPENING, _CLOSING = "[{", "]}"
+_LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"
+"""libyaml 0.2.6 refuses 1,000 levels, and scans that far ahead of the events that we count."""
+
+
 class BuildError(ValueError):
     """The document is refused; ``line`` and ``column`` count from 1, in its file."""
 
@@ -61,6 +66,7 @@ class ComplexKeyError(BuildError):
     """A mapping or list as a key: nearly always an unrendered ``{{ template }}``."""
 
 
+_TOO_DEEP = f"nested deeper than {MOST_DEPTH} levels"
 MOST_PARTS = 3_000_000
 """Most parser events per document. A List of 16 MiB, the largest file allowed, has about half as many."""
 
@@ -101,10 +107,13 @@ def _tree(text: str, line: int, places: bool) -> ComposedValue:
 
     module: Any = yaml
     try:
-        return _Builder(module, text, line, places).run()
+        builder = _Builder(module, text, line, places)
+        return builder.run()
     except yaml.reader.ReaderError:
         raise _bad_character(text, line) from None
     except yaml.MarkedYAMLError as error:
+        if error.problem == _LIBYAML_TOO_DEEP:
+            raise builder.too_deep(error.problem_mark) from None
         words, mark = _problem_of(error, text)
         raise BuildError(f"not YAML: {words}", *place_of(text, mark.index, line)) from None
 
@@ -213,6 +222,19 @@ class _Builder:
             return place_of(self._text, mark.index, 1)[0]
         return 0
 
+    def too_deep(self, mark: Any) -> BuildError:
+        """Return our refusal of what libyaml refuses at ``mark``, far behind the bracket that is one too many."""
+        depth, at = 0, 0
+        if self._stack:
+            at = self._stack[-1].start
+            depth = len(self._stack) - (self._text[at] in _OPENING)
+        for found in range(at, mark.index):
+            character = self._text[found]
+            depth += (character in _OPENING) - (character in _CLOSING)
+            if depth > MOST_DEPTH:
+                return BuildError(_TOO_DEEP, *place_of(self._text, found, self._line))
+        return self._error(mark, _TOO_DEEP)
+
     def _error(self, mark: Any, message: str, kind: type[BuildError] = BuildError) -> BuildError:
         return kind(message, *place_of(self._text, mark.index, self._line))
 
@@ -269,7 +291,7 @@ class _Builder:
 
     def _push(self, value: Any, inside: Any, event: Any) -> None:
         if len(self._stack) >= MOST_DEPTH:
-            raise self._error(event.start_mark, f"nested deeper than {MOST_DEPTH} levels")
+            raise self._error(event.start_mark, _TOO_DEEP)
         top = self._stack[-1] if self._stack else None
         if top is None:
             self._start = event.start_mark.index
@@ -314,7 +336,7 @@ class _Builder:
             self._named(top, key, event)
             return
         if len(self._stack) + height > MOST_DEPTH:
-            raise self._error(start, f"nested deeper than {MOST_DEPTH} levels")
+            raise self._error(start, _TOO_DEEP)
         top.added += added
         top.height = max(top.height, height + 1)
         self._give(value, (start.index, event.end_mark.index, target[2], EXACT) if target else None)

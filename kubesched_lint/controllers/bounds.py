@@ -46,17 +46,21 @@ def daemon_bounds(strategy: Strategy, desired: int) -> tuple[int, int]:
     return surge, unavailable
 
 
-# --- A PodDisruptionBudget lets the eviction API remove a pod while enough healthy pods remain
-# ---------------------------
+# --- A PodDisruptionBudget lets the eviction API remove a pod while enough healthy pods remain ------------------------
 
 
 def allowed_disruptions(budget: DisruptionBudget, expected: int, healthy: int) -> int:
     """Return how many pods may be evicted now; percentages round up.
 
-    ``expected`` is the sum of the scales of the selected pods' controllers, ``healthy`` the number of ready selected
+    ``expected`` is what the budget expects (``DisruptionBudget.expected``), ``healthy`` the number of ready selected
     pods.
     """
     return max(healthy - desired_healthy(budget, expected), 0) if expected else 0
+
+
+def allowed_if_healthy(budget: DisruptionBudget, kind: str, replicas: int) -> int:
+    """Return how many pods may be evicted if the budget selects all pods of one workload, and they are ready."""
+    return allowed_disruptions(budget, budget.expected(replicas, [(kind, replicas)]), replicas)
 
 
 def desired_healthy(budget: DisruptionBudget, expected: int) -> int:

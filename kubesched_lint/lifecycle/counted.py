@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
-from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds
+from kubesched_lint.controllers.bounds import allowed_if_healthy, daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import most_beside, most_of_template, most_on_fewer, most_placed
@@ -369,6 +369,6 @@ def _drained(setting: Setting, number: int) -> EventBounds:
     if len(budgets) > 1 or not alone or bounds.least.pods < bounds.wanted:
         bounds.never_stuck = False
     else:
-        bounds.never_stuck = allowed_disruptions(budgets[0], bounds.wanted, bounds.wanted) > 0
+        bounds.never_stuck = allowed_if_healthy(budgets[0], setting.workloads[number].kind, bounds.wanted) > 0
         bounds.always_stuck = not bounds.never_stuck
     return bounds

@@ -222,10 +222,9 @@ class Evictions:
         slots = self._slots_of(budget)
         healthy = sum(bound.get(slot, 0) for slot in slots if not pod_types.unready[slot])
         total = sum(bound.get(slot, 0) + waiting.get(slot, 0) for slot in slots)
-        if isinstance(budget.min_available, int):
-            return total, healthy
         owners = {pod_types.slots[slot].workload for slot in slots if slot in bound or slot in waiting}
-        return sum(transitions.replicas_of(w) for w in transitions.desired_states if w.workload in owners), healthy
+        ours = (w for w in transitions.desired_states if w.workload in owners)
+        return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy
 
     def _slots_of(self, budget: DisruptionBudget) -> list[int]:
         known, found = self._guarded.get(id(budget), (0, list[int]()))

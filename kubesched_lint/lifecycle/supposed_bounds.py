@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
-from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds
+from kubesched_lint.controllers.bounds import allowed_if_healthy, daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.bounds import most_placed
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.guests import comes_back
@@ -198,7 +198,7 @@ def _stop_at_budgets(setting: Setting, number: int, bounds: EventBounds) -> None
     if len(budgets) > 1 or not alone or hypothesis.sizes or hypothesis.rolls:
         bounds.never_stuck = False
         return
-    stops = allowed_disruptions(budgets[0], bounds.wanted, bounds.wanted) <= 0
+    stops = not allowed_if_healthy(budgets[0], setting.workloads[number].kind, bounds.wanted)
     names = {setting.nodes[p].name for p in positions(setting.reach[number])}
     bounds.never_stuck = bounds.never_stuck and not stops
     bounds.always_stuck = stops and names <= set(hypothesis.upgraded) | hypothesis.change.lost

@@ -365,6 +365,11 @@ class BoundPod:
     def namespace(self) -> str:
         return self.pod.namespace
 
+    @property
+    def outlasts_drains(self) -> bool:
+        """Whether kubectl drain leaves it: of a DaemonSet, or a mirror of a static pod (its owner is the node)."""
+        return self.owner is not None and self.owner.kind in ("DaemonSet", "Node")
+
 
 @record
 class Owner:

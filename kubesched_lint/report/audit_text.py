@@ -25,10 +25,11 @@ def as_text(audit: Audit, *, color: bool = False, room: int = 0, verbose: bool =
 
 
 def verdict(audit: Audit) -> str:
-    """Return ``2 errors, 1 warning``, or ``nothing is wrong``."""
+    """Return ``2 errors, 1 warning``, or ``nothing is wrong``, as far as the audit looked."""
     found = [one.severity for one in audit.found]
     words = (many(found.count(severity), severity.word) for severity in sorted(set(found), reverse=True))
-    return ", ".join(words) or "nothing is wrong"
+    nothing = "nothing is found to be wrong" if audit.unfollowed else "nothing is wrong"
+    return ", ".join(words) or nothing
 
 
 def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[str]:

@@ -302,22 +302,17 @@ def covers(budget: DisruptionBudget, pod: BoundPod) -> bool:
 def allowed_disruptions(budget: DisruptionBudget, pods: Iterable[BoundPod]) -> int:
     """Return ``status.disruptionsAllowed`` of the snapshot, else the number that the disruption controller computes.
 
-    Percentages and maxUnavailable refer to the scale of the pods' controllers; we use the number of their pods. Pods
-    without a controller do not count there, so such a budget allows no disruption at all.
+    Percentages and maxUnavailable refer to the scale of the pods' controllers; we use the number of their pods.
     """
     if budget.disruptions_allowed is not None:
         return budget.disruptions_allowed
     covered = [pod for pod in pods if covers(budget, pod)]
     healthy = sum(1 for pod in covered if pod.node and pod.ready and not pod.terminating)
-    scale = sum(1 for pod in covered if pod.owner is not None)
+    expected = budget.expected(len(covered), ((pod.owner.kind if pod.owner else "Pod", 1) for pod in covered))
     if budget.max_unavailable is not None:
-        expected, desired = scale, max(0, scale - resolved(budget.max_unavailable, scale))
-    elif isinstance(budget.min_available, str):
-        expected, desired = scale, resolved(budget.min_available, scale)
-    elif budget.min_available is not None:
-        expected, desired = len(covered), budget.min_available
+        desired = max(0, expected - resolved(budget.max_unavailable, expected))
     else:
-        expected = desired = 0
+        desired = resolved(budget.min_available or 0, expected)
     return max(0, healthy - desired) if expected > 0 else 0
 
 

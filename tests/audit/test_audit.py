@@ -32,7 +32,7 @@ from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import Pod, PodClaim
 from kubesched_lint.record import replace
 from kubesched_lint.report.audit_json import as_json
 from kubesched_lint.report.audit_pages import as_html, as_markdown
@@ -43,7 +43,10 @@ from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.user_settings import Premises
 from tests.audit.recorded import compared
+from tests.drain.made import cluster_of as made_cluster
+from tests.drain.made import drawn
 from tests.drain.recorded import cluster_of, standing
+from tests.drain.run import planned as planned_drain
 from tests.lifecycle.simulated import workload
 from tests.program import called
 
@@ -146,15 +149,62 @@ def test_descheduler_moves_this_many(sizes: list[int], skew: int, moves: int) ->
     assert moved(sizes, skew) == moves
 
 
-def test_a_budget_of_unready_pods_says_so() -> None:
+@pytest.mark.parametrize(
+    ("least", "policy", "stay"),
+    [(3, "IfHealthyBudget", 3), (4, "IfHealthyBudget", 4), (4, "AlwaysAllow", 3), (2, "IfHealthyBudget", 0)],
+)
+def test_a_budget_of_unready_pods_says_so(least: int, policy: str, stay: int) -> None:
+    """One of four is not ready: it may go if the budget is satisfied, or if its policy says so (eviction.go)."""
     cluster = read_cluster(str(AGED))
     pods = tuple(replace(b, ready=b.name != "web-7d9f-0") for b in cluster.inventory.pods)
-    (budget,) = (replace(b, min_available=3) for b in cluster.inventory.budgets)
-    now = now_of(replace(cluster, inventory=replace(cluster.inventory, pods=pods, budgets=(budget,))))
+    budgets = tuple(
+        replace(b, min_available=least, unhealthy_pod_eviction_policy=policy) for b in cluster.inventory.budgets
+    )
+    now = now_of(replace(cluster, inventory=replace(cluster.inventory, pods=pods, budgets=budgets)))
     first = next(blocking(now))
-    assert "(minAvailable 3, and 1 of its 4 pods is not ready): 4 pods stay" in first.message
-    healthy = now_of(replace(cluster, inventory=replace(cluster.inventory, budgets=(budget,))))
-    assert [one.severity for one in blocking(healthy)] == [Severity.NOTE]
+    said = f"(minAvailable {least}, and 1 of its 4 pods is not ready): {stay} pods stay"
+    assert (said in first.message) is bool(stay)
+    assert first.severity is (Severity.WARNING if stay else Severity.NOTE)
+
+
+def test_audit_and_drain_agree_on_what_keeps_nodes_from_being_drained() -> None:
+    """Each node alone: what is certain to stop its drain blocks drains in the audit, and the other way round."""
+    for seed in range(25):
+        made = drawn(seed)
+        said = {one.object.name for one in blocking(now_of(made_cluster(made)))}
+        plans = [planned_drain(made, (number,)) for number in range(len(made.nodes))]
+        found = {o.of.name for plan in plans for o in plan.obstacles if o.kind in ("budget", "bare-pod")}
+        budgets = {name for name in found if name.endswith("-budget")}
+        assert {name for name in said if name.endswith("-budget")} == budgets, seed
+        assert bool(said - budgets) is bool(found - budgets), seed
+
+
+def test_a_pod_that_a_finalizer_keeps_blocks_drains() -> None:
+    cluster = read_cluster(str(AGED))
+    pods = tuple(
+        replace(b, kept_by_finalizers=b.name == "web-7d9f-0", terminating=True) for b in cluster.inventory.pods
+    )
+    first = next(blocking(now_of(replace(cluster, inventory=replace(cluster.inventory, budgets=(), pods=pods)))))
+    assert (str(first.object), first.pods) == ("Deployment shop/web", 1)
+    assert "1 pod of Deployment shop/web terminates, and a finalizer keeps it" in first.message
+
+
+def test_what_the_model_does_not_know_is_not_called_right() -> None:
+    cluster = read_cluster(str(AGED))
+    changes = {"web": {"scheduler_name": "mine"}, "report": {"resource_claims": (PodClaim("gpu", template="gpu"),)}}
+    pods = tuple(
+        replace(b, pod=replace(b.pod, **changes.get(str(b.pod.labels.get("app")), {}))) for b in cluster.inventory.pods
+    )
+    workloads = tuple(replace(w, pod=replace(w.pod, **changes.get(w.name, {}))) for w in cluster.inventory.workloads)
+    found = audit(
+        replace(cluster, inventory=replace(cluster.inventory, pods=pods, workloads=workloads)),
+        Options(),
+        Rulebook.shipped(),
+    )
+    assert not [one for section in (RETURN, LOSS) for one in found.of(section) if one.object.name in changes]
+    said = " ".join(found.unfollowed)
+    assert "whether pods of Deployment shop/web would find another node: the scheduler mine places them" in said
+    assert "whether pods of Deployment data/report would find another node: devices that they claim" in said
 
 
 # --- shortcuts against plain counting ---------------------------------------------------------------------------------

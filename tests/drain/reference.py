@@ -172,6 +172,8 @@ class Reference:
         budget = self.apps[i].budget
         if budget is None:
             return True
+        if budget[0] == "maxUnavailable" and self.apps[i].kind in ("Pod", "Forced"):
+            return False  # the budget asks for the scale of a controller that is not there
         healthy, every = sum(state[i][:-1]), sum(state[i])
         needed = every - budget[1] if budget[0] == "maxUnavailable" else budget[1]
         return healthy > max(needed, 0)

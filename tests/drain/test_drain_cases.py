@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.commands.drain.plan import DrainPlan
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import drain
@@ -12,6 +15,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.pod import Owner
 from kubesched_lint.record import replace
 from kubesched_lint.report.drain_markdown import as_markdown
 from kubesched_lint.report.drain_report import as_text
@@ -72,6 +76,28 @@ def test_a_budget_may_let_pods_go_that_are_not_ready() -> None:
     cluster = replace(cluster, inventory=replace(cluster.inventory, budgets=(allowing,)))
     assert planned(cluster, "n0").verdict == "possible"
     assert planned(cluster, "n1").verdict == "impossible"
+
+
+@pytest.mark.parametrize(
+    ("kind", "budget", "verdict", "says"),
+    [
+        ("Job", ("maxUnavailable", 1), "impossible", "maxUnavailable 1 needs the scale of every controller, and a Job"),
+        ("Job", ("minAvailable", 1), "possible", ""),
+        ("Pod", ("maxUnavailable", 1), "impossible", "and a bare pod has none"),
+        ("RayCluster", ("maxUnavailable", 1), "unknown", "needs the scale subresource of RayCluster default/web"),
+        ("RayCluster", ("minAvailable", 1), "possible", ""),
+        ("StatefulSet", ("maxUnavailable", 1), "possible", ""),
+    ],
+)
+def test_a_budget_that_asks_for_the_scale_of_controllers_without_one(kind, budget, verdict, says) -> None:
+    """getExpectedPodCount of ``pkg/controller/disruption``: it fails for all pods, and nothing may be evicted."""
+    cluster = cluster_of(Reference(TWO, [App("web", 1, (1, 1), kind="Pod", budget=budget)]))
+    owner = None if kind == "Pod" else Owner(kind, "web")
+    pods = tuple(replace(bound, owner=owner) for bound in cluster.inventory.pods)
+    plan = planned(replace(cluster, inventory=replace(cluster.inventory, pods=pods)), force=True)
+    assert plan.verdict == verdict
+    assert says in " ".join([*(each.why for each in plan.obstacles), *plan.missing])
+    assert {move.workload.kind for wave in plan.waves for move in wave.moves} <= {kind}
 
 
 def test_a_finalizer_keeps_a_terminating_pod() -> None:
@@ -235,3 +261,9 @@ def test_manifests_that_do_not_run_are_left_out_and_named() -> None:
     plan = planned(Reference(TWO, [App("web", 1, (1, 1))]), "n0", manifests)
     assert plan.verdict == "possible"
     assert "not in the cluster, so left out: Deployment default/new" in plan.notes
+
+
+def test_a_report_tells_how_the_model_agrees_with_kube_scheduler() -> None:
+    aged = read_cluster(str(Path(__file__).parents[2] / "fixtures/audit/aged.yaml"))
+    said = "1 of 1 message of kube-scheduler about pending pods agrees with this model on this cluster"
+    assert said in planned(aged, "a1").notes

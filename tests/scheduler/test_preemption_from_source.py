@@ -202,7 +202,7 @@ def test_spread_subtracts_even_pods_it_had_not_counted() -> None:
 
 
 def covered(name: str, owned: bool = True, **fields: Any) -> BoundPod:
-    owner = Owner("ReplicaSet", "rs") if owned else None
+    owner = Owner(fields.pop("kind", "ReplicaSet"), "rs") if owned else None
     return bound(name, fields.pop("where", "n0"), pod(app="db"), owner=owner, **fields)
 
 
@@ -214,6 +214,10 @@ def covered(name: str, owned: bool = True, **fields: Any) -> BoundPod:
         ({"max_unavailable": 1}, [covered("a"), covered("b", terminating=True)], 0),
         ({"max_unavailable": 1}, [covered("a"), covered("b", where="")], 0),
         ({"max_unavailable": 1}, [covered("a", owned=False)], 0),  # no controller, no scale
+        ({"max_unavailable": 1}, [covered("a"), covered("b", owned=False)], 2),
+        ({"max_unavailable": 1}, [covered("a"), covered("b", kind="Job")], 0),  # no scale subresource: it allows none
+        ({"min_available": "50%"}, [covered("a"), covered("b", kind="DaemonSet")], 0),
+        ({"min_available": 1}, [covered("a"), covered("b", kind="Job")], 1),
         ({"max_unavailable": 0}, [covered("a"), covered("b")], 0),
         ({"max_unavailable": "50%"}, [covered(c) for c in "abc"], 2),  # rounded up
         ({"min_available": 1}, [covered("a", owned=False), covered("b", owned=False)], 1),

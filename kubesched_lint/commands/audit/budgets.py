@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.audit.found import DRAINS, FACT, Found
-from kubesched_lint.commands.audit.now import Now, place_in
-from kubesched_lint.controllers.bounds import covers
+from kubesched_lint.commands.audit.now import Now, place_in, pods_of, ref_of
+from kubesched_lint.controllers.bounds import covers, lets_unready_go
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import BoundPod
@@ -18,16 +18,39 @@ _MOST_NAMED = 3
 
 
 def blocking(now: Now) -> Iterator[Found]:
-    """Yield budgets that allow no eviction today although they cover running pods, then bare pods."""
+    """Yield budgets that allow no eviction today although they cover running pods, then pods that drains wait for."""
+    for budget, covered in _covered(now):
+        kept = [b for b in covered if b.node and not b.terminating and not b.outlasts_drains]
+        kept = [b for b in kept if b.ready or not _lets_unready_go(budget, covered)]
+        if kept and not allowed_disruptions(budget, covered):
+            yield _of(budget, kept, covered)
+    yield from _held(now)
+    yield from _bare(now)
+
+
+def unknown_budgets(now: Now) -> Iterator[str]:
+    """Yield the budgets of which nobody knows whether they allow any eviction."""
+    for budget, covered in _covered(now):
+        owners = {str(ref_of(b, None)) for b in covered if b.owner is not None and budget.may_fail(b.owner.kind)}
+        if owners:
+            names = first_few(sorted(owners), _MOST_NAMED)
+            ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
+            yield f"whether {ref} ({budget.bound}) allows any eviction: it needs the scale subresource of {names}"
+
+
+def _covered(now: Now) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod]]]:
     by_namespace: dict[str, list[BoundPod]] = {}
     for bound in now.cluster.inventory.pods:
         by_namespace.setdefault(bound.namespace, []).append(bound)
     for budget in now.running.inventory.budgets:
-        covered = [b for b in by_namespace.get(budget.namespace, ()) if covers(budget, budget.namespace, b.pod.labels)]
-        running = [b for b in covered if b.node and not b.terminating]
-        if running and not allowed_disruptions(budget, covered):
-            yield _of(budget, running, covered)
-    yield from _bare(now)
+        there = by_namespace.get(budget.namespace, ())
+        yield budget, [b for b in there if covers(budget, budget.namespace, b.pod.labels)]
+
+
+def _lets_unready_go(budget: DisruptionBudget, covered: Sequence[BoundPod]) -> bool:
+    scales = ((b.owner.kind if b.owner is not None else "Pod", 1) for b in covered)
+    healthy = sum(b.ready and bool(b.node) and not b.terminating for b in covered)
+    return lets_unready_go(budget, budget.expected(len(covered), scales), healthy)
 
 
 def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence[BoundPod]) -> Found:
@@ -49,6 +72,22 @@ def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence
         len(running),
         (("note", on),),
     )
+
+
+def _held(now: Now) -> Iterator[Found]:
+    """Yield the pods that terminate until somebody removes their finalizers."""
+    by_owner: dict[ObjectRef, list[BoundPod]] = {}
+    for bound in now.cluster.inventory.pods:
+        if bound.node and bound.kept_by_finalizers and not bound.outlasts_drains:
+            by_owner.setdefault(ref_of(bound, now.cluster.running.workload_of(bound)), []).append(bound)
+    for ref, held in by_owner.items():
+        count = len(held)
+        text = f"{pods_of(ref, count)} {plural(count, 'terminates', 'terminate')}, and a finalizer keeps "
+        text += plural(count, "it", "them")
+        on = (
+            f"kubectl drain waits for {plural(count, 'it', 'them')} on {first_few([b.node for b in held], _MOST_NAMED)}"
+        )
+        yield Found(DRAINS, Severity.WARNING, ref, text, evidence=FACT, pods=count, details=(("note", on),))
 
 
 def _bare(now: Now) -> Iterator[Found]:

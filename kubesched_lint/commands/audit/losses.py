@@ -13,7 +13,7 @@ from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.model.pod import Pod, knows_scheduler
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import message, static_reach
@@ -65,7 +65,7 @@ class Losses:
         self._now = now
         self._proofs = 0
         self.unfollowed: list[str] = []
-        self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and knows_scheduler(c.pod)]
+        self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and now.follows(c)]
         self._on: dict[int, list[tuple[Crowd, int]]] = {}
         for crowd in self._crowds:
             counts: dict[int, int] = {}

@@ -12,10 +12,12 @@ from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, static_reach
-from kubesched_lint.text import many
+from kubesched_lint.text import first_few, many
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.world import World
 
@@ -41,6 +43,7 @@ _FIELDS = {
 }
 _MIRROR = "Node"
 """Kind of the owner of static pods, which the kubelet itself makes."""
+_MOST_NAMED = 3
 _MOST_COMPARED = 20
 """Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
 
@@ -99,6 +102,27 @@ class Now:
             workload = None if live is None else workloads.get(live.key)
             pod = self.today.admission.schedulers.again(group.pod, workload)
             yield Crowd(pod, group.bound, group.positions, workload, ref_of(group.bound[0], workload))
+
+    def follows(self, crowd: Crowd) -> bool:
+        """Whether the model knows which nodes the pods of a crowd could use."""
+        return not self._unknown(crowd)
+
+    def _unknown(self, crowd: Crowd) -> str:
+        if not knows_scheduler(crowd.pod):
+            return f"the scheduler {crowd.pod.scheduler_name} places them"
+        if crowd.pod.group:
+            return "they start in pod groups"
+        return "devices that they claim" if needs_devices(crowd.pod, self.today) else ""
+
+    @property
+    def unfollowed(self) -> Iterator[str]:
+        """Yield whose pods return and loss leave out, and why."""
+        found: dict[str, dict[str, None]] = {}
+        for crowd in self.crowds:
+            if crowd.comes_back and (why := self._unknown(crowd)):
+                found.setdefault(why, {})[str(crowd.ref)] = None
+        for why, refs in found.items():
+            yield f"whether pods of {first_few(list(refs), _MOST_NAMED)} would find another node: {why}"
 
     @property
     def assumed(self) -> str:

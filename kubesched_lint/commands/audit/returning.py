@@ -8,7 +8,7 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.commands.audit.found import PROOF, RETURN, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.findings import Severity
-from kubesched_lint.model.pod import Pod, knows_scheduler
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, filter_node, message, static_reach
 from kubesched_lint.scheduler.preemption import preempt
 
@@ -19,7 +19,7 @@ _MOST_TRIED = 64
 def not_returning(now: Now) -> Iterator[Found]:
     """Yield a finding for each crowd of which some pod could not come back."""
     for crowd in now.crowds:
-        if crowd.comes_back and knows_scheduler(crowd.pod) and not crowd.pod.group and not crowd.pod.node_name:
+        if crowd.comes_back and now.follows(crowd) and not crowd.pod.node_name:
             yield from _of(crowd, now)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from kubesched_lint import work
 from kubesched_lint.analysis.pending import DIFFERS, OLDER, in_words, tally, waiting_pods
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.commands.audit.budgets import blocking
+from kubesched_lint.commands.audit.budgets import blocking, unknown_budgets
 from kubesched_lint.commands.audit.drift import drifted
 from kubesched_lint.commands.audit.found import (
     DRAINS,
@@ -87,6 +87,8 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
         (
             *unfollowed,
             *losses.unfollowed,
+            *now.unfollowed,
+            *unknown_budgets(now),
             *_skipped(report.skipped),
             *(e.message for e in report.errors),
             *(s.reason for s in running.skipped),

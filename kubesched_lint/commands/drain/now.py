@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, preemption_scope
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -17,7 +18,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import Custom, Workload
 from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
 
@@ -61,7 +62,7 @@ class Now:
         """The pods that no known workload owns, by owner, except those that stay."""
         groups: dict[object, list[BoundPod]] = {}
         for bound in self.setting.objects.pods:
-            if bound.node and not bound.kept_by_finalizers and not is_left_alone(bound):
+            if bound.node and not bound.kept_by_finalizers and not bound.outlasts_drains:
                 groups.setdefault(_owner_of(bound), []).append(bound)
         return tuple(map(_guest, groups.values()))
 
@@ -106,11 +107,6 @@ class Now:
         return story
 
 
-def is_left_alone(bound: BoundPod) -> bool:
-    """Whether kubectl drain ignores a pod: of a DaemonSet, or a mirror of a static pod (its owner is the node)."""
-    return bound.owner is not None and bound.owner.kind in ("DaemonSet", "Node")
-
-
 def _owner_of(bound: BoundPod) -> object:
     owner = bound.owner
     if owner is None:  # equal bare pods form one guest
@@ -123,8 +119,11 @@ def _guest(group: Sequence[BoundPod]) -> Guest:
     owner = first.owner
     if owner is None:
         return Guest(Workload("Pod", first.namespace, first.name, first.pod, replicas=len(group)), tuple(group))
-    kind = owner.kind if owner.kind in _REMADE else "ReplicaSet"
-    return Guest(Workload(kind, first.namespace, owner.name, first.pod, replicas=len(group)), tuple(group))
+    workload = Workload("ReplicaSet", first.namespace, owner.name, first.pod, replicas=len(group))
+    if owner.kind in _REMADE:
+        return Guest(replace(workload, kind=owner.kind), tuple(group))
+    ref = ObjectRef(owner.kind, first.namespace, owner.name)
+    return Guest(replace(workload, custom=Custom(ref, owner=owner.kind, owner_name=owner.name)), tuple(group))
 
 
 def _one_each(inventory: Inventory) -> Inventory:
@@ -137,4 +136,4 @@ def unmodelled_controllers(guests: Sequence[Guest]) -> Iterator[str]:
     for guest in guests:
         owner = guest.pods[0].owner
         if owner is not None and owner.kind not in _REMADE:
-            yield f"{owner.kind} {guest.workload.namespace}/{owner.name}"
+            yield str(guest.workload.ref)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.nodeset import of, positions
-from kubesched_lint.commands.drain.now import Now, is_left_alone
+from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.plan import Obstacle
 from kubesched_lint.commands.drain.relaxing import (
     APART,
@@ -31,13 +31,15 @@ from kubesched_lint.lifecycle.judging import MANY_BUDGETS, UNMANAGED, VIOLATES, 
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import UNATTRACTED
 from kubesched_lint.scheduler.verdict import Rejection
 from kubesched_lint.text import many
 
+Scales = Sequence[tuple[str, int]]
+"""Kind and replicas of the controllers of pods; Pod for pods without one."""
 NO_NODE, CORDONED = "no-node", "cordon"
 STUCK = "the pod terminates, and a finalizer keeps it: kubectl drain waits for it"
 
@@ -54,7 +56,7 @@ def certain_obstacles(now: Now, targets: Sequence[str], *, force: bool) -> Itera
 
 def _kept(now: Now, targets: frozenset[str]) -> Iterator[Obstacle]:
     for bound in now.world.objects.pods if now.world.cluster is None else now.world.cluster.inventory.pods:
-        if bound.node in targets and bound.kept_by_finalizers and not is_left_alone(bound):
+        if bound.node in targets and bound.kept_by_finalizers and not bound.outlasts_drains:
             yield Obstacle(FINALIZER, _ref(bound), STUCK, (bound.node,))
 
 
@@ -102,12 +104,17 @@ def returning(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
 
 
 def _budgets(now: Now, targets: Sequence[str]) -> Iterator[Obstacle]:
-    for budget, pods, expected in _guarded(now):
+    for budget, pods, scales in _guarded(now):
         always = budget.unhealthy_pod_eviction_policy == "AlwaysAllow"
         held = {bound.node for bound in pods if bound.ready or not always}
         nodes = tuple(name for name in targets if name in held)
-        if nodes and not allowed_disruptions(budget, expected, expected):
-            why = f"{many(expected, 'healthy pod')}, {budget.bound}: 0 disruptions allowed"
+        healthy = sum(count for _, count in scales)
+        expected = budget.expected(healthy, scales)
+        if nodes and not allowed_disruptions(budget, expected, healthy):
+            why = f"{many(healthy, 'healthy pod')}, {budget.bound}: 0 disruptions allowed"
+            lacking = [kind for kind, _ in scales if kind in WITHOUT_SCALE] or ["bare pod"]
+            if not expected:
+                why = f"{budget.bound} needs the scale of every controller, and a {lacking[0]} has none"
             yield of_budget(budget, nodes, why, VIOLATES)
 
 
@@ -116,23 +123,27 @@ def of_budget(budget: DisruptionBudget, nodes: tuple[str, ...], why: str, messag
     return Obstacle(BUDGET, ref_of(budget), why, nodes, message, at)
 
 
-def _guarded(now: Now) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], int]]:
-    """Yield each budget with the pods that it selects, except those of DaemonSets, and how many pods it expects."""
+def _guarded(now: Now) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], Scales]]:
+    """Yield each budget with the pods that it selects, except those of DaemonSets, and the scales of all of them."""
     setting = now.setting
     for budget in setting.objects.budgets:
         pods: list[BoundPod] = []
-        expected = 0
+        scales: list[tuple[str, int]] = []
         for number in now.members:
+            kind = setting.workloads[number].kind
             ours = [b for b in setting.running.get(number, ()) if covers(budget, b.namespace, b.pod.labels)]
             ours = [b for b in ours if not b.terminating]
-            expected += max(len(ours), setting.wanted(number)) if ours else 0
-            pods += ours if setting.workloads[number].kind != "DaemonSet" else []
+            if ours:
+                scales.append((kind, max(len(ours), setting.wanted(number))))
+                pods += ours if kind != "DaemonSet" else []
         for guest in now.guests:
             ours = [b for b in guest.pods if covers(budget, b.namespace, b.pod.labels)]
-            expected += len(ours)
-            pods += ours
+            if ours:
+                scales.append((guest.workload.kind, len(ours)))
+                pods += ours
         if pods:
-            yield budget, pods, expected
+            left = (b for b in now.staying if b.outlasts_drains and covers(budget, b.namespace, b.pod.labels))
+            yield budget, pods, [*scales, *((b.owner.kind, 1) for b in left if b.owner)]
 
 
 # --- where a wave ends badly ------------------------------------------------------------------------------------------

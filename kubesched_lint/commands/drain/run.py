@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kubesched_lint import work
+from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.template import written_template
 from kubesched_lint.commands.drain.nodes import targets_of, zone_by_zone
@@ -30,13 +31,16 @@ from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import bad_course, told
+from kubesched_lint.controllers.bounds import covers
+from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
+from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
-from kubesched_lint.text import first_few
+from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.pod_labels import not_followed
 
 T = TypeVar("T")
@@ -77,7 +81,8 @@ def drain(
         raise ValueError("--remove would remove every node: choose with --pool or --nodes which ones go")
     now = Now(manifests, cluster, options)
     plan = Planner(now, targets, rules, effort or Effort()).plan()
-    return replace(plan, notes=tuple(_notes(now, cluster)), errors=manifests.errors)
+    notes = (*_notes(now, cluster), *agreement(cluster, manifests.premises(options)))
+    return replace(plan, notes=notes, errors=manifests.errors)
 
 
 class Planner:
@@ -232,7 +237,7 @@ class Planner:
             yield f"no pod drives out another: {self._now.scope.open_}"
         others = list(dict.fromkeys(unmodelled_controllers(self._now.guests)))
         if others:
-            yield f"{first_few(others, _FEW)} make lost pods again as they are"
+            yield f"{first_few(others, _FEW)} {plural(len(others), 'makes', 'make')} lost pods again as they are"
         if self._now.deploys:
             yield "the manifests are deployed first: the cluster file shows none of their pods"
 
@@ -290,6 +295,19 @@ def _missing(now: Now) -> Iterator[str]:
             yield f"{setting.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone"
         if setting.need_devices((number,)):
             yield f"{setting.workloads[number]} claims devices: which ones its next pods get"
+    for guest in now.guests:
+        yield from _unknown_scale(guest, setting.objects.budgets)
+
+
+def _unknown_scale(guest: Guest, budgets: Iterable[DisruptionBudget]) -> Iterator[str]:
+    """Yield the budgets that ask a controller for its scale, of which nobody knows whether it has one."""
+    first = guest.pods[0]
+    if first.owner is None:
+        return
+    for budget in budgets:
+        if budget.may_fail(first.owner.kind) and covers(budget, first.namespace, first.pod.labels):
+            name = f"PodDisruptionBudget {budget.namespace}/{budget.name} ({budget.bound})"
+            yield f"whether {name} works: it needs the scale subresource of {guest.workload.ref}"
 
 
 def _notes(now: Now, cluster: Cluster) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
@@ -175,6 +176,7 @@ def plan(
     ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
     everybody = {**old, **new}
     about_running = _about_running(ours, theirs) if running else ()
+    model = agreement(cluster, theirs.premises) if rows[1] is None else ()
     return Plan(
         before.name,
         after.name,
@@ -194,7 +196,7 @@ def plan(
         reports[1].summary.cluster,
         reports[1].errors,
         reports[0].errors,
-        tuple(dict.fromkeys((*chosen, *chosen_after, *notes, *_notes(rows[1]), *about_running))),
+        tuple(dict.fromkeys((*chosen, *chosen_after, *notes, *_notes(rows[1]), *about_running, *model))),
         _explained(rows[1], cells),
     )
 

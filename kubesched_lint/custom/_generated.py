@@ -20,6 +20,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                    'spec.podManagementPolicy': 'spec.podManagementPolicy '
                                                                                                'or '
                                                                                                "'Parallel'",
+                                                                   'spec.updateStrategy': 'spec.updateStrategy',
                                                                    'spec.minReadySeconds': 'spec.minReadySeconds',
                                                                    'spec.template.metadata.labels': 'spec.podMetadata.labels',
                                                                    'spec.template.spec.nodeSelector': 'spec.nodeSelector',
@@ -36,8 +37,28 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                    'spec.template.spec.containers[0].resources.requests.memory': 'spec.resources.requests.memory '
                                                                                                                                  'or '
                                                                                                                                  "'200Mi'",
-                                                                   'spec.template.spec.containers[0].ports[0].containerPort': 9093,
+                                                                   'spec.template.spec.containers[0].ports': "[{'containerPort': "
+                                                                                                             '9094, '
+                                                                                                             "'protocol': "
+                                                                                                             "'TCP'}, "
+                                                                                                             "{'containerPort': "
+                                                                                                             '9094, '
+                                                                                                             "'protocol': "
+                                                                                                             "'UDP'}] "
+                                                                                                             '+ '
+                                                                                                             '(null '
+                                                                                                             'if '
+                                                                                                             'spec.listenLocal '
+                                                                                                             'else '
+                                                                                                             "[{'containerPort': "
+                                                                                                             '9093}])',
                                                                    'spec.template.spec.containers[1].name': "'config-reloader'",
+                                                                   'spec.template.spec.containers[1].ports': 'null '
+                                                                                                             'if '
+                                                                                                             'spec.listenLocal '
+                                                                                                             'else '
+                                                                                                             "[{'containerPort': "
+                                                                                                             '8080}]',
                                                                    'spec.template.spec.containers[1].resources.requests.cpu': "'10m'",
                                                                    'spec.template.spec.containers[1].resources.requests.memory': "'50Mi'",
                                                                    'spec.volumeClaimTemplates[0].metadata.name': 'spec.storage.volumeClaimTemplate.metadata.name '
@@ -67,11 +88,13 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                     'app.kubernetes.io/instance',
                                                                     'app.kubernetes.io/managed-by'],
                                                         'unknown': {'any': {'when': 'spec.containers or '
-                                                                                    'spec.initContainers',
+                                                                                    'spec.initContainers or '
+                                                                                    'spec.paused',
                                                                             'why': 'the operator merges '
                                                                                    'containers of the '
-                                                                                   'resource into its '
-                                                                                   'own'}}}]},
+                                                                                   'resource into its own, '
+                                                                                   'and makes nothing while '
+                                                                                   'it is paused'}}}]},
  'clusters.postgresql.cnpg.io': {'group': 'postgresql.cnpg.io',
                                  'versions': ['v1'],
                                  'kind': 'Cluster',
@@ -226,16 +249,61 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                             'spec.podManagementPolicy': "'Parallel'",
                                                                             'spec.updateStrategy.type': "'OnDelete'",
                                                                             'spec.template': 'item.podTemplate',
-                                                                            'spec.template.spec.containers[0].name': 'item.podTemplate.spec.containers[0].name '
-                                                                                                                     'or '
-                                                                                                                     "'elasticsearch'",
-                                                                            'spec.template.spec.containers[0].resources.requests.memory': 'item.podTemplate.spec.containers[0].resources.requests.memory '
-                                                                                                                                          'if '
-                                                                                                                                          'item.podTemplate.spec.containers[0].resources '
-                                                                                                                                          'or '
-                                                                                                                                          'item.resources '
-                                                                                                                                          'else '
-                                                                                                                                          "'2Gi'",
+                                                                            'spec.template.spec.initContainers': 'item.podTemplate.spec.initContainers '
+                                                                                                                 '+ '
+                                                                                                                 "[{'name': "
+                                                                                                                 "'elastic-internal-init-filesystem', "
+                                                                                                                 "'resources': "
+                                                                                                                 "{'requests': "
+                                                                                                                 "{'cpu': "
+                                                                                                                 "'100m', "
+                                                                                                                 "'memory': "
+                                                                                                                 "'50Mi'}}}] "
+                                                                                                                 '+ '
+                                                                                                                 "([{'name': "
+                                                                                                                 "'elastic-internal-init-keystore', "
+                                                                                                                 "'resources': "
+                                                                                                                 "{'requests': "
+                                                                                                                 "{'cpu': "
+                                                                                                                 "'500m', "
+                                                                                                                 "'memory': "
+                                                                                                                 "'196Mi'}}}] "
+                                                                                                                 'if '
+                                                                                                                 'spec.secureSettings[0] '
+                                                                                                                 'else '
+                                                                                                                 'null)',
+                                                                            'spec.template.spec.containers': '[container '
+                                                                                                             '+ '
+                                                                                                             "({'resources': "
+                                                                                                             "{'requests': "
+                                                                                                             "{'memory': "
+                                                                                                             "'2Gi'}}} "
+                                                                                                             'if '
+                                                                                                             'container.name '
+                                                                                                             '== '
+                                                                                                             "'elasticsearch' "
+                                                                                                             'and '
+                                                                                                             'not '
+                                                                                                             '(container.resources.requests '
+                                                                                                             'or '
+                                                                                                             'container.resources.limits '
+                                                                                                             'or '
+                                                                                                             'item.resources) '
+                                                                                                             'else '
+                                                                                                             'null) '
+                                                                                                             'for '
+                                                                                                             'container '
+                                                                                                             'in '
+                                                                                                             'item.podTemplate.spec.containers '
+                                                                                                             '+ '
+                                                                                                             '([] '
+                                                                                                             'if '
+                                                                                                             'has(item.podTemplate.spec.containers, '
+                                                                                                             "'name', "
+                                                                                                             "'elasticsearch') "
+                                                                                                             'else '
+                                                                                                             "[{'name': "
+                                                                                                             "'elasticsearch'}])]",
                                                                             'spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight': 'null '
                                                                                                                                                                                      'if '
                                                                                                                                                                                      'item.podTemplate.spec.affinity '
@@ -289,16 +357,24 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                       'PodDisruptionBudget '
                                                                                       'follows the health of '
                                                                                       'the cluster',
-                                                                             'any': {'when': 'item.zoneAwareness '
+                                                                             'any': {'when': 'item.resources '
                                                                                              'or '
-                                                                                             'item.resources',
+                                                                                             'has(spec.nodeSets, '
+                                                                                             "'zoneAwareness') "
+                                                                                             'or '
+                                                                                             'spec.monitoring',
                                                                                      'why': 'the operator '
                                                                                             'adds spread '
-                                                                                            'constraints for '
+                                                                                            'constraints and '
+                                                                                            'node affinity '
+                                                                                            'if a node set '
+                                                                                            'has '
                                                                                             'zoneAwareness, '
-                                                                                            'and resources '
-                                                                                            'of the node '
-                                                                                            'set'}}}]},
+                                                                                            'resources of '
+                                                                                            'the node set, '
+                                                                                            'and containers '
+                                                                                            'for '
+                                                                                            'monitoring'}}}]},
  'jobsets.jobset.x-k8s.io': {'group': 'jobset.x-k8s.io',
                              'versions': ['v1alpha2'],
                              'kind': 'JobSet',
@@ -376,6 +452,35 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'spec.template.spec.affinity': '(spec.template.pod '
                                                                                               'or '
                                                                                               'kafka.spec.kafka.template.pod).affinity',
+                                                               'spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms': '[term '
+                                                                                                                                                                            '+ '
+                                                                                                                                                                            "{'matchExpressions': "
+                                                                                                                                                                            'term.matchExpressions '
+                                                                                                                                                                            '+ '
+                                                                                                                                                                            "[{'key': "
+                                                                                                                                                                            'kafka.spec.kafka.rack.topologyKey, '
+                                                                                                                                                                            "'operator': "
+                                                                                                                                                                            "'Exists'}]} "
+                                                                                                                                                                            'for '
+                                                                                                                                                                            'term '
+                                                                                                                                                                            'in '
+                                                                                                                                                                            '((spec.template.pod '
+                                                                                                                                                                            'or '
+                                                                                                                                                                            'kafka.spec.kafka.template.pod).affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms '
+                                                                                                                                                                            'or '
+                                                                                                                                                                            '[{}])] '
+                                                                                                                                                                            'if '
+                                                                                                                                                                            'kafka.spec.kafka.rack.topologyKey '
+                                                                                                                                                                            'and '
+                                                                                                                                                                            '(spec.roles[0] '
+                                                                                                                                                                            '== '
+                                                                                                                                                                            "'broker' "
+                                                                                                                                                                            'or '
+                                                                                                                                                                            'spec.roles[1] '
+                                                                                                                                                                            '== '
+                                                                                                                                                                            "'broker') "
+                                                                                                                                                                            'else '
+                                                                                                                                                                            'null',
                                                                'spec.template.spec.tolerations': '(spec.template.pod '
                                                                                                  'or '
                                                                                                  'kafka.spec.kafka.template.pod).tolerations',
@@ -392,174 +497,29 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'spec.template.spec.containers[0].resources': 'spec.resources '
                                                                                                              'or '
                                                                                                              'kafka.spec.kafka.resources',
-                                                               'spec.volumeClaimTemplates[0].metadata.name': "'data' "
-                                                                                                             'if '
-                                                                                                             'spec.storage.type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             "'data-' "
-                                                                                                             '+ '
-                                                                                                             '(spec.storage.volumes[0].id '
-                                                                                                             'or '
-                                                                                                             '0) '
-                                                                                                             'if '
-                                                                                                             'spec.storage.volumes[0].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null',
-                                                               'spec.volumeClaimTemplates[0].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                                'if '
-                                                                                                                '(spec.storage '
-                                                                                                                'if '
-                                                                                                                'spec.storage.type '
-                                                                                                                '== '
-                                                                                                                "'persistent-claim' "
-                                                                                                                'else '
-                                                                                                                'spec.storage.volumes[0] '
-                                                                                                                'if '
-                                                                                                                'spec.storage.volumes[0].type '
-                                                                                                                '== '
-                                                                                                                "'persistent-claim' "
-                                                                                                                'else '
-                                                                                                                'null) '
-                                                                                                                'else '
-                                                                                                                'null',
-                                                               'spec.volumeClaimTemplates[0].spec.storageClassName': '(spec.storage '
-                                                                                                                     'if '
-                                                                                                                     'spec.storage.type '
-                                                                                                                     '== '
-                                                                                                                     "'persistent-claim' "
-                                                                                                                     'else '
-                                                                                                                     'spec.storage.volumes[0] '
-                                                                                                                     'if '
-                                                                                                                     'spec.storage.volumes[0].type '
-                                                                                                                     '== '
-                                                                                                                     "'persistent-claim' "
-                                                                                                                     'else '
-                                                                                                                     "null)['class']",
-                                                               'spec.volumeClaimTemplates[0].spec.resources.requests.storage': '(spec.storage '
-                                                                                                                               'if '
-                                                                                                                               'spec.storage.type '
-                                                                                                                               '== '
-                                                                                                                               "'persistent-claim' "
-                                                                                                                               'else '
-                                                                                                                               'spec.storage.volumes[0] '
-                                                                                                                               'if '
-                                                                                                                               'spec.storage.volumes[0].type '
-                                                                                                                               '== '
-                                                                                                                               "'persistent-claim' "
-                                                                                                                               'else '
-                                                                                                                               'null).size',
-                                                               'spec.volumeClaimTemplates[1].metadata.name': "'data-' "
-                                                                                                             '+ '
-                                                                                                             '(spec.storage.volumes[1].id '
-                                                                                                             'or '
-                                                                                                             '1) '
-                                                                                                             'if '
-                                                                                                             'spec.storage.volumes[1].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null',
-                                                               'spec.volumeClaimTemplates[1].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                                'if '
-                                                                                                                '(spec.storage.volumes[1] '
-                                                                                                                'if '
-                                                                                                                'spec.storage.volumes[1].type '
-                                                                                                                '== '
-                                                                                                                "'persistent-claim' "
-                                                                                                                'else '
-                                                                                                                'null) '
-                                                                                                                'else '
-                                                                                                                'null',
-                                                               'spec.volumeClaimTemplates[1].spec.storageClassName': '(spec.storage.volumes[1] '
-                                                                                                                     'if '
-                                                                                                                     'spec.storage.volumes[1].type '
-                                                                                                                     '== '
-                                                                                                                     "'persistent-claim' "
-                                                                                                                     'else '
-                                                                                                                     "null)['class']",
-                                                               'spec.volumeClaimTemplates[1].spec.resources.requests.storage': '(spec.storage.volumes[1] '
-                                                                                                                               'if '
-                                                                                                                               'spec.storage.volumes[1].type '
-                                                                                                                               '== '
-                                                                                                                               "'persistent-claim' "
-                                                                                                                               'else '
-                                                                                                                               'null).size',
-                                                               'spec.volumeClaimTemplates[2].metadata.name': "'data-' "
-                                                                                                             '+ '
-                                                                                                             '(spec.storage.volumes[2].id '
-                                                                                                             'or '
-                                                                                                             '2) '
-                                                                                                             'if '
-                                                                                                             'spec.storage.volumes[2].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null',
-                                                               'spec.volumeClaimTemplates[2].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                                'if '
-                                                                                                                '(spec.storage.volumes[2] '
-                                                                                                                'if '
-                                                                                                                'spec.storage.volumes[2].type '
-                                                                                                                '== '
-                                                                                                                "'persistent-claim' "
-                                                                                                                'else '
-                                                                                                                'null) '
-                                                                                                                'else '
-                                                                                                                'null',
-                                                               'spec.volumeClaimTemplates[2].spec.storageClassName': '(spec.storage.volumes[2] '
-                                                                                                                     'if '
-                                                                                                                     'spec.storage.volumes[2].type '
-                                                                                                                     '== '
-                                                                                                                     "'persistent-claim' "
-                                                                                                                     'else '
-                                                                                                                     "null)['class']",
-                                                               'spec.volumeClaimTemplates[2].spec.resources.requests.storage': '(spec.storage.volumes[2] '
-                                                                                                                               'if '
-                                                                                                                               'spec.storage.volumes[2].type '
-                                                                                                                               '== '
-                                                                                                                               "'persistent-claim' "
-                                                                                                                               'else '
-                                                                                                                               'null).size',
-                                                               'spec.volumeClaimTemplates[3].metadata.name': "'data-' "
-                                                                                                             '+ '
-                                                                                                             '(spec.storage.volumes[3].id '
-                                                                                                             'or '
-                                                                                                             '3) '
-                                                                                                             'if '
-                                                                                                             'spec.storage.volumes[3].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'null',
-                                                               'spec.volumeClaimTemplates[3].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                                'if '
-                                                                                                                '(spec.storage.volumes[3] '
-                                                                                                                'if '
-                                                                                                                'spec.storage.volumes[3].type '
-                                                                                                                '== '
-                                                                                                                "'persistent-claim' "
-                                                                                                                'else '
-                                                                                                                'null) '
-                                                                                                                'else '
-                                                                                                                'null',
-                                                               'spec.volumeClaimTemplates[3].spec.storageClassName': '(spec.storage.volumes[3] '
-                                                                                                                     'if '
-                                                                                                                     'spec.storage.volumes[3].type '
-                                                                                                                     '== '
-                                                                                                                     "'persistent-claim' "
-                                                                                                                     'else '
-                                                                                                                     "null)['class']",
-                                                               'spec.volumeClaimTemplates[3].spec.resources.requests.storage': '(spec.storage.volumes[3] '
-                                                                                                                               'if '
-                                                                                                                               'spec.storage.volumes[3].type '
-                                                                                                                               '== '
-                                                                                                                               "'persistent-claim' "
-                                                                                                                               'else '
-                                                                                                                               'null).size'},
+                                                               'spec.volumeClaimTemplates': "[{'metadata': "
+                                                                                            "{'name': 'data' "
+                                                                                            "+ ('-' + "
+                                                                                            '(volume.id or '
+                                                                                            '0) if '
+                                                                                            'spec.storage.type '
+                                                                                            "== 'jbod' else "
+                                                                                            "'')}, 'spec': "
+                                                                                            "{'accessModes': "
+                                                                                            "['ReadWriteOnce'], "
+                                                                                            "'storageClassName': "
+                                                                                            "volume['class'], "
+                                                                                            "'resources': "
+                                                                                            "{'requests': "
+                                                                                            "{'storage': "
+                                                                                            'volume.size}}}} '
+                                                                                            'for volume in '
+                                                                                            '(spec.storage.volumes '
+                                                                                            'or '
+                                                                                            '[spec.storage]) '
+                                                                                            'if volume.type '
+                                                                                            '== '
+                                                                                            "'persistent-claim']"},
                                                     'labels': {'strimzi.io/cluster': "metadata.labels['strimzi.io/cluster']",
                                                                'strimzi.io/kind': "'Kafka'",
                                                                'strimzi.io/name': "metadata.labels['strimzi.io/cluster'] "
@@ -589,9 +549,11 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                 'drain': "the operator's PodDisruptionBudget "
                                                                          'covers all brokers and controllers '
                                                                          'of the cluster',
-                                                                'any': {'when': 'kafka.spec.kafka.rack',
-                                                                        'why': 'rack awareness adds node '
-                                                                               'affinity to brokers'}}}]},
+                                                                'any': {'when': 'not kafka',
+                                                                        'why': 'its Kafka, which may add a '
+                                                                               'template and node affinity, '
+                                                                               'is not among the '
+                                                                               'manifests'}}}]},
  'kafkas.kafka.strimzi.io': {'group': 'kafka.strimzi.io',
                              'versions': ['v1', 'v1beta2'],
                              'kind': 'Kafka',
@@ -716,176 +678,50 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                        'spec.template.metadata.labels': 'metadata.labels + '
                                                                                         'spec.kafka.template.pod.metadata.labels',
                                                        'spec.template.spec.affinity': 'spec.kafka.template.pod.affinity',
+                                                       'spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms': '[term '
+                                                                                                                                                                    '+ '
+                                                                                                                                                                    "{'matchExpressions': "
+                                                                                                                                                                    'term.matchExpressions '
+                                                                                                                                                                    '+ '
+                                                                                                                                                                    "[{'key': "
+                                                                                                                                                                    'spec.kafka.rack.topologyKey, '
+                                                                                                                                                                    "'operator': "
+                                                                                                                                                                    "'Exists'}]} "
+                                                                                                                                                                    'for '
+                                                                                                                                                                    'term '
+                                                                                                                                                                    'in '
+                                                                                                                                                                    '(spec.kafka.template.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms '
+                                                                                                                                                                    'or '
+                                                                                                                                                                    '[{}])] '
+                                                                                                                                                                    'if '
+                                                                                                                                                                    'spec.kafka.rack.topologyKey '
+                                                                                                                                                                    'else '
+                                                                                                                                                                    'null',
                                                        'spec.template.spec.tolerations': 'spec.kafka.template.pod.tolerations',
                                                        'spec.template.spec.topologySpreadConstraints': 'spec.kafka.template.pod.topologySpreadConstraints',
                                                        'spec.template.spec.priorityClassName': 'spec.kafka.template.pod.priorityClassName',
                                                        'spec.template.spec.schedulerName': 'spec.kafka.template.pod.schedulerName',
                                                        'spec.template.spec.containers[0].name': "'kafka'",
                                                        'spec.template.spec.containers[0].resources': 'spec.kafka.resources',
-                                                       'spec.volumeClaimTemplates[0].metadata.name': "'data' "
-                                                                                                     'if '
-                                                                                                     'spec.kafka.storage.type '
-                                                                                                     '== '
-                                                                                                     "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     "'data-' "
-                                                                                                     '+ '
-                                                                                                     '(spec.kafka.storage.volumes[0].id '
-                                                                                                     'or 0) '
-                                                                                                     'if '
-                                                                                                     'spec.kafka.storage.volumes[0].type '
-                                                                                                     '== '
-                                                                                                     "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null',
-                                                       'spec.volumeClaimTemplates[0].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                        'if '
-                                                                                                        '(spec.kafka.storage '
-                                                                                                        'if '
-                                                                                                        'spec.kafka.storage.type '
-                                                                                                        '== '
-                                                                                                        "'persistent-claim' "
-                                                                                                        'else '
-                                                                                                        'spec.kafka.storage.volumes[0] '
-                                                                                                        'if '
-                                                                                                        'spec.kafka.storage.volumes[0].type '
-                                                                                                        '== '
-                                                                                                        "'persistent-claim' "
-                                                                                                        'else '
-                                                                                                        'null) '
-                                                                                                        'else '
-                                                                                                        'null',
-                                                       'spec.volumeClaimTemplates[0].spec.storageClassName': '(spec.kafka.storage '
-                                                                                                             'if '
-                                                                                                             'spec.kafka.storage.type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             'spec.kafka.storage.volumes[0] '
-                                                                                                             'if '
-                                                                                                             'spec.kafka.storage.volumes[0].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             "null)['class']",
-                                                       'spec.volumeClaimTemplates[0].spec.resources.requests.storage': '(spec.kafka.storage '
-                                                                                                                       'if '
-                                                                                                                       'spec.kafka.storage.type '
-                                                                                                                       '== '
-                                                                                                                       "'persistent-claim' "
-                                                                                                                       'else '
-                                                                                                                       'spec.kafka.storage.volumes[0] '
-                                                                                                                       'if '
-                                                                                                                       'spec.kafka.storage.volumes[0].type '
-                                                                                                                       '== '
-                                                                                                                       "'persistent-claim' "
-                                                                                                                       'else '
-                                                                                                                       'null).size',
-                                                       'spec.volumeClaimTemplates[1].metadata.name': "'data-' "
-                                                                                                     '+ '
-                                                                                                     '(spec.kafka.storage.volumes[1].id '
-                                                                                                     'or 1) '
-                                                                                                     'if '
-                                                                                                     'spec.kafka.storage.volumes[1].type '
-                                                                                                     '== '
-                                                                                                     "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null',
-                                                       'spec.volumeClaimTemplates[1].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                        'if '
-                                                                                                        '(spec.kafka.storage.volumes[1] '
-                                                                                                        'if '
-                                                                                                        'spec.kafka.storage.volumes[1].type '
-                                                                                                        '== '
-                                                                                                        "'persistent-claim' "
-                                                                                                        'else '
-                                                                                                        'null) '
-                                                                                                        'else '
-                                                                                                        'null',
-                                                       'spec.volumeClaimTemplates[1].spec.storageClassName': '(spec.kafka.storage.volumes[1] '
-                                                                                                             'if '
-                                                                                                             'spec.kafka.storage.volumes[1].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             "null)['class']",
-                                                       'spec.volumeClaimTemplates[1].spec.resources.requests.storage': '(spec.kafka.storage.volumes[1] '
-                                                                                                                       'if '
-                                                                                                                       'spec.kafka.storage.volumes[1].type '
-                                                                                                                       '== '
-                                                                                                                       "'persistent-claim' "
-                                                                                                                       'else '
-                                                                                                                       'null).size',
-                                                       'spec.volumeClaimTemplates[2].metadata.name': "'data-' "
-                                                                                                     '+ '
-                                                                                                     '(spec.kafka.storage.volumes[2].id '
-                                                                                                     'or 2) '
-                                                                                                     'if '
-                                                                                                     'spec.kafka.storage.volumes[2].type '
-                                                                                                     '== '
-                                                                                                     "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null',
-                                                       'spec.volumeClaimTemplates[2].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                        'if '
-                                                                                                        '(spec.kafka.storage.volumes[2] '
-                                                                                                        'if '
-                                                                                                        'spec.kafka.storage.volumes[2].type '
-                                                                                                        '== '
-                                                                                                        "'persistent-claim' "
-                                                                                                        'else '
-                                                                                                        'null) '
-                                                                                                        'else '
-                                                                                                        'null',
-                                                       'spec.volumeClaimTemplates[2].spec.storageClassName': '(spec.kafka.storage.volumes[2] '
-                                                                                                             'if '
-                                                                                                             'spec.kafka.storage.volumes[2].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             "null)['class']",
-                                                       'spec.volumeClaimTemplates[2].spec.resources.requests.storage': '(spec.kafka.storage.volumes[2] '
-                                                                                                                       'if '
-                                                                                                                       'spec.kafka.storage.volumes[2].type '
-                                                                                                                       '== '
-                                                                                                                       "'persistent-claim' "
-                                                                                                                       'else '
-                                                                                                                       'null).size',
-                                                       'spec.volumeClaimTemplates[3].metadata.name': "'data-' "
-                                                                                                     '+ '
-                                                                                                     '(spec.kafka.storage.volumes[3].id '
-                                                                                                     'or 3) '
-                                                                                                     'if '
-                                                                                                     'spec.kafka.storage.volumes[3].type '
-                                                                                                     '== '
-                                                                                                     "'persistent-claim' "
-                                                                                                     'else '
-                                                                                                     'null',
-                                                       'spec.volumeClaimTemplates[3].spec.accessModes': "['ReadWriteOnce'] "
-                                                                                                        'if '
-                                                                                                        '(spec.kafka.storage.volumes[3] '
-                                                                                                        'if '
-                                                                                                        'spec.kafka.storage.volumes[3].type '
-                                                                                                        '== '
-                                                                                                        "'persistent-claim' "
-                                                                                                        'else '
-                                                                                                        'null) '
-                                                                                                        'else '
-                                                                                                        'null',
-                                                       'spec.volumeClaimTemplates[3].spec.storageClassName': '(spec.kafka.storage.volumes[3] '
-                                                                                                             'if '
-                                                                                                             'spec.kafka.storage.volumes[3].type '
-                                                                                                             '== '
-                                                                                                             "'persistent-claim' "
-                                                                                                             'else '
-                                                                                                             "null)['class']",
-                                                       'spec.volumeClaimTemplates[3].spec.resources.requests.storage': '(spec.kafka.storage.volumes[3] '
-                                                                                                                       'if '
-                                                                                                                       'spec.kafka.storage.volumes[3].type '
-                                                                                                                       '== '
-                                                                                                                       "'persistent-claim' "
-                                                                                                                       'else '
-                                                                                                                       'null).size'},
+                                                       'spec.volumeClaimTemplates': "[{'metadata': {'name': "
+                                                                                    "'data' + ('-' + "
+                                                                                    '(volume.id or 0) if '
+                                                                                    'spec.kafka.storage.type '
+                                                                                    "== 'jbod' else '')}, "
+                                                                                    "'spec': {'accessModes': "
+                                                                                    "['ReadWriteOnce'], "
+                                                                                    "'storageClassName': "
+                                                                                    "volume['class'], "
+                                                                                    "'resources': "
+                                                                                    "{'requests': "
+                                                                                    "{'storage': "
+                                                                                    'volume.size}}}} for '
+                                                                                    'volume in '
+                                                                                    '(spec.kafka.storage.volumes '
+                                                                                    'or '
+                                                                                    '[spec.kafka.storage]) '
+                                                                                    'if volume.type == '
+                                                                                    "'persistent-claim']"},
                                             'labels': {'strimzi.io/cluster': 'metadata.name',
                                                        'strimzi.io/kind': "'Kafka'",
                                                        'strimzi.io/name': "metadata.name + '-kafka'",
@@ -900,10 +736,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                    'one, and the controller of the cluster '
                                                                    'last',
                                                         'drain': "the operator's PodDisruptionBudget covers "
-                                                                 'all brokers and controllers of the cluster',
-                                                        'any': {'when': 'spec.kafka.rack',
-                                                                'why': 'rack awareness adds node affinity to '
-                                                                       'brokers'}}}]},
+                                                                 'all brokers and controllers of the '
+                                                                 'cluster'}}]},
  'leaderworkersets.leaderworkerset.x-k8s.io': {'group': 'leaderworkerset.x-k8s.io',
                                                'versions': ['v1'],
                                                'kind': 'LeaderWorkerSet',
@@ -911,28 +745,34 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                           'spec.volumeClaimTemplates': 'spec.leaderWorkerTemplate.volumeClaimTemplates'},
                                                'owner': 'StatefulSet',
                                                'revision_label': 'leaderworkerset.sigs.k8s.io/template-revision-hash',
-                                               'unknown': {'rollout': 'the controller replaces whole groups, '
-                                                                      'each with its leader and workers',
-                                                           'node-loss': {'when': '(spec.leaderWorkerTemplate.restartPolicy '
-                                                                                 'or '
-                                                                                 "'RecreateGroupOnPodRestart') "
-                                                                                 "!= 'None'",
-                                                                         'why': 'the controller recreates '
-                                                                                'the whole group of a lost '
-                                                                                'pod'},
-                                                           'zone-loss': {'when': '(spec.leaderWorkerTemplate.restartPolicy '
-                                                                                 'or '
-                                                                                 "'RecreateGroupOnPodRestart') "
-                                                                                 "!= 'None'",
-                                                                         'why': 'the controller recreates '
-                                                                                'the whole group of a lost '
-                                                                                'pod'},
-                                                           'drain': {'when': '(spec.leaderWorkerTemplate.restartPolicy '
-                                                                             'or '
-                                                                             "'RecreateGroupOnPodRestart') "
-                                                                             "!= 'None'",
-                                                                     'why': 'the controller recreates the '
-                                                                            'whole group of a lost pod'},
+                                               'unknown': {'rollout': {'when': '(spec.leaderWorkerTemplate.size '
+                                                                               'or 1) > 1 or '
+                                                                               '(spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge '
+                                                                               'or 0) != 0',
+                                                                       'why': 'the controller replaces whole '
+                                                                              'groups, each with its leader '
+                                                                              'and workers, and may make '
+                                                                              'more groups meanwhile'},
+                                                           'node-loss': {'when': '(spec.leaderWorkerTemplate.size '
+                                                                                 'or 1) > 1',
+                                                                         'why': 'the workers of a lost '
+                                                                                'leader are deleted with it, '
+                                                                                'and restartPolicy may '
+                                                                                'recreate the whole group of '
+                                                                                'a lost worker'},
+                                                           'zone-loss': {'when': '(spec.leaderWorkerTemplate.size '
+                                                                                 'or 1) > 1',
+                                                                         'why': 'the workers of a lost '
+                                                                                'leader are deleted with it, '
+                                                                                'and restartPolicy may '
+                                                                                'recreate the whole group of '
+                                                                                'a lost worker'},
+                                                           'drain': {'when': '(spec.leaderWorkerTemplate.size '
+                                                                             'or 1) > 1',
+                                                                     'why': 'the workers of a lost leader '
+                                                                            'are deleted with it, and '
+                                                                            'restartPolicy may recreate the '
+                                                                            'whole group of a lost worker'},
                                                            'any': {'when': "metadata.annotations['leaderworkerset.sigs.k8s.io/exclusive-topology'] "
                                                                            'or '
                                                                            "metadata.annotations['leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology']",
@@ -944,6 +784,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                               'replica_pods': 1,
                                                               'fields': {'spec.replicas': 'spec.replicas or '
                                                                                           '1',
+                                                                         'spec.updateStrategy.rollingUpdate.maxUnavailable': 'spec.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable',
                                                                          'spec.template': 'spec.leaderWorkerTemplate.leaderTemplate '
                                                                                           'or '
                                                                                           'spec.leaderWorkerTemplate.workerTemplate'},
@@ -979,6 +820,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                               'labels': {'leaderworkerset.sigs.k8s.io/name': 'metadata.name'},
                                                               'selects': ['leaderworkerset.sigs.k8s.io/name'],
                                                               'excludes': {'leaderworkerset.sigs.k8s.io/worker-index': "'0'"},
+                                                              'unknown': {'deploy': {'when': 'spec.startupPolicy '
+                                                                                             '== '
+                                                                                             "'LeaderReady'",
+                                                                                     'why': 'the workers of '
+                                                                                            'a group are '
+                                                                                            'created when '
+                                                                                            'its leader is '
+                                                                                            'ready'}},
                                                               'varying_labels': ['leaderworkerset.sigs.k8s.io/worker-index',
                                                                                  'leaderworkerset.sigs.k8s.io/group-index',
                                                                                  'leaderworkerset.sigs.k8s.io/group-key',
@@ -1007,6 +856,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                    'max(spec.shards or 1, 1)',
                                                                   'spec.podManagementPolicy': 'spec.podManagementPolicy '
                                                                                               "or 'Parallel'",
+                                                                  'spec.updateStrategy': 'spec.updateStrategy',
                                                                   'spec.minReadySeconds': 'spec.minReadySeconds',
                                                                   'spec.template.metadata.labels': 'spec.podMetadata.labels',
                                                                   'spec.template.spec.nodeSelector': 'spec.nodeSelector',
@@ -1035,8 +885,19 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                   'spec.template.spec.volumes': 'spec.volumes',
                                                                   'spec.template.spec.containers[0].name': "'prometheus'",
                                                                   'spec.template.spec.containers[0].resources': 'spec.resources',
-                                                                  'spec.template.spec.containers[0].ports[0].containerPort': 9090,
+                                                                  'spec.template.spec.containers[0].ports': 'null '
+                                                                                                            'if '
+                                                                                                            'spec.listenLocal '
+                                                                                                            'else '
+                                                                                                            "[{'containerPort': "
+                                                                                                            '9090}]',
                                                                   'spec.template.spec.containers[1].name': "'config-reloader'",
+                                                                  'spec.template.spec.containers[1].ports': 'null '
+                                                                                                            'if '
+                                                                                                            'spec.listenLocal '
+                                                                                                            'else '
+                                                                                                            "[{'containerPort': "
+                                                                                                            '8080}]',
                                                                   'spec.template.spec.containers[1].resources.requests.cpu': "'10m'",
                                                                   'spec.template.spec.containers[1].resources.requests.memory': "'50Mi'",
                                                                   'spec.template.spec.containers[2].name': "'thanos-sidecar' "
@@ -1044,6 +905,14 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                            'spec.thanos '
                                                                                                            'else '
                                                                                                            'null',
+                                                                  'spec.template.spec.containers[2].ports': "[{'containerPort': "
+                                                                                                            '10902}, '
+                                                                                                            "{'containerPort': "
+                                                                                                            '10901}] '
+                                                                                                            'if '
+                                                                                                            'spec.thanos '
+                                                                                                            'else '
+                                                                                                            'null',
                                                                   'spec.template.spec.containers[2].resources': 'spec.thanos.resources',
                                                                   'spec.volumeClaimTemplates[0].metadata.name': 'spec.storage.volumeClaimTemplate.metadata.name '
                                                                                                                 'or '
@@ -1075,12 +944,15 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                        'unknown': {'any': {'when': 'spec.containers or '
                                                                                    'spec.initContainers or '
                                                                                    'spec.shardingStrategy.mode '
-                                                                                   "== 'Topology'",
+                                                                                   "== 'Topology' or "
+                                                                                   'spec.paused',
                                                                            'why': 'the operator merges '
                                                                                   'containers of the '
                                                                                   'resource into its own, '
-                                                                                  'and may give each shard a '
-                                                                                  'zone (Topology)'}}}]},
+                                                                                  'may give each shard a '
+                                                                                  'zone (Topology), and '
+                                                                                  'makes nothing while it is '
+                                                                                  'paused'}}}]},
  'rayclusters.ray.io': {'group': 'ray.io',
                         'versions': ['v1', 'v1alpha1'],
                         'kind': 'RayCluster',
@@ -1095,13 +967,40 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                        'owner': 'RayCluster',
                                        'selects': ['ray.io/cluster', 'ray.io/group'],
                                        'fields': {'spec.replicas': '0 if spec.suspend else 1',
-                                                  'spec.template': 'spec.headGroupSpec.template'},
+                                                  'spec.template': 'spec.headGroupSpec.template',
+                                                  'spec.template.metadata.labels': 'spec.headGroupSpec.template.metadata.labels '
+                                                                                   '+ '
+                                                                                   'spec.headGroupSpec.labels',
+                                                  'spec.template.spec.containers': 'spec.headGroupSpec.template.spec.containers '
+                                                                                   "+ ([{'name': "
+                                                                                   "'autoscaler', "
+                                                                                   "'resources': "
+                                                                                   'spec.autoscalerOptions.resources '
+                                                                                   "or {'requests': {'cpu': "
+                                                                                   "'500m', 'memory': "
+                                                                                   "'512Mi'}}}] if "
+                                                                                   'spec.enableInTreeAutoscaling '
+                                                                                   'and '
+                                                                                   'spec.headGroupSpec.template.spec.containers '
+                                                                                   'else null)',
+                                                  'spec.template.spec.containers[0].ports': 'spec.headGroupSpec.template.spec.containers[0].ports '
+                                                                                            '+ ([] if '
+                                                                                            'has(spec.headGroupSpec.template.spec.containers[0].ports, '
+                                                                                            "'name', "
+                                                                                            "'metrics') else "
+                                                                                            "[{'name': "
+                                                                                            "'metrics', "
+                                                                                            "'containerPort': "
+                                                                                            '8080}]) if '
+                                                                                            'spec.headGroupSpec.template.spec.containers[0] '
+                                                                                            'else null'},
                                        'labels': {'ray.io/group': "'headgroup'",
                                                   'ray.io/node-type': "'head'",
                                                   'ray.io/identifier': "metadata.name + '-head'"},
-                                       'unknown': {'any': {'when': 'spec.enableInTreeAutoscaling',
-                                                           'why': 'the operator adds an autoscaler container '
-                                                                  'to the head'}}},
+                                       'unknown': {'rollout': {'when': 'spec.upgradeStrategy.type == '
+                                                                       "'Recreate'",
+                                                               'why': 'the operator deletes all pods of the '
+                                                                      'cluster and makes them again'}}},
                                       {'as': 'ReplicaSet',
                                        'each': 'spec.workerGroupSpecs',
                                        'part': 'item.groupName',
@@ -1112,11 +1011,35 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                    'min(max(item.replicas or 0, '
                                                                    'item.minReplicas or 0), item.maxReplicas '
                                                                    'or 999999) * (item.numOfHosts or 1)',
-                                                  'spec.template': 'item.template'},
+                                                  'spec.template': 'item.template',
+                                                  'spec.template.metadata.labels': 'item.template.metadata.labels '
+                                                                                   '+ item.labels',
+                                                  'spec.template.spec.initContainers': 'item.template.spec.initContainers '
+                                                                                       "+ [{'name': "
+                                                                                       "'wait-gcs-ready', "
+                                                                                       "'resources': "
+                                                                                       "{'requests': {'cpu': "
+                                                                                       "'200m', 'memory': "
+                                                                                       "'256Mi'}}}]",
+                                                  'spec.template.spec.containers[0].ports': 'item.template.spec.containers[0].ports '
+                                                                                            '+ ([] if '
+                                                                                            'has(item.template.spec.containers[0].ports, '
+                                                                                            "'name', "
+                                                                                            "'metrics') else "
+                                                                                            "[{'name': "
+                                                                                            "'metrics', "
+                                                                                            "'containerPort': "
+                                                                                            '8080}]) if '
+                                                                                            'item.template.spec.containers[0] '
+                                                                                            'else null'},
                                        'labels': {'ray.io/group': 'item.groupName',
                                                   'ray.io/node-type': "'worker'",
                                                   'ray.io/identifier': "metadata.name + '-worker'"},
-                                       'unknown': {'any': {'when': 'spec.enableInTreeAutoscaling',
+                                       'unknown': {'rollout': {'when': 'spec.upgradeStrategy.type == '
+                                                                       "'Recreate'",
+                                                               'why': 'the operator deletes all pods of the '
+                                                                      'cluster and makes them again'},
+                                                   'any': {'when': 'spec.enableInTreeAutoscaling',
                                                            'why': "Ray's autoscaler changes the number of "
                                                                   'workers at run time'}}}]},
  'rayjobs.ray.io': {'group': 'ray.io',
@@ -1134,11 +1057,35 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                    'owner_name': "metadata.name + '-?????'",
                                    'selects': ['ray.io/is-ray-node', 'ray.io/group'],
                                    'fields': {'spec.parallelism': '0 if spec.suspend else 1',
-                                              'spec.template': 'spec.rayClusterSpec.headGroupSpec.template'},
+                                              'spec.template': 'spec.rayClusterSpec.headGroupSpec.template',
+                                              'spec.template.metadata.labels': 'spec.rayClusterSpec.headGroupSpec.template.metadata.labels '
+                                                                               '+ '
+                                                                               'spec.rayClusterSpec.headGroupSpec.labels',
+                                              'spec.template.spec.containers': 'spec.rayClusterSpec.headGroupSpec.template.spec.containers '
+                                                                               "+ ([{'name': 'autoscaler', "
+                                                                               "'resources': "
+                                                                               'spec.rayClusterSpec.autoscalerOptions.resources '
+                                                                               "or {'requests': {'cpu': "
+                                                                               "'500m', 'memory': "
+                                                                               "'512Mi'}}}] if "
+                                                                               'spec.rayClusterSpec.enableInTreeAutoscaling '
+                                                                               'and '
+                                                                               'spec.rayClusterSpec.headGroupSpec.template.spec.containers '
+                                                                               'else null)',
+                                              'spec.template.spec.containers[0].ports': 'spec.rayClusterSpec.headGroupSpec.template.spec.containers[0].ports '
+                                                                                        '+ ([] if '
+                                                                                        'has(spec.rayClusterSpec.headGroupSpec.template.spec.containers[0].ports, '
+                                                                                        "'name', 'metrics') "
+                                                                                        "else [{'name': "
+                                                                                        "'metrics', "
+                                                                                        "'containerPort': "
+                                                                                        '8080}]) if '
+                                                                                        'spec.rayClusterSpec.headGroupSpec.template.spec.containers[0] '
+                                                                                        'else null'},
                                    'labels': {'ray.io/group': "'headgroup'", 'ray.io/node-type': "'head'"},
-                                   'unknown': {'any': {'when': 'spec.rayClusterSpec.enableInTreeAutoscaling '
-                                                               "or spec.submissionMode == 'SidecarMode'",
-                                                       'why': 'the operator adds containers to the head'}}},
+                                   'unknown': {'any': {'when': "spec.submissionMode == 'SidecarMode'",
+                                                       'why': 'the operator adds the submitter to the '
+                                                              'head'}}},
                                   {'as': 'Job',
                                    'each': 'spec.rayClusterSpec.workerGroupSpecs',
                                    'part': 'item.groupName',
@@ -1150,7 +1097,26 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                   'min(max(item.replicas or 0, '
                                                                   'item.minReplicas or 0), item.maxReplicas '
                                                                   'or 999999) * (item.numOfHosts or 1)',
-                                              'spec.template': 'item.template'},
+                                              'spec.template': 'item.template',
+                                              'spec.template.metadata.labels': 'item.template.metadata.labels '
+                                                                               '+ item.labels',
+                                              'spec.template.spec.initContainers': 'item.template.spec.initContainers '
+                                                                                   "+ [{'name': "
+                                                                                   "'wait-gcs-ready', "
+                                                                                   "'resources': "
+                                                                                   "{'requests': {'cpu': "
+                                                                                   "'200m', 'memory': "
+                                                                                   "'256Mi'}}}]",
+                                              'spec.template.spec.containers[0].ports': 'item.template.spec.containers[0].ports '
+                                                                                        '+ ([] if '
+                                                                                        'has(item.template.spec.containers[0].ports, '
+                                                                                        "'name', 'metrics') "
+                                                                                        "else [{'name': "
+                                                                                        "'metrics', "
+                                                                                        "'containerPort': "
+                                                                                        '8080}]) if '
+                                                                                        'item.template.spec.containers[0] '
+                                                                                        'else null'},
                                    'labels': {'ray.io/group': 'item.groupName',
                                               'ray.io/node-type': "'worker'"},
                                    'unknown': {'any': {'when': 'spec.rayClusterSpec.enableInTreeAutoscaling',
@@ -1198,6 +1164,11 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                      'spec.paused': 'spec.paused'},
                           'owner': 'ReplicaSet',
                           'revision_label': 'rollouts-pod-template-hash',
+                          'unknown': {'deploy': {'when': "(spec.workloadRef.scaleDown == 'onsuccess' or "
+                                                         "spec.workloadRef.scaleDown == 'progressively') and "
+                                                         'referenced.spec.replicas != 0',
+                                                 'why': 'the controller scales the Deployment of workloadRef '
+                                                        'down'}},
                           'workloads': [{'as': 'Deployment',
                                          'when': 'spec.strategy.blueGreen',
                                          'replica_pods': 1,
@@ -1231,18 +1202,23 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                          'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity '
                                                                          'or '
                                                                          'spec.strategy.canary.canaryMetadata.labels '
+                                                                         'or '
+                                                                         'spec.strategy.canary.replicaProgressThreshold '
                                                                          'or has(spec.strategy.canary.steps, '
                                                                          "'setCanaryScale') or "
                                                                          'has(spec.strategy.canary.steps, '
                                                                          "'experiment')",
-                                                                 'why': 'steps set the number of canaries or '
+                                                                 'why': 'replicaProgressThreshold ends it '
+                                                                        'before all new pods are available, '
+                                                                        'steps set the number of canaries or '
                                                                         'make pods of an experiment, or the '
                                                                         'controller adds anti-affinity '
                                                                         'between revisions or labels to '
                                                                         'canaries'}}},
                                         {'as': 'Deployment',
                                          'when': 'spec.strategy.canary and not '
-                                                 'spec.strategy.canary.trafficRouting',
+                                                 'spec.strategy.canary.trafficRouting and '
+                                                 "has(spec.strategy.canary.steps, 'setWeight')",
                                          'replica_pods': 1,
                                          'rollout': 'weights',
                                          'fields': {'spec.strategy.rollingUpdate.maxSurge': 'spec.strategy.canary.maxSurge '
@@ -1252,11 +1228,40 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                          'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity '
                                                                          'or '
                                                                          'spec.strategy.canary.canaryMetadata.labels '
+                                                                         'or '
+                                                                         'spec.strategy.canary.replicaProgressThreshold '
                                                                          'or has(spec.strategy.canary.steps, '
                                                                          "'setCanaryScale') or "
                                                                          'has(spec.strategy.canary.steps, '
                                                                          "'experiment')",
-                                                                 'why': 'steps set the number of canaries or '
+                                                                 'why': 'replicaProgressThreshold ends it '
+                                                                        'before all new pods are available, '
+                                                                        'steps set the number of canaries or '
+                                                                        'make pods of an experiment, or the '
+                                                                        'controller adds anti-affinity '
+                                                                        'between revisions or labels to '
+                                                                        'canaries'}}},
+                                        {'as': 'Deployment',
+                                         'when': 'spec.strategy.canary and not '
+                                                 'spec.strategy.canary.trafficRouting and not '
+                                                 "has(spec.strategy.canary.steps, 'setWeight')",
+                                         'replica_pods': 1,
+                                         'fields': {'spec.strategy.rollingUpdate.maxSurge': 'spec.strategy.canary.maxSurge '
+                                                                                            "or '25%'",
+                                                    'spec.strategy.rollingUpdate.maxUnavailable': 'spec.strategy.canary.maxUnavailable '
+                                                                                                  "or '25%'"},
+                                         'unknown': {'rollout': {'when': 'spec.strategy.canary.antiAffinity '
+                                                                         'or '
+                                                                         'spec.strategy.canary.canaryMetadata.labels '
+                                                                         'or '
+                                                                         'spec.strategy.canary.replicaProgressThreshold '
+                                                                         'or has(spec.strategy.canary.steps, '
+                                                                         "'setCanaryScale') or "
+                                                                         'has(spec.strategy.canary.steps, '
+                                                                         "'experiment')",
+                                                                 'why': 'replicaProgressThreshold ends it '
+                                                                        'before all new pods are available, '
+                                                                        'steps set the number of canaries or '
                                                                         'make pods of an experiment, or the '
                                                                         'controller adds anti-affinity '
                                                                         'between revisions or labels to '

@@ -1,7 +1,7 @@
 """Expressions of workload cards: paths into objects, defaults, arithmetic. A value keeps the place that it is from.
 
-``spec.replicas or 1``, ``item.replicas * (spec.size - 1)``, ``metadata.name + '-' + item.name``. Only Python's parser
-reads them; nothing of a card is executed, and numbers, texts and depth are bounded.
+``spec.replicas or 1``, ``metadata.name + '-' + item.name``, ``[{'name': v.id} for v in spec.volumes if v.size]``. Only
+Python's parser reads them; nothing of a card is executed, and numbers, texts, lists and depth are bounded.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ LONGEST = 1_000
 _LARGEST_NUMBER = 10**9
 _LARGEST_TEXT = 1_000
 _LONGEST_LIST = 10_000
+_MOST_MADE = 1_000
+"""Most items of a list of which another list is made."""
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -83,14 +85,18 @@ def parsed(text: str, names: Sequence[str] = ()) -> ast.expr:
         raise ExpressionError(f"not an expression: {error.msg}, at character {error.offset}") from None
     except (ValueError, RecursionError, MemoryError):
         raise ExpressionError("not an expression") from None
-    for node in ast.walk(tree):
-        _must_be_known(node, names)
+    nodes = tuple(ast.walk(tree))
+    loops = (node.target for node in nodes if isinstance(node, ast.comprehension))
+    known = (*names, *(item.id for item in loops if isinstance(item, ast.Name))) if names else ()
+    for node in nodes:
+        _must_be_known(node, known)
     return tree
 
 
 _KNOWN = (
     *(ast.Attribute, ast.Subscript, ast.Name, ast.Load, ast.Constant, ast.BoolOp, ast.And, ast.Or, ast.IfExp),
     *(ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Compare, ast.Call, ast.List, ast.Dict),
+    *(ast.ListComp, ast.comprehension, ast.Store),
     *_COMPARED,
     *_COUNTED,
 )
@@ -120,6 +126,11 @@ def _must_be_known(node: ast.AST, names: Sequence[str]) -> None:
             raise ExpressionError("a key in braces is a text")
         case ast.Compare(ops=[_, _, *_]):
             raise ExpressionError("compare two values at a time")
+        case ast.ListComp(elt=made, generators=[ast.comprehension(target=ast.Name(), ifs=[] | [_] as ifs, is_async=0)]):
+            if any(isinstance(inner, ast.ListComp) for part in (made, *ifs) for inner in ast.walk(part)):
+                raise ExpressionError("a list is made of another list, not inside of it")
+        case ast.ListComp():
+            raise ExpressionError("a list is made by one `for NAME in LIST`, perhaps with one `if`")
 
 
 def evaluate(text: str, scope: Scope) -> Found:
@@ -156,6 +167,8 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             made = {key.value: _value(value, scope) for key, value in _pairs(keys, values)}
             held = {key: found.value for key, found in made.items() if found.value is not None}
             return Found(held, parts=tuple(_within(made.items())))
+        case ast.ListComp(elt=made, generators=[ast.comprehension(target=ast.Name(id=name), iter=inner, ifs=ifs)]):
+            return _listed(made, name, _value(inner, scope), ifs, scope)
         case ast.BoolOp(op=op, values=values):
             return _chosen(isinstance(op, ast.Or), values, scope)
         case ast.IfExp(test=test, body=body, orelse=other):
@@ -178,6 +191,17 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             founds = [_value(arg, scope) for arg in args]
             return Found(_CALLED[name]([_number(found.value) for found in founds]), _first(founds))
     raise ExpressionError("not an expression of cards")
+
+
+def _listed(made: ast.expr, name: str, items: Found, ifs: Sequence[ast.expr], scope: Scope) -> Found:
+    """Return the list of what is ``made`` of each item that passes the condition; of an absent list, an empty one."""
+    if not (items.value is None or isinstance(items.value, list)):
+        raise ExpressionError(f"{_brief(items.value)} is not a list")
+    if len(items.value or ()) > _MOST_MADE:
+        raise ExpressionError("a list is too long")
+    scopes = ({**scope, name: item} for _, item in _members(items))
+    founds = [_value(made, inner) for inner in scopes if all(_holds(_value(test, inner)) for test in ifs)]
+    return Found([found.value for found in founds], parts=tuple(_within(enumerate(founds))))
 
 
 def _pairs(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Iterator[tuple[ast.Constant, ast.expr]]:

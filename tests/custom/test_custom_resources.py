@@ -76,7 +76,9 @@ def rollout_verdict(tmp_path: Path, strategy: str, nodes: int) -> str:
         ("{canary: {maxSurge: 0, maxUnavailable: 1, steps: [{experiment: {}}]}}", 3, "unknown"),
         ("{canary: {maxSurge: 0, maxUnavailable: 1, steps: [{setWeight: 5}]}}", 3, "fine"),
         ("{canary: {maxSurge: 1, maxUnavailable: 1}}", 4, "fine"),
-        ("{canary: {maxSurge: 1, maxUnavailable: 1}}", 3, "unknown"),
+        ("{canary: {maxSurge: 1, maxUnavailable: 1}}", 3, "fine"),
+        ("{canary: {maxSurge: 1, maxUnavailable: 1, steps: [{setWeight: 5}]}}", 3, "unknown"),
+        ("{canary: {trafficRouting: {nginx: {}}, replicaProgressThreshold: {value: 50}}}", 5, "unknown"),
         ("{canary: {antiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}}", 9, "unknown"),
     ],
 )

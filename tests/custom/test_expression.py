@@ -56,6 +56,9 @@ SCOPE = {
         ("true", True),
         ("[{'x': spec.size, 'y': spec.missing}] + spec.missing", [{"x": 4}]),
         ("spec.missing + null", None),
+        ("[i.x * spec.size for i in spec.list]", [4, 8]),
+        ("[{'a': i.x} for i in spec.list + [{'x': 3}] if i.x > 1]", [{"a": 2}, {"a": 3}]),
+        ("[i for i in spec.missing] + [j.x for j in [i for i in spec.list]]", [1, 2]),
     ],
 )
 def test_a_value(text: str, value: object) -> None:
@@ -91,7 +94,13 @@ def test_an_empty_mapping_holds_and_false_does_not() -> None:
     [
         "__import__('os')",
         "spec.name.upper()",
-        "[x for x in spec.list]",
+        "[x for x in spec.list for y in spec.list]",
+        "[x for x in spec.list if x.a if x.b]",
+        "[x for x, y in spec.list]",
+        "[[y for y in spec.list] for x in spec.list]",
+        "[x for x in spec.list if [y for y in spec.list]]",
+        "[y for x in spec.list]",
+        "{x for x in spec.list}",
         "lambda: 1",
         "spec.size ** 99999999",
         "1 / 2",
@@ -128,6 +137,7 @@ def test_what_is_no_expression_of_cards(text: str) -> None:
         "int('x')",
         "int('-1')",
         "int(spec.missing)",
+        "[x for x in spec.name]",
     ],
 )
 def test_what_has_no_value(text: str) -> None:
@@ -150,6 +160,7 @@ def test_what_has_no_value(text: str) -> None:
         ),
         ("[{'x': {'y': spec.name}}][0].x", {("y",): ("spec", "name")}),
         ("spec.missing or [spec.size]", {(0,): ("spec", "size")}),
+        ("[{'a': i.x} for i in spec.list if i.x > 1]", {(0, "a"): ("spec", "list", 1, "x")}),
     ],
 )
 def test_the_parts_of_what_an_expression_makes_keep_their_places(text: str, parts: dict[Any, Any]) -> None:

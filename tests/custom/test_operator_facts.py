@@ -6,6 +6,7 @@ import pytest
 
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.workload import Workload
 
@@ -94,6 +95,31 @@ def test_a_jobset_decides_whether_its_jobs_are_suspended() -> None:
             "deploy",
         ),
         (
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            f"{{leaderWorkerTemplate: {{size: 2, restartPolicy: None, workerTemplate: {{spec: {{{POD}}}}}}}}}",
+            "node-loss",
+        ),
+        (
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            f"{{leaderWorkerTemplate: {{size: 2, workerTemplate: {{spec: {{{POD}}}}}}}}}",
+            "rollout",
+        ),
+        (
+            "elasticsearch.k8s.elastic.co/v1",
+            "Elasticsearch",
+            "{nodeSets: [{name: a, count: 1}, {name: b, count: 1, zoneAwareness: {}}]}",
+            "deploy",
+        ),
+        ("monitoring.coreos.com/v1", "Prometheus", "{paused: true}", "deploy"),
+        (
+            "ray.io/v1",
+            "RayCluster",
+            f"{{upgradeStrategy: {{type: Recreate}}, headGroupSpec: {{template: {{spec: {{{POD}}}}}}}}}",
+            "rollout",
+        ),
+        (
             "ray.io/v1",
             "RayJob",
             f"{{submissionMode: SidecarMode, rayClusterSpec: {{headGroupSpec: {{template: {{spec: {{{POD}}}}}}}}}}}",
@@ -105,6 +131,101 @@ def test_what_no_card_models_is_unknown(api_version: str, kind: str, spec: str, 
     first = workloads(api_version, kind, spec)[0]
     assert first.custom is not None
     assert event in first.custom.unknown
+
+
+@pytest.mark.parametrize(
+    ("pod", "requests", "ports"),
+    [
+        (
+            "containers: [{name: w, image: x, resources: {requests: {cpu: 50m}}}]",
+            {"cpu": 200, "memory": 256 << 20},
+            [8080],
+        ),
+        (f"hostNetwork: true, {POD}", {"cpu": 1000, "memory": 256 << 20}, [8080]),
+        (
+            "containers: [{name: w, image: x, ports: [{name: metrics, containerPort: 9}, {containerPort: 8}]}]",
+            {"cpu": 200, "memory": 256 << 20},
+            [9, 8],
+        ),
+    ],
+)
+def test_a_worker_of_ray_waits_in_an_init_container_and_has_a_port(
+    pod: str, requests: dict[str, int], ports: list[int]
+) -> None:
+    head = f"{{labels: {{a: b}}, template: {{spec: {{{POD}}}}}}}"
+    group = f"{{groupName: g, labels: {{c: d}}, replicas: 2, template: {{spec: {{{pod}}}}}}}"
+    spec = f"{{enableInTreeAutoscaling: true, headGroupSpec: {head}, workerGroupSpecs: [{group}]}}"
+    first, worker = workloads("ray.io/v1", "RayCluster", spec)
+    assert worker.pod.requests == requests
+    assert isinstance(worker.source, Document)
+    containers = worker.source.held[0]["spec"]["template"]["spec"]["containers"]
+    assert [port["containerPort"] for port in containers[0]["ports"]] == ports
+    assert (first.pod.labels["a"], worker.pod.labels["c"]) == ("b", "d")
+    assert first.pod.requests == {"cpu": 1500, "memory": 512 << 20}  # with the autoscaler
+    assert first.custom is not None
+    assert not first.custom.unknown
+
+
+@pytest.mark.parametrize(
+    ("containers", "memory", "cpu"),
+    [
+        ("", 2 << 30, 100),
+        ("containers: [{name: side, image: x, resources: {requests: {memory: 1Gi}}}]", 3 << 30, 100),
+        ("containers: [{name: a, image: x}, {name: elasticsearch, resources: {limits: {memory: 4Gi}}}]", 4 << 30, 100),
+        ("containers: [{name: a, image: x}, {name: elasticsearch}]", 2 << 30, 100),
+    ],
+)
+def test_elasticsearch_has_its_container_memory_and_init_container(containers: str, memory: int, cpu: int) -> None:
+    spec = f"{{nodeSets: [{{name: a, count: 1, podTemplate: {{spec: {{{containers}}}}}}}]}}"
+    found = workloads("elasticsearch.k8s.elastic.co/v1", "Elasticsearch", spec)[0]
+    assert found.pod.requests == {"cpu": cpu, "memory": memory}
+
+
+KAFKA = "---\napiVersion: kafka.strimzi.io/v1\nkind: Kafka\nmetadata: {name: k}\nspec: {kafka: KAFKA}\n"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERMS = (
+    f"nodeAffinity: {{{REQUIRED}: {{nodeSelectorTerms: [{{matchExpressions: [{{key: a, operator: Exists}}]}}, {{}}]}}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("kafka", "pool", "keys"),
+    [
+        ("{rack: {topologyKey: zone}}", "roles: [broker]", [["zone"]]),
+        ("{rack: {topologyKey: zone}}", "roles: [controller]", []),
+        ("{rack: {type: environment-variable, envVarName: RACK}}", "roles: [broker]", []),
+        (
+            "{rack: {topologyKey: zone}, template: {pod: {affinity: {TERMS}}}}",
+            "roles: [broker]",
+            [["a", "zone"], ["zone"]],
+        ),
+    ],
+)
+def test_brokers_of_strimzi_need_the_label_of_their_rack(kafka: str, pool: str, keys: list[list[str]]) -> None:
+    head = (
+        "apiVersion: kafka.strimzi.io/v1\nkind: KafkaNodePool\nmetadata: {name: it, labels: {strimzi.io/cluster: k}}\n"
+    )
+    storage = "storage: {type: jbod, volumes: [{type: ephemeral}, {id: 3, type: persistent-claim, size: 1Gi}]}"
+    text = f"{head}spec: {{replicas: 1, {pool}, {storage}}}\n" + KAFKA.replace("KAFKA", kafka.replace("TERMS", TERMS))
+    found = manifest_set(documents("m.yaml", text.encode(), SHIPPED.is_read), "default").inventory.workloads[0]
+    assert [claim.name for claim in found.claim_templates] == ["data-3"]
+    assert isinstance(found.source, Document)
+    affinity = found.source.held[0]["spec"]["template"]["spec"].get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get(REQUIRED, {}).get("nodeSelectorTerms", [])
+    assert [[one["key"] for one in term["matchExpressions"]] for term in terms] == keys
+    alone = manifest_set(
+        documents("m.yaml", text.split("---")[0].encode(), SHIPPED.is_read), "default"
+    ).inventory.workloads
+    assert alone[0].custom is not None
+    assert "deploy" in alone[0].custom.unknown
+
+
+@pytest.mark.parametrize(("kind", "ports"), [("Prometheus", {9090, 8080}), ("Alertmanager", {9093, 9094, 8080})])
+def test_prometheus_operator_follows_update_strategy_and_uses_ports_of_the_node(kind: str, ports: set[int]) -> None:
+    spec = "{hostNetwork: true, updateStrategy: {type: OnDelete}}"
+    found = workloads("monitoring.coreos.com/v1", kind, spec)[0]
+    assert found.strategy.type == "OnDelete"
+    assert {port.port for port in found.pod.host_ports} == ports
 
 
 @pytest.mark.parametrize(
@@ -122,3 +243,26 @@ def test_a_rollout_labels_its_pods_by_their_part_in_it(strategy: str, label: str
     assert rollout.pod.labels == {"app": "web"} | ({"role": label} if label else {})
     assert rollout.custom is not None
     assert ("rollout" not in rollout.custom.unknown) == is_known
+
+
+def test_a_group_of_one_pod_is_lost_and_replaced_like_a_pod_of_a_statefulset() -> None:
+    leader, *others = workloads(
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        f"{{leaderWorkerTemplate: {{workerTemplate: {{spec: {{{POD}}}}}}}}}",
+    )
+    assert leader.custom is not None
+    assert not others
+    assert not leader.custom.unknown
+
+
+def test_workers_of_a_leader_that_must_be_ready_come_later() -> None:
+    template = f"{{size: 2, workerTemplate: {{spec: {{{POD}}}}}}}"
+    leader, workers = workloads(
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        f"{{startupPolicy: LeaderReady, leaderWorkerTemplate: {template}}}",
+    )
+    assert leader.custom is not None
+    assert workers.custom is not None
+    assert ("deploy" in leader.custom.unknown, "deploy" in workers.custom.unknown) == (False, True)

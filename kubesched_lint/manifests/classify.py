@@ -254,12 +254,23 @@ def holds_pod_template(value: Any, depth: int = 6) -> bool:
 
 
 _PLACING = ("tolerations", "nodeSelector", "affinity", "topologySpreadConstraints")
-"""Fields by which operators place pods that they make of fields instead of a template; so are requests."""
+"""Fields by which operators place pods that they make of fields instead of a template; so are requests and numbers."""
+_NUMBERS = ("replicas", "instances", "numberOfInstances", "nodeCount")
+
+
+@lru_cache(maxsize=1)
+def _amounts() -> re.Pattern[str]:
+    numbers = "|".join(_NUMBERS)
+    return re.compile(
+        r"\bresources?[\"']?:\s*\{?\s*(?:[\"']?(?:requests|limits)[\"']?:\s*\{?\s*)?[\"']?(?:cpu|memory)\b"
+        rf"|(?:^|[{{,\s\"'])(?:{numbers})[\"']?: *\d+ *(?:$|[}},#])",
+        re.MULTILINE,
+    )
 
 
 def places_pods(text: str) -> bool:
     """Return whether the text of a document seems to place pods, so that its controller may make some."""
-    return any(f"{name}:" in text for name in _PLACING) or ("resources:" in text and "requests:" in text)
+    return any(f"{name}:" in text for name in _PLACING) or _amounts().search(text) is not None
 
 
 def has_placing_field(value: Any, depth: int = 8) -> bool:
@@ -268,9 +279,17 @@ def has_placing_field(value: Any, depth: int = 8) -> bool:
         return depth > 0 and any(has_placing_field(item, depth - 1) for item in value)
     if not isinstance(value, dict) or depth == 0:
         return False
-    amounts = value.get("resources")
-    is_placing = any(name in value for name in _PLACING) or (isinstance(amounts, dict) and "requests" in amounts)
+    is_placing = any(name in value for name in _PLACING) or any(type(value.get(name)) is int for name in _NUMBERS)
+    amounts = (_merged(value.get(name)) for name in ("resource", "resources"))
+    is_placing = is_placing or any(not {"cpu", "memory"}.isdisjoint(held) for held in amounts)
     return is_placing or any(has_placing_field(child, depth - 1) for child in value.values())
+
+
+def _merged(amounts: Any) -> set[str]:
+    """Return the names of resources: those that are written, requested or limited."""
+    held = amounts if isinstance(amounts, dict) else {}
+    inner = (held.get(name) for name in ("requests", "limits"))
+    return {*held, *(key for one in inner if isinstance(one, dict) for key in one)}
 
 
 def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None:

@@ -221,7 +221,11 @@ def test_a_kind_without_a_card_is_named_with_its_count_and_what_to_do() -> None:
     [
         ("databases.example.com/v1", "{redis: {replicas: 3, tolerations: [{operator: Exists}]}}", True),
         ("databases.example.com/v1", "{redis: {resources: {requests: {cpu: 1}}}}", True),
-        ("databases.example.com/v1", "{issuer: a}", False),
+        ("flink.example.com/v1", "{taskManager: {resource: {memory: 2048m, cpu: 1}}}", True),
+        ("databases.example.com/v1", "{resources: {limits: {memory: 1Gi}}}", True),
+        ("databases.example.com/v1", "{numberOfInstances: 2, volume: {size: 1Gi}}", True),
+        ("databases.example.com/v1", "{issuer: a, privateKey: {size: 256}, resources: [pods]}", False),
+        ("infrastructure.cluster.x-k8s.io/v1", "{replicas: 3}", False),
         ("kyverno.io/v1", "{pattern: {tolerations: []}}", False),
         ("kustomize.toolkit.fluxcd.io/v1", "{patches: [{patch: 'tolerations: []', affinity: 1}]}", False),
         ("mutations.gatekeeper.sh/v1", "{parameters: {tolerations: []}}", False),

@@ -132,8 +132,11 @@ def _without_card(what: str, kind: str, version: str) -> str:
     return f"{what}, because no workload card describes {version} {kind}; {begin}"
 
 
-_NO_OPERATOR = ("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io")
-"""Ends of API groups whose objects have such fields in patterns, patches or values, and make no pods of them."""
+_NO_OPERATOR = (
+    *("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io"),
+    *("cluster.x-k8s.io", "machine.openshift.io", "cnrm.cloud.google.com", "services.k8s.aws", "azure.com"),
+)
+"""Ends of API groups whose objects make no pods of such fields: patterns, patches, values, machines."""
 
 
 def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:

@@ -45,6 +45,14 @@ class ManifestSet:
         """Whether no document may create pods that we cannot see."""
         return not self.skipped and not self.errors and not any(u.wraps_pod_template for u in self.unread)
 
+    @property
+    def without_pods(self) -> Iterator[str]:
+        """Yield which custom resources have pods that we cannot see, each with its place and the reason."""
+        for unread in self.unread:
+            if unread.why or unread.wraps_pod_template:
+                why = unread.why or f"no workload card describes {unread.api_version} {unread.kind}"
+                yield f"{unread.kind} ({unread.path}:{unread.line}) is not read: {why}"
+
     def premises(self, options: Options) -> Premises:
         """Apply order, version, and whether the set is complete."""
         is_complete = self.is_complete and not options.partial

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from kubesched_lint.cluster.read import read_stated
 from kubesched_lint.cluster.template import changed_fields, difference
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.run import Plan, Version, as_it_runs, plan
+from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.node import ZONE
@@ -131,6 +132,25 @@ def test_not_every_change_is_rolled_out(
     change = change_of(before, after)
     assert change.actions == (action,)
     assert remark in change.remark
+
+
+def test_the_controller_of_a_custom_resource_decides_what_the_api_server_does_not_know() -> None:
+    text = (
+        "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: pg, namespace: shop}\n"
+        "spec: {instances: 1, storage: {size: 1Gi, storageClass: fast}}\n"
+    )
+    cluster = read_stated(str(ZONES), ClusterOptions())
+
+    def sets(*texts: str) -> Iterator[ManifestSet]:
+        return (manifest_set(documents("m.yaml", text.encode(), SHIPPED.is_read), "default") for text in texts)
+
+    larger = planned(*sets(text, text.replace("1Gi", "2Gi")), cluster)
+    (one,) = larger.workloads
+    assert one.change is not None
+    assert (one.change.actions, larger.objects) == (("updated",), ())
+    assert one.change.remark == "its controller decides what becomes of spec.storage.size"
+    unread = planned(*sets(text, text.replace("instances: 1", "instances: x")), cluster)
+    assert any("after: Cluster (m.yaml:1) is not read:" in note for note in unread.notes)
 
 
 def test_no_report_shows_the_value_of_a_variable() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.cluster.cluster import Cluster
@@ -87,11 +87,18 @@ def workload_changes(before: World, after: World, *, running: bool = False) -> I
             yield _whole(REMOVED, workload, (before.member(workload).replicas, 0))
 
 
-def other_changes(before: ManifestSet, after: ManifestSet, namespace: str) -> Iterator[ObjectChange]:
-    """Yield the changes of objects that are no workloads, such as budgets, quotas and claims."""
+def other_changes(
+    before: ManifestSet, after: ManifestSet, namespace: str, told: Container[ObjectRef] = ()
+) -> Iterator[ObjectChange]:
+    """Yield the changes of objects that are no workloads, such as budgets, quotas and claims.
+
+    ``told`` are custom resources whose workloads tell their changes.
+    """
     old, new = _others(before, namespace), _others(after, namespace)
     for ref, document in new.items():
         place = document.location(())
+        if ref in told:
+            continue
         if ref not in old:
             yield ObjectChange(ref, (CREATED,), location=place)
         elif not _is_same_text(old[ref], document):
@@ -100,7 +107,7 @@ def other_changes(before: ManifestSet, after: ManifestSet, namespace: str) -> It
                 is_meta = all(field.path[:1] == ("metadata",) for field in fields)
                 yield ObjectChange(ref, (METADATA if is_meta else UPDATED,), fields, location=place)
     for ref, document in old.items():
-        if ref not in new:
+        if ref not in new and ref not in told:
             yield ObjectChange(ref, (REMOVED,), location=document.location(()))
 
 
@@ -148,10 +155,15 @@ def _changed(old: Workload, new: Workload, before: World, after: World, *, runni
     at = new.pod.path[:-1]
     template = [f for f in fields if at and f.path[: len(at)] == at]
     actions: list[str] = []
-    remark = _refusal(new, [f.path for f in fields if f not in template], template)
+    fixed = next(_fixed(new, [f for f in fields if f not in template], template), None)
     is_rolled = after.member(new).template_changed if running else bool(template)
-    if remark:
+    remark = ""
+    if fixed is not None and new.custom is None:
+        remark = f"the API server refuses to change {_words(fixed.path, {})}: the {new.kind} has to be created anew"
         actions.append(REPLACED)
+    elif fixed is not None:
+        remark = f"its controller decides what becomes of {fixed.text}"
+        actions.append(UPDATED)
     elif is_rolled or (is_rolled is None and (template or not _is_trimmed(after))):
         remark = _delay(new)
         actions.append(UPDATED if remark else ROLLS_OUT if is_rolled else MAY_ROLL_OUT)
@@ -254,23 +266,19 @@ def _delay(workload: Workload) -> str:
     return "OnDelete: pods are replaced when somebody deletes them" if workload.strategy.type == "OnDelete" else ""
 
 
-def _refusal(workload: Workload, others: Iterable[Path], template: Sequence[FieldChange]) -> str:
-    """Return why the API server refuses the update of the object, so that it has to be created anew; else empty.
+def _fixed(workload: Workload, others: Sequence[FieldChange], template: Sequence[FieldChange]) -> Iterator[FieldChange]:
+    """Yield the changes that the API server refuses, so that the object has to be created anew.
 
     Mirrors ``pkg/apis/apps/validation``, ``pkg/apis/batch/validation`` and ``pkg/apis/core/validation`` (v1.36).
     """
-    spec = [path for path in others if path[:1] == ("spec",) and len(path) > 1]
-    fixed: list[Path] = []
+    spec = [change for change in others if change.path[:1] == ("spec",) and len(change.path) > 1]
     match workload.kind:
         case "Deployment" | "DaemonSet" | "ReplicaSet":
-            fixed = [path for path in spec if path[1] == "selector"]
+            yield from (change for change in spec if change.path[1] == "selector")
         case "StatefulSet":
-            fixed = [path for path in spec if path[1] not in _STATEFULSET_MAY_CHANGE]
+            yield from (change for change in spec if change.path[1] not in _STATEFULSET_MAY_CHANGE)
         case "Job":
-            fixed = [f.path for f in template if not workload.suspended]
-            fixed += [path for path in spec if path[1] in _JOB_IS_FIXED]
+            yield from template if not workload.suspended else ()
+            yield from (change for change in spec if change.path[1] in _JOB_IS_FIXED)
         case "Pod":
-            fixed = [path for path in spec if not _POD_MAY_CHANGE.intersection(p for p in path if isinstance(p, str))]
-    if not fixed:
-        return ""
-    return f"the API server refuses to change {_words(fixed[0], {})}: the {workload.kind} has to be created anew"
+            yield from (change for change in spec if not _POD_MAY_CHANGE.intersection(map(str, change.path)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.plan import Added
@@ -175,6 +175,8 @@ def plan(
     resources = resources_of((ours, theirs))
     ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
     everybody = {**old, **new}
+    unread = (f"{side.name}: {why}" for side in (before, after) for why in side.manifests.without_pods)
+    told = {custom.resource for ref in changes if (custom := everybody[ref].custom) is not None}
     about_running = _about_running(ours, theirs) if running else ()
     model = agreement(cluster, theirs.premises) if rows[1] is None else ()
     return Plan(
@@ -184,7 +186,7 @@ def plan(
         tuple(
             WorkloadPlan(ref, changes.get(ref), cells.get(ref, ())) for ref in everybody if ref in {**changes, **cells}
         ),
-        tuple(_beside(before, after, cluster, running=running)),
+        tuple(_beside(before, after, cluster, told, running=running)),
         finding_changes(*reports),
         tuple(added_changes(*ends)) if ends else (),
         tuple(idle_changes(*ends)) if ends else (),
@@ -196,7 +198,7 @@ def plan(
         reports[1].summary.cluster,
         reports[1].errors,
         reports[0].errors,
-        tuple(dict.fromkeys((*chosen, *chosen_after, *notes, *_notes(rows[1]), *about_running, *model))),
+        tuple(dict.fromkeys((*unread, *chosen, *chosen_after, *notes, *_notes(rows[1]), *about_running, *model))),
         _explained(rows[1], cells),
     )
 
@@ -309,12 +311,14 @@ def _blocking(cell: Cell | None) -> str:
     return cell.blamed.name if is_stuck and cell is not None and isinstance(cell.blamed, DisruptionBudget) else ""
 
 
-def _beside(before: Version, after: Version, cluster: Cluster, *, running: bool) -> Iterator[ObjectChange]:
+def _beside(
+    before: Version, after: Version, cluster: Cluster, told: Container[ObjectRef], *, running: bool
+) -> Iterator[ObjectChange]:
     """Yield the changes of objects that are no workloads."""
     if running:
         yield from new_beside(after.manifests, cluster, after.options.namespace)
     else:
-        yield from other_changes(before.manifests, after.manifests, after.options.namespace)
+        yield from other_changes(before.manifests, after.manifests, after.options.namespace, told)
 
 
 # --- what runs in the cluster ---------------------------------------------------------------------------------------

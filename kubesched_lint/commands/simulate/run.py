@@ -190,6 +190,7 @@ def _simulated(
         manifests.errors,
         (
             *chosen,
+            *manifests.without_pods,
             *_notes(setting, cluster, world),
             *remarks(wishes.suppose, setting),
             *_pool_notes(without_suspended(world), rows, pictured),

@@ -51,7 +51,7 @@ class Impossible:
 
 def proof_of(found: Impossible, world: World, *assumes: str) -> Evidence:
     """Return the proof of a contradiction; ``assumes`` are further premises."""
-    pods = " + ".join(f"{d.count} of {d.workload.kind} {d.workload.name}" for d in found.demands)
+    pods = " + ".join(f"{d.count} of {d.workload.ref.kind} {d.workload.ref.name}" for d in found.demands)
     premises = set_premises([d.workload.pod for d in found.demands], world)
     stay = ("the running pods of others stay where they are",) if staying_beside_set(world).pods else ()
     return proof(

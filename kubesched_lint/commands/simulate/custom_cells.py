@@ -46,8 +46,8 @@ def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str
 def _why_unscaled(number: int, custom: Custom, matrix: Matrix) -> str:
     """Return why the linter does not follow the autoscaler that targets the resource; empty if there is none."""
     scalers = (scaler for scaler in matrix.setting.objects.autoscalers if scaler.target == custom.resource)
-    scaler = next(scalers, None)
-    if scaler is None or matrix.whole.workloads[number].suspended:
+    scaler, workload = next(scalers, None), matrix.whole.workloads[number]
+    if scaler is None or workload.suspended or (custom.replica_pods and workload.kind != "Job"):
         return ""
     why = "the linter scales no Jobs" if custom.replica_pods else "its card has no `replica_pods`: no scale subresource"
     return f"{scaler.kind} {scaler.name} targets it, and {why}"

@@ -110,7 +110,7 @@ def _with_claims_of_running_pods(
         if all(one is not None for _, one in held):
             cluster = [next((c for v, c in zip(live, changed, strict=True) if v is each), each) for each in cluster]
             holders += [one for _, one in held if one]
-            cluster += [c for pod, one in held if one for c in _claims(pod, one, split=inventory.is_split)]
+            cluster += [c for pod, one in held if one for c in _claims(pod, one, inventory)]
             for pod, one in held:
                 for shared in (claim for claim, _ in one or () if claim):
                     users.setdefault(shared, []).append(pod["metadata"]["name"])
@@ -122,7 +122,7 @@ def _shared(full_name: str, pods: Sequence[str], devices: Sequence[str], invento
     """An allocated claim that running pods share."""
     namespace, _, name = full_name.partition("/")
     made = item("ResourceClaim", name, namespace, API, spec={"devices": _devices(TEMPLATES[SHARED_CLAIMS[name]])})
-    return {**made, "status": _status(devices, inventory.node_of(devices[0]), pods, split=inventory.is_split)}
+    return {**made, "status": _status(devices, pods, inventory)}
 
 
 def _held(live: Sequence[Value], inventory: Inventory, holders: Sequence[Held]) -> Iterator[tuple[Value, Held | None]]:
@@ -135,9 +135,9 @@ def _held(live: Sequence[Value], inventory: Inventory, holders: Sequence[Held]) 
         yield pod, one
 
 
-def _claims(pod: Value, held: Held, *, split: bool) -> Iterator[Value]:
+def _claims(pod: Value, held: Held, inventory: Inventory) -> Iterator[Value]:
     """The allocated claims of a running pod."""
-    meta, node = pod["metadata"], pod["spec"]["nodeName"]
+    meta = pod["metadata"]
     references = pod["spec"].get("resourceClaims", ())
     for i, (shared, devices) in enumerate(held):
         if shared:
@@ -147,7 +147,7 @@ def _claims(pod: Value, held: Held, *, split: bool) -> Iterator[Value]:
         made = item("ResourceClaim", f"{meta['name']}-{name}-x", meta["namespace"], API)
         made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": meta["name"], "controller": True}]
         made["spec"] = {"devices": _devices(wanted)}
-        made["status"] = _status(devices, node, [meta["name"]], split=split)
+        made["status"] = _status(devices, [meta["name"]], inventory)
         yield made
 
 
@@ -156,10 +156,14 @@ def _result(pool: str, device: str, units: int, *, split: bool) -> Value:
     return {**found, "shareID": "a", "consumedCapacity": {"memory": str(units)}} if split else found
 
 
-def _status(devices: Sequence[str], node: str, pods: Sequence[str], *, split: bool) -> Value:
+def _status(devices: Sequence[str], pods: Sequence[str], inventory: Inventory) -> Value:
+    """As createNodeSelector: one device of a node ties the claim to that node, and a device of the network does not."""
+    split = inventory.is_split
     results = [_result(*device.split("/"), units, split=split) for device, units in Counter(devices).items()]
-    fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
-    allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+    allocation: Value = {"devices": {"results": results}}
+    if node := next(filter(None, map(inventory.node_of, devices)), ""):
+        fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+        allocation["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": fields}]}
     return {"allocation": allocation, "reservedFor": [{"resource": "pods", "name": pod, "uid": ""} for pod in pods]}
 
 

@@ -41,6 +41,13 @@ Task = tuple[int, bool, str]
 """Seed, whether all events are asked too, and what makes the world."""
 
 
+def add_makers(parser: argparse.ArgumentParser) -> None:
+    """Options that say what makes the worlds: ``args.maker`` is a key of MAKERS."""
+    for name in filter(None, MAKERS):
+        text = f"worlds of {MAKERS[name].__name__}"
+        parser.add_argument(f"--{name}", dest="maker", action="store_const", const=name, default="", help=text)
+
+
 def one(task: Task) -> tuple[int, bool, list[Contradiction]]:
     """(seed, whether the reference answers, what was found)."""
     seed, thorough, maker = task
@@ -62,19 +69,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--thorough", type=int, default=10, help="every so many worlds all events are asked too")
-    parser.add_argument(
-        "--configured", dest="maker", action="store_const", const="configured", default="", help="with a configuration"
-    )
-    parser.add_argument("--devices", dest="maker", action="store_const", const="devices", help="with devices")
-    parser.add_argument("--shared", dest="maker", action="store_const", const="shared", help="with shared claims")
-    parser.add_argument("--varied", dest="maker", action="store_const", const="varied", help="with varied claims")
-    parser.add_argument("--choices", dest="maker", action="store_const", const="choices", help="with choices")
-    parser.add_argument("--partitions", dest="maker", action="store_const", const="partitions", help="with partitions")
-    parser.add_argument("--shares", dest="maker", action="store_const", const="shares", help="with shared devices")
-    parser.add_argument("--resources", dest="maker", action="store_const", const="resources", help="extended resources")
-    parser.add_argument(
-        "--contested", dest="maker", action="store_const", const="contested", help="named, contested ones"
-    )
+    add_makers(parser)
     parser.add_argument("--out", type=Path, help="JSON lines: seed, kind, said, true")
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.count)

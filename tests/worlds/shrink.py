@@ -1,15 +1,17 @@
 """``python -m tests.worlds.shrink SEED KIND [FOLDER]``: the smallest world that still shows a contradiction.
 
+``--devices`` and the other options of ``tests.worlds.run`` say what makes the world.
+
 Takes away whole objects, then fields and items of lists, then makes replicas fewer, for as long as the same kind of
 contradiction is found. With a folder, writes ``manifests.yaml``, ``cluster.yaml`` and ``said.txt`` into it.
 """
 
 from __future__ import annotations
 
+import argparse
 import copy
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,8 +22,9 @@ import yaml
 
 from tests.worlds.admission import merge_label_keys
 from tests.worlds.agreement import Reading, contradictions
-from tests.worlds.generator import World, seeded
+from tests.worlds.generator import World
 from tests.worlds.reference import course, outcomes, why_not
+from tests.worlds.run import MAKERS, add_makers
 
 _KEPT = frozenset(
     {
@@ -75,6 +78,45 @@ _KEPT = frozenset(
         "controller",
         "spec",
         "parallelism",
+        "driver",
+        "pool",
+        "generation",
+        "resourceSliceCount",
+        "allNodes",
+        "devices",
+        "device",
+        "exactly",
+        "firstAvailable",
+        "deviceClassName",
+        "count",
+        "allocationMode",
+        "matchAttribute",
+        "distinctAttribute",
+        "request",
+        "attributes",
+        "model",
+        "string",
+        "selectors",
+        "cel",
+        "expression",
+        "sharedCounters",
+        "counters",
+        "counterSet",
+        "value",
+        "memory",
+        "allowMultipleAllocations",
+        "shareID",
+        "consumedCapacity",
+        "resourceClaimName",
+        "resourceClaimTemplateName",
+        "allocation",
+        "results",
+        "nodeSelector",
+        "nodeSelectorTerms",
+        "matchFields",
+        "reservedFor",
+        "resource",
+        "extendedResourceName",
     }
 )
 """Fields that are not taken away by themselves: without them an object is another, or none."""
@@ -252,13 +294,18 @@ def written(world: World, kind: str) -> dict[str, str]:
 
 
 def main() -> None:
-    seed, kind, *folder = sys.argv[1:]
-    world = smallest(seeded(int(seed)), kind)
-    for name, text in written(world, kind).items():
-        if folder:
-            Path(folder[0]).mkdir(parents=True, exist_ok=True)
-            (Path(folder[0]) / name).write_text(text)
-        if not folder or name == "said.txt":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("kind")
+    parser.add_argument("folder", type=Path, nargs="?")
+    add_makers(parser)
+    args = parser.parse_args()
+    world = smallest(MAKERS[args.maker](args.seed), args.kind)
+    for name, text in written(world, args.kind).items():
+        if args.folder:
+            args.folder.mkdir(parents=True, exist_ok=True)
+            (args.folder / name).write_text(text)
+        if not args.folder or name == "said.txt":
             print(f"# {name}\n{text}")
 
 

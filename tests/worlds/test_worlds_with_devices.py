@@ -71,6 +71,10 @@ def test_what_is_said_where_it_matters_which_device_a_pod_has_is_not_contradicte
     assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())
 
 
+def test_running_pods_that_share_a_device_of_the_network_are_not_tied_to_a_node() -> None:
+    assert [str(one) for one in contradictions(with_choices(770020))] == []
+
+
 def test_what_is_said_of_extended_resources_is_not_contradicted() -> None:
     """Some nodes have a device plugin, on the others a class serves the resource."""
     worlds = [*map(with_resources, PLUGGED), *map(with_contested_resources, CONTESTED)]

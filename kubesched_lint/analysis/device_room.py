@@ -11,7 +11,7 @@ from kubesched_lint import work
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import Wanted, asked_of, must_know_devices, open_claims
 from kubesched_lint.analysis.wanted import daemon_nodes
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.devices import DeviceID
 from kubesched_lint.record import record
@@ -177,6 +177,30 @@ def room_of(it: Member) -> DeviceRoom | None:
     claims = open_claims(it)
     among = nodes_for(it) if claims else EMPTY
     return room_for(it, claims, among) if among else None
+
+
+def room_for_copies(it: Member) -> DeviceRoom | None:
+    """Return the devices for the claims that each pod of a workload has for itself, if pools add no node with more.
+
+    None also without such claims. Raises UncheckedError.
+    """
+    if not needs_devices(it.workload.pod, it.world):
+        return None
+    must_know_devices(it)
+    own = [wanted for wanted in open_claims(it) if not wanted.is_shared]
+    among = nodes_for(it) if own else EMPTY
+    return room_for(it, own, among) if among and not among & ~it.world.today else None
+
+
+def nodes_with_devices(it: Member) -> NodeSet:
+    """Return the usable nodes that have devices for each request of the pods; none if nobody knows which have."""
+    try:
+        room = room_of(it)
+    except UncheckedError:
+        return EMPTY
+    if room is None:
+        return it.usable
+    return of(p for p in positions(room.among) if all(room.pods_on(request, p) for request in room.requests))
 
 
 def nodes_for(it: Member) -> NodeSet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.device_room import nodes_with_devices
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.scheduler.tolerance import dedicated_to
@@ -15,14 +16,13 @@ def check(it: Member) -> Iterator[Hazard]:
     """A toleration opens a pool; only a selector sends pods there. The control plane is no pool to send pods to."""
     if it.workload.kind == "DaemonSet":
         return
-    reach = it.reach
-    pod = it.workload.pod
-    for toleration in pod.tolerations:
+    usable = nodes_with_devices(it)
+    for toleration in it.workload.pod.tolerations:
         if not toleration.key or toleration.key in CONTROL_PLANE or toleration.effect == "PreferNoSchedule":
             continue
         pool = dedicated_to(it.world.index, toleration)
-        outside = reach.usable & ~pool
-        if pool and reach.usable & pool and outside and not _prefers(it, pool):
+        outside = usable & ~pool
+        if pool and usable & pool and outside and not _prefers(it, pool):
             yield Hazard(
                 at=toleration.path,
                 evidence=pattern(

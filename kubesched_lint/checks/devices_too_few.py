@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import TOO_FEW, DeviceRoom, Request, nodes_for, room_for, short_of
+from kubesched_lint.analysis.device_room import TOO_FEW, DeviceRoom, Request, room_for_copies, short_of
 from kubesched_lint.analysis.device_survey import Survey
 from kubesched_lint.analysis.devices import Asked, Wanted, asked_of, must_have_claims, open_claims
 from kubesched_lint.analysis.wanted import lasting_pods_wanted, replicas_wanted_here
 from kubesched_lint.checks._devices import cause_of, place_of, shortage, words_for
-from kubesched_lint.cluster.nodeset import EMPTY, positions
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.devices import EXACT_COUNT, MOST_RESULTS
 from kubesched_lint.world.devices import needs_devices
@@ -29,11 +29,7 @@ def check(it: Member) -> Iterator[Hazard]:
     short = {request.main.all_left: (room, request) for room, request in reversed([*short_of(it, TOO_FEW)])}
     for_one = [_for_one(room, request, it) for room, request in short.values()]
     yield from for_one
-    own = [wanted for wanted in claims if not wanted.is_shared]
-    among = nodes_for(it) if own and not for_one else EMPTY
-    if among & ~it.world.today:
-        return  # pools add as many as are needed
-    room = room_for(it, own, among) if among else None
+    room = None if for_one else room_for_copies(it)
     if room is not None:
         yield from _for_daemons(room, it) if it.workload.kind == "DaemonSet" else _for_replicas(room, it)
 

@@ -1,18 +1,22 @@
-"""The pods fit now but not at the autoscaler's maximum, because of room or a spread constraint."""
+"""The pods fit now but not at the autoscaler's maximum, because of room, devices or a spread constraint."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.device_room import room_for_copies
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.analysis.worlds import with_groups
-from kubesched_lint.findings import Hazard, Path, proof
+from kubesched_lint.checks._devices import place_of, words_for
+from kubesched_lint.findings import Hazard, Path, Place, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
+from kubesched_lint.record import replace
 from kubesched_lint.text import many
+from kubesched_lint.world.device_premises import device_premise
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room, most_copies, tightest_resource
 from kubesched_lint.world.world import Member
@@ -36,7 +40,7 @@ def _found(it: Member) -> Iterator[Hazard]:
     now, most = it.replicas, scaler.max_replicas
     if not 0 < now < most:
         return
-    found = [*_by_room(it, scaler), *_by_spread(it, scaler)]
+    found = [*_by_room(it, scaler), *_by_devices(it, scaler), *_by_spread(it, scaler)]
     alone = min(_domains_to_itself(it), default=most)
     tightest = min(found, key=_supply, default=None)
     # Other rules report what does not fit today, and anti-affinity.
@@ -87,6 +91,24 @@ def _by_room(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
     values = {"resource": tight, "wanted": show(tight, pod.requests.get(tight, 1)), "usable": number}
     text = f"the pods that fit {many(number, 'usable node')} by {tight}"
     yield _hazard(it, scaler, room, text, ("metadata", "name"), values, "default")
+
+
+def _by_devices(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
+    try:
+        room = room_for_copies(it)
+    except UncheckedError:
+        return  # the rules about devices say what is not known
+    most = scaler.max_replicas
+    tightest = min(room.requests, key=lambda request: room.pods(request, most), default=None) if room else None
+    if room is None or tightest is None or not 0 < room.pods(tightest, most) < most:
+        return
+    supply, words = room.pods(tightest, most), words_for(tightest, room, it)
+    text = f"the pods for which the devices of {words['nodes']} suffice"
+    at, source = place_of(tightest)
+    found = _hazard(it, scaler, supply, text, ("metadata", "name"), {**words}, "devices")
+    assumes = (*found.evidence.assumes, device_premise(it.world))
+    place = Place(at, "the devices of each pod", source)
+    yield replace(found, evidence=replace(found.evidence, assumes=assumes), related=(*found.related, place))
 
 
 def _by_spread(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:

@@ -82,6 +82,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "suppressed": _suppression(finding),
         "fingerprint": finding.fingerprint,
         **({"preview": True} if finding.preview else {}),
+        **({"toldBy": finding.told_by} if finding.told_by else {}),
         **({"also": [_part(part, finding) for part in finding.also]} if finding.also else {}),
         **({"targets": list(finding.targets)} if finding.targets else {}),
         **_rendered(finding),

@@ -77,13 +77,18 @@ def members(finding: Finding) -> tuple[Finding, ...]:
     return (finding, *(part for part in finding.also if part.rule == finding.rule))
 
 
+def tellers_of(findings: Iterable[Finding]) -> Mapping[tuple[str, ObjectRef], Finding]:
+    """Return rule and object → the finding about it: ``told_by`` of another finding of the object may name it."""
+    return {(finding.rule, part.object): finding for finding in findings for part in members(finding)}
+
+
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Yield groups in the order of their first findings; two similar findings follow each other without a group.
 
     All findings of a rule with ``once_per_run`` are one group. A finding that a rule in preview tells better
     (``told_by``) is in the group of that rule's finding.
     """
-    tellers = {(finding.rule, part.object) for finding in findings for part in members(finding)}
+    tellers = tellers_of(findings)
     told: dict[tuple[str, ObjectRef], list[Finding]] = {}
     alone: list[Finding] = []
     for finding in findings:
@@ -91,7 +96,7 @@ def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
         (told.setdefault(teller, []) if teller in tellers else alone).append(finding)
     for group in _alike(alone):
         keys = {(finding.rule, part.object): None for finding in group for part in members(finding)} if told else {}
-        yield _group((*group, *(finding for key in keys for finding in told.pop(key, ()))))
+        yield _group(group, [finding for key in keys for finding in told.pop(key, ())])
 
 
 def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
@@ -113,8 +118,8 @@ def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
     return groups.values()
 
 
-def _group(findings: Sequence[Finding]) -> FindingGroup:
-    first, *others = (member for finding in findings for member in members(finding))
+def _group(findings: Sequence[Finding], told: Sequence[Finding] = ()) -> FindingGroup:
+    first, *others = (member for finding in (*findings, *told) for member in members(finding))
     return FindingGroup(first, tuple(others), len(findings))
 
 

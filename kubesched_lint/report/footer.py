@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
-from kubesched_lint.report.causes import members, one_per_cause
+from kubesched_lint.report.causes import members, one_per_cause, tellers_of
 from kubesched_lint.text import first_few, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -34,9 +34,14 @@ def objects_with_errors(report: Report) -> frozenset[ObjectRef]:
 
 
 def counts(findings: Iterable[Finding]) -> Mapping[Severity, int]:
+    """Return the number of causes by severity: a finding beside one of its cause and severity is not counted again."""
+    shown = list(findings)
+    tellers = tellers_of(shown)
     count = dict.fromkeys(_SEVERITIES, 0)
-    for finding in findings:
-        count[finding.severity] += 1
+    for finding in shown:
+        teller = tellers.get((finding.told_by, finding.object))
+        if teller is None or teller.severity is not finding.severity:
+            count[finding.severity] += 1
     return count
 
 

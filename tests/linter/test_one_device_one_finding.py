@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.findings import Finding
+from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.record import replace
 from kubesched_lint.report.causes import causes, errors_first
+from kubesched_lint.report.footer import counts
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -100,3 +102,13 @@ def test_the_finding_of_a_stable_rule_stays_for_who_ignores_rules_in_preview() -
     assert (new.rule, new.preview, new.also, new.told_by) == ("devices-too-few", True, (), "")
     assert (stable.rule, stable.preview, stable.told_by) == ("deploy-leaves-pending", False, "devices-too-few")
     assert [group.others for group in causes([stable])] == [()], "without the other finding it is shown in full"
+
+
+def test_two_findings_of_one_cause_are_counted_once() -> None:
+    stable, new = findings(MANIFEST.replace("replicas: 2", "replicas: 3"))
+    assert counts([stable, new])[Severity.WARNING] == counts([stable])[Severity.WARNING] == 1
+    assert counts([stable, replace(new, severity=Severity.NOTE)]) == {
+        Severity.ERROR: 0,
+        Severity.WARNING: 1,
+        Severity.NOTE: 1,
+    }, "a less severe finding stands for no other"

@@ -51,6 +51,7 @@ NOT_FLIPPED = {
     "all-feasible-nodes-cordoned": "the cause is a cordon, which is in the cluster and not in the manifest",
     "daemonset-creation-order": "the cause is the order of two kinds of objects; each of them is sound by itself",
     "defined-twice": "the cause is a second document of the same name; each of them is sound by itself",
+    "device-api-off": "the cause is the apiVersion, which cannot be cut",
     "groups-block-each-other": "the cause is a second group; each of them is sound by itself",
     "noexecute-evicts-running": "the cause is a running pod that bears no taint; the manifest is its successor",
     "statefulset-fix-needs-pod-deletion": "the cause is a broken pod that runs; no edit of the manifest mends it",
@@ -64,7 +65,7 @@ PARTLY_FLIPPED = {
     "podgroup-ignored": "one example marks the name, for a feature gate, which is of the cluster",
     "pool-limit-reached": "one example marks the name, for replicas that are an autoscaler's",
     "pod-count-limit": "one example is a DaemonSet on nodes that are full: it has no replicas to lower",
-    "scale-to-hpa-max-pending": "one example marks the name, for replicas that are an autoscaler's",
+    "scale-to-hpa-max-pending": "two examples mark the name, for replicas that are an autoscaler's",
     "set-does-not-fit": "one example is two DaemonSets: they have no replicas to lower",
 }
 """Cards of which one or two examples mark an object as a whole, while the others are flipped."""

@@ -1,0 +1,39 @@
+"""A claim with adminAccess in a namespace without the label that allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Hazard, ObjectRef, proof
+from kubesched_lint.model.devices import DeviceClaim, DeviceClaimTemplate
+from kubesched_lint.world.device_premises import ADMIN_LABEL
+from kubesched_lint.world.world import World
+
+
+def check(world: World) -> Iterator[Hazard]:
+    """Mirrors AuthorizedForAdmin of ``pkg/registry/resource/utils.go`` (v1.36): the first request is to blame."""
+    manifests = world.manifests
+    for claim in (*manifests.device_claims, *manifests.device_claim_templates):
+        labels = world.namespaces.labels.get(claim.namespace)
+        if labels is None or labels.get(ADMIN_LABEL) == "true":
+            continue
+        for i, request in enumerate(claim.requests):
+            if request.admin_access:
+                yield _hazard(claim, i)
+                break
+
+
+def _hazard(claim: DeviceClaim | DeviceClaimTemplate, number: int) -> Hazard:
+    kind = "ResourceClaim" if isinstance(claim, DeviceClaim) else "ResourceClaimTemplate"
+    field = f"spec.devices.requests[{number}].adminAccess"  # also of a template: upstream's path has one "spec" less
+    words = f"{field}: Forbidden: admin access to devices requires the `{ADMIN_LABEL}: true` label on the containing"
+    return Hazard(
+        at=(*claim.requests[number].path, "adminAccess"),
+        source=claim.source,
+        victim=ObjectRef(kind, claim.namespace, claim.name),
+        evidence=proof(
+            f"422: {words} namespace",
+            assumes=(f"nobody adds the label to namespace {claim.namespace} before",),
+        ),
+        values={"words": f"{words} namespace", "label": ADMIN_LABEL},
+    )

@@ -1,15 +1,18 @@
-"""The devices that meet a request have taints that it does not tolerate."""
+"""The devices that meet a request have taints that it does not tolerate, or that evict its pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.analysis.device_room import TAINTED, short_of
+from kubesched_lint.analysis.device_room import TAINTED, room_of, short_of, shortcoming
+from kubesched_lint.analysis.device_survey import Survey
+from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._devices import place_of, shortage, words_for
-from kubesched_lint.findings import Hazard
+from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Append
-from kubesched_lint.model.devices import DeviceTaint
+from kubesched_lint.model.devices import DeviceID, DeviceTaint
+from kubesched_lint.scheduler.devices.life import evicts_at_once
 from kubesched_lint.text import joined, many
 from kubesched_lint.world.world import Member
 
@@ -39,6 +42,52 @@ def check(it: Member) -> Iterator[Hazard]:
             cause=_in_words(taints),
             variant="all" if survey.takes_all else "default",
         )
+    yield from _evicted(it)
+
+
+def _evicted(it: Member) -> Iterator[Hazard]:
+    """Requests for which each pod gets a device whose taint evicts it as soon as it has one."""
+    room = room_of(it)
+    if room is None:
+        return
+    for request in room.requests:
+        evicting = [_evicting(survey, it) for survey in request.options]
+        if shortcoming(request, room) or not all(map(_spares_no_pod, request.options, evicting)):
+            continue
+        taints = sorted({taint for found in evicting for each in found.values() for taint in each}, key=str)
+        count, match = len(set[DeviceID]().union(*evicting)), len(request.main.all_left)
+        at, source = place_of(request)
+        yield Hazard(
+            at=at,
+            source=source,
+            evidence=pattern(f"{many(count, 'matching device')} with a taint that evicts: {_in_words(taints)}"),
+            values={
+                **words_for(request, room, it),
+                "closed": count,
+                "match": match,
+                "taints": _in_words(taints),
+                "found": tuple(taints),
+            },
+            cause=_in_words(taints),
+            variant="evicts",
+        )
+
+
+def _evicting(survey: Survey, it: Member) -> Mapping[DeviceID, Sequence[DeviceTaint]]:
+    """Return the devices for a request whose taints evict its pods at once, with these taints."""
+    known, request = devices_in(it.world).evicting_taints, survey.asked.request
+    found = {each: [t for t in known.get(each, ()) if evicts_at_once(t, request)] for each in survey.all_left}
+    return {device: taints for device, taints in found.items() if taints}
+
+
+def _spares_no_pod(survey: Survey, evicting: Mapping[DeviceID, object]) -> bool:
+    """Whether no node has enough other devices for a request."""
+    if survey.takes_all:
+        return all(not devices or not evicting.keys().isdisjoint(devices) for devices in survey.left.values())
+    count = survey.asked.request.count
+    return all(
+        max(survey.sizes(devices - evicting.keys()), default=0) < count for devices in survey.left.values()
+    )
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

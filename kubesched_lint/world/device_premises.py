@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.model.resources import may_be_devices
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.world.devices import devices_of, needs_devices, requests_of
+from kubesched_lint.world.devices import devices_of, may_wait_for_devices, needs_devices, requests_of
 from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.world import Member, World
@@ -37,6 +37,9 @@ def pod_premises(it: Member) -> Iterator[str]:
     stated = stated_devices(world) if needs_devices(it.workload.pod, world) else ""
     if stated:
         yield stated
+    devices = devices_of(world) if needs_devices(it.workload.pod, world) else None
+    if devices is not None and may_wait_for_devices(it.workload.pod, devices):
+        yield "drivers make devices with binding conditions ready in time"
     if asks_for_admin_access(it) and it.workload.namespace not in world.namespaces.labels:
         yield f"namespace {it.workload.namespace} has the label {ADMIN_LABEL}, which adminAccess needs"
     for name, amount in it.pod.requests.items():

@@ -164,26 +164,40 @@ def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
 
 def _unmodelled(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
     """Yield what decides later about pods with a device, if one of these pods may get it or a running pod holds it."""
-    from kubesched_lint.scheduler.devices.life import never_evicts
+    from kubesched_lint.scheduler.devices.life import never_evicts, requests_by_name
 
-    waiting = [(each, device) for each in devices.slices for device in each.devices if device.has_binding_conditions]
     evicting = {device: taints for device, taints in devices.evicting_taints.items() if taints}
-    if not (waiting or evicting):
+    if not evicting:
         return
-    requests = {id(request): request for pod in pods for request in requests_of(pod, devices)}.values()
-    if any(_may_get(request, each.driver, device, devices) for each, device in waiting for request in requests):
-        yield "when the drivers of devices with binding conditions let pods start"
-    held = {one.id for claim in devices.claims.values() if claim.allocation for one in claim.allocation.devices}
+    held = [
+        (taint, names.get(one.request))
+        for claim in devices.claims.values()
+        if claim.allocation is not None
+        for names in [requests_by_name(claim)]
+        for one in claim.allocation.devices
+        for taint in evicting.get(one.id, ())
+    ]
     leaving = (
-        _may_get(request, each.driver, device, devices)
+        (taint, request)
         for each in devices.slices
         for device in each.devices
         for taint in evicting.get((each.driver, each.pool, device.name), ())
-        for request in requests
-        if not never_evicts(taint, request)
+        for request in _requests_of_all(pods, devices)
+        if _may_get(request, each.driver, device, devices)
     )
-    if held & evicting.keys() or any(leaving):
+    if any(request is None or not never_evicts(taint, request) for taint, request in (*held, *leaving)):
         yield "which pods leave devices with a NoExecute taint"
+
+
+def may_wait_for_devices(pod: Pod, devices: Devices) -> bool:
+    """Return whether a pod may get a device with binding conditions, which the scheduler waits for before it binds."""
+    waiting = ((each, device) for each in devices.slices for device in each.devices if device.has_binding_conditions)
+    requests = list(requests_of(pod, devices))
+    return any(_may_get(request, each.driver, device, devices) for each, device in waiting for request in requests)
+
+
+def _requests_of_all(pods: Sequence[Pod], devices: Devices) -> Sequence[DeviceRequest]:
+    return list({id(request): request for pod in pods for request in requests_of(pod, devices)}.values())
 
 
 def _may_get(request: DeviceRequest, driver: str, device: Device, devices: Devices) -> bool:

@@ -8,6 +8,7 @@ from kubesched_lint import extras
 from kubesched_lint.analysis.devices import must_know_devices
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.scheduler.devices import selectors
+from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_of, devices_of, devices_unknown
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import World
@@ -21,6 +22,7 @@ from tests.devices.sets import (
     node,
     template,
     using,
+    wanting,
     world_of,
 )
 
@@ -84,7 +86,6 @@ def test_only_pods_that_are_there_hold_devices() -> None:
         (KINDS[:-3], (GPU_CLASS,), "which devices the nodes have: the cluster's file holds no ResourceSlice"),
         ((*KINDS[:-3], "ResourceSlice"), (GPU_CLASS,), ""),
         (tuple(k for k in KINDS if k != "DeviceClass"), (devices_on("n0", 1),), "whether DeviceClass gpu exists"),
-        (KINDS, (GPU_CLASS, devices_on("n0", 1, bindingConditions=["ready"])), "devices with binding conditions"),
     ],
 )
 def test_what_the_allocator_would_have_to_know(kinds: tuple[str, ...], objects: tuple[Value, ...], says: str) -> None:
@@ -116,11 +117,26 @@ def test_a_running_pod_with_a_device_of_a_noexecute_taint_may_leave_it() -> None
     assert devices_unknown(world_of(cluster, template(), using(1))) == "which pods leave devices with a NoExecute taint"
 
 
-def test_binding_conditions_matter_only_to_pods_that_may_get_the_device() -> None:
+@pytest.mark.parametrize("effect", ["NoExecute", "", "NoSchedule"])
+def test_a_running_pod_stays_only_if_its_request_tolerates_the_taint(effect: str) -> None:
+    tainted = devices_on("n0", 1, taints=[{"key": "k", "effect": "NoExecute"}])
+    running = held("old", "pod")
+    running["spec"] = {"devices": wanting(tolerations=[{"operator": "Exists", **({"effect": effect} if effect else {})}])}
+    found = devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, tainted, running), template(), using(1)))
+    assert bool(found) is (effect != "NoExecute")
+
+
+def test_binding_conditions_are_assumed_for_pods_that_may_get_the_device() -> None:
     slow = devices_on("n0", 1, bindingConditions=["ready"])
     other_class = {**GPU_CLASS, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "nic"'}}]}}
-    assert "binding" in devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, slow), template(), using(1)))
-    assert not devices_unknown(world_of(cluster_of(*NODES, other_class, slow), template(), using(1)))
+
+    def premises(device_class: Value) -> list[str]:
+        world = world_of(cluster_of(*NODES, device_class, slow), template(), using(1))
+        assert not devices_unknown(world)
+        return list(pod_premises(world.member(world.manifests.workloads[0])))
+
+    assert premises(GPU_CLASS) == ["drivers make devices with binding conditions ready in time"]
+    assert premises(other_class) == []
 
 
 def test_a_slice_of_the_manifests_does_not_tell_what_the_cluster_has() -> None:

@@ -7,7 +7,7 @@ Mirrors ``pkg/controller/resourceclaim/controller.go``, and Reserve, PreBind and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kubesched_lint.cluster.devices import NO_EXECUTE, Devices
 from kubesched_lint.cluster.index import NodeIndex
@@ -57,19 +57,15 @@ def is_evicted(attempt: Attempt, position: int, devices: Devices) -> bool:
     and the pod is deleted at once. Mirrors claimEvictionTime of
     ``pkg/controller/devicetainteviction/device_taint_eviction.go`` (v1.36), without toleration seconds.
     """
-    tolerations = {
-        (claim.name, "/".join(filter(None, names))): each.tolerations
-        for claim in attempt.on(position).claims
-        for request in claim.requests
-        for names, each in _alternatives(request)
-    }
-    held = [
-        (one.id, tolerations.get((claim.name, one.request), ()))
-        for claim in attempt.on(position).claims
-        for one in (claim.allocation.devices if claim.allocation else ())
-    ]
     taints = devices.evicting_taints
-    return any(not _keeps(accepted, taint) for device, accepted in held for taint in taints.get(device, ()))
+    return any(
+        request is None or evicts_at_once(taint, request)
+        for claim in attempt.on(position).claims
+        for names in [requests_by_name(claim)]
+        for one in (claim.allocation.devices if claim.allocation else ())
+        for request in [names.get(one.request)]
+        for taint in taints.get(one.id, ())
+    )
 
 
 def never_evicts(taint: DeviceTaint, request: DeviceRequest) -> bool:
@@ -77,10 +73,15 @@ def never_evicts(taint: DeviceTaint, request: DeviceRequest) -> bool:
     return _keeps((t for t in request.tolerations if not t.is_temporary), taint)
 
 
-def _alternatives(request: DeviceRequest) -> list[tuple[tuple[str, str], DeviceRequest]]:
-    if request.alternatives:
-        return [((request.name, each.name), each) for each in request.alternatives]
-    return [((request.name, ""), request)]
+def evicts_at_once(taint: DeviceTaint, request: DeviceRequest) -> bool:
+    """Return whether no toleration of a request, not even for some time, keeps pods beside a NoExecute taint."""
+    return not _keeps(request.tolerations, taint)
+
+
+def requests_by_name(claim: DeviceClaim) -> Mapping[str, DeviceRequest]:
+    """Return the requests of a claim by the name that its allocation has for them: ``request/alternative``."""
+    found = {request.name: request for request in claim.requests if not request.alternatives}
+    return found | {f"{r.name}/{each.name}": each for r in claim.requests for each in r.alternatives}
 
 
 def _keeps(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> bool:

@@ -12,8 +12,8 @@ from kubesched_lint.world.world import World
 
 def check(world: World) -> Iterator[Hazard]:
     """Mirrors AuthorizedForAdmin of ``pkg/registry/resource/utils.go`` (v1.36): the first request is to blame."""
-    manifests = world.manifests
-    for claim in (*manifests.device_claims, *manifests.device_claim_templates):
+    claims: tuple[DeviceClaim | DeviceClaimTemplate, ...] = world.manifests.device_claims
+    for claim in (*claims, *world.manifests.device_claim_templates):
         labels = world.namespaces.labels.get(claim.namespace)
         if labels is None or labels.get(ADMIN_LABEL) == "true":
             continue

@@ -85,9 +85,7 @@ def _spares_no_pod(survey: Survey, evicting: Mapping[DeviceID, object]) -> bool:
     if survey.takes_all:
         return all(not devices or not evicting.keys().isdisjoint(devices) for devices in survey.left.values())
     count = survey.asked.request.count
-    return all(
-        max(survey.sizes(devices - evicting.keys()), default=0) < count for devices in survey.left.values()
-    )
+    return all(max(survey.sizes(devices - evicting.keys()), default=0) < count for devices in survey.left.values())
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

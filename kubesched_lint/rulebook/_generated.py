@@ -445,7 +445,7 @@ RULES = (
     Rule(
         slug='device-admin-access',
         summary='A claim with adminAccess in a namespace without the label that allows it',
-        family='devices',
+        family='api',
         severity=Severity.WARNING,
         evidence=('proof',),
         needs=('set',),
@@ -459,7 +459,7 @@ RULES = (
     Rule(
         slug='device-api-off',
         summary='A beta version of resource.k8s.io, which API servers serve only if somebody turned it on',
-        family='devices',
+        family='api',
         severity=Severity.WARNING,
         evidence=('pattern',),
         needs=('text',),

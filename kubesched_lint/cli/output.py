@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -13,16 +13,16 @@ from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import tell
 from kubesched_lint.record import replace
 from kubesched_lint.report.causes import one_per_cause
-from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.context import RenderContext, cards_of
 from kubesched_lint.report.formats import ReportTarget, write
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
     from kubesched_lint.commands.lint.run import LintRun
     from kubesched_lint.commands.lint.targets import TargetsRun
     from kubesched_lint.findings import Report
+    from kubesched_lint.rulebook.library import Rulebook
 
 
 def show(
@@ -43,7 +43,7 @@ def show(
         quiet=quiet,
         statistics=statistics,
         sources=lru_cache(maxsize=64)(partial(_lines, run)),
-        cards=_cards(rulebook),
+        cards=cards_of(rulebook),
         fail_on=fail_on,
         root=_folder(),
         files=run.files,
@@ -80,22 +80,6 @@ def _lines(run: LintRun | TargetsRun, path: str) -> Sequence[str]:
     from kubesched_lint.manifests.loader import source_lines
 
     return source_lines(path)
-
-
-def _cards(rulebook: Rulebook) -> Callable[[str], CardView | None]:
-    def view(slug: str) -> CardView | None:
-        from kubesched_lint.rulebook.frontmatter import CardError
-
-        try:
-            card = rulebook.card(slug)
-        except (UnknownRuleError, CardError, OSError):
-            return None
-        rule = rulebook.get(slug)
-        given = card.front.value.get("references")
-        references = tuple(str(link) for link in given) if isinstance(given, list) else ()
-        return CardView(slug, rule.summary, rule.severity, card.body, rule.family, references, preview=rule.preview)
-
-    return view
 
 
 class Progress:

@@ -95,23 +95,27 @@ class Settings:
 
 
 def settle(context: Invocation, paths: Sequence[str]) -> Settings:
-    """Return the settings of a command, from its flags and the configuration file nearest to the paths.
-
-    Their rulebook includes the rules of ``--rules`` and of the configuration's ``rule-folders``.
-
-    Prints the reason and exits with 2 when the configuration or a flag is invalid.
-    """
-    rulebook = rulebook_with(context.params.get("rule_folders") or ())
+    """Return the settings of a command. Prints why and exits with 2 when the configuration or a flag is invalid."""
     try:
-        config = _config(context, paths, rulebook)
-        if folder := context.params.get("clusters_from"):
-            config = _with_clusters_from(config, folder)
-        rulebook = config.rulebook or rulebook
-        params, severities = _of_rules(context, config, rulebook)
+        return settled(context, paths)
     except ConfigError as error:
         for line in str(error).split("\n"):
             tell(f"error: {line}")
         raise SystemExit(2) from None
+
+
+def settled(context: Invocation, paths: Sequence[str]) -> Settings:
+    """Return the settings of a command, from its flags and the configuration file nearest to the paths.
+
+    Their rulebook includes the rules of ``--rules`` and of the configuration's ``rule-folders``. Raises ConfigError,
+    and the parser's usage errors.
+    """
+    rulebook = rulebook_with(context.params.get("rule_folders") or ())
+    config = _config(context, paths, rulebook)
+    if folder := context.params.get("clusters_from"):
+        config = _with_clusters_from(config, folder)
+    rulebook = config.rulebook or rulebook
+    params, severities = _of_rules(context, config, rulebook)
     values = {}
     for key in KEYS:
         flag = _flag(context, key.name)

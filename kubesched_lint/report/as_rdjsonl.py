@@ -16,7 +16,7 @@ from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import by_place, members
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings
-from kubesched_lint.report.words import annotated, explanation, relative, shortened
+from kubesched_lint.report.words import annotated, explanation, relative, shortened, utf8
 
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
 _MOST_BYTES = 60_000
@@ -32,7 +32,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     left_out = cut_short(report)
     if left_out:  # a reporter puts it at a file
         path = relative(next(iter(context.files()), "."), context.root)
-        yield _line(_entry(left_out, "left-out", "INFO", {"path": _utf8(path)}))
+        yield _line(_entry(left_out, "left-out", "INFO", {"path": utf8(path)}))
     for finding in by_place(open_findings(report)):
         yield _line(_finding(finding, context))
 
@@ -47,7 +47,7 @@ def _line(entry: dict[str, Any]) -> str:
 
 def _entry(message: str, code: str, severity: str, location: dict[str, Any]) -> dict[str, Any]:
     return {
-        "message": "\n".join(visible(_utf8(line)) for line in message.split("\n")),
+        "message": "\n".join(visible(utf8(line)) for line in message.split("\n")),
         "location": location,
         "severity": severity,
         "source": {"name": "kubesched-lint"},
@@ -56,7 +56,7 @@ def _entry(message: str, code: str, severity: str, location: dict[str, Any]) -> 
 
 
 def _error(error: InputError, context: RenderContext) -> dict[str, Any]:
-    place: dict[str, Any] = {"path": _utf8(relative(error.path, context.root))}
+    place: dict[str, Any] = {"path": utf8(relative(error.path, context.root))}
     if error.line:
         place["range"] = {"start": {"line": error.line}}
     return _entry(error.message, "input-error", "ERROR", place)
@@ -75,7 +75,7 @@ def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
         entry["suggestions"] = [suggestion]
     if finding.related:
         entry["related_locations"] = [
-            {"message": visible(_utf8(other.label)), "location": _location(other.location, context)}
+            {"message": visible(utf8(other.label)), "location": _location(other.location, context)}
             for other in finding.related
         ]
     return entry
@@ -83,7 +83,7 @@ def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
 
 def _location(location: Location, context: RenderContext) -> dict[str, Any]:
     where = annotated(location)
-    place: dict[str, Any] = {"path": _utf8(relative(where.path, context.root))}
+    place: dict[str, Any] = {"path": utf8(relative(where.path, context.root))}
     if where.span.line:
         lines, span = context.sources(where.path), where.span
         place["range"] = {
@@ -116,7 +116,7 @@ def _suggestion(finding: Finding, context: RenderContext) -> dict[str, Any] | No
     text = _edited(lines[first - 1 : last], first, edits)
     if is_behind_end:
         text, last = text.removesuffix("\n"), last - 1
-    return {"range": {"start": {"line": first}, "end": {"line": last}}, "text": _utf8(text)}
+    return {"range": {"start": {"line": first}, "end": {"line": last}}, "text": utf8(text)}
 
 
 def _edited(lines: Sequence[str], first: int, edits: Sequence[Edit]) -> str:
@@ -128,8 +128,3 @@ def _edited(lines: Sequence[str], first: int, edits: Sequence[Edit]) -> str:
         end = starts[edit.span.end_line - first] + edit.span.end_column - 1
         text = f"{text[:start]}{edit.text}{text[end:]}"
     return text
-
-
-def _utf8(text: str) -> str:
-    """Return ``text`` without lone surrogates, which stand for bytes that are not UTF-8: protobuf refuses them."""
-    return text.encode("utf-8", "backslashreplace").decode()

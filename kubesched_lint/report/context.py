@@ -11,6 +11,7 @@ from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.report_extras import ReportExtras
+    from kubesched_lint.rulebook.library import Rulebook
 
 
 @record
@@ -32,6 +33,25 @@ class CardView:
     def address(self) -> str:
         """Return where a reader finds more on the web, or ""."""
         return self.url or next(iter(self.references), "")
+
+
+def cards_of(rulebook: Rulebook) -> Callable[[str], CardView | None]:
+    """Return a function that gives the card of a rule; None if it cannot be read."""
+
+    def view(slug: str) -> CardView | None:
+        from kubesched_lint.rulebook.frontmatter import CardError
+        from kubesched_lint.rulebook.library import UnknownRuleError
+
+        try:
+            card = rulebook.card(slug)
+        except (UnknownRuleError, CardError, OSError):
+            return None
+        rule = rulebook.get(slug)
+        given = card.front.value.get("references")
+        references = tuple(str(link) for link in given) if isinstance(given, list) else ()
+        return CardView(slug, rule.summary, rule.severity, card.body, rule.family, references, preview=rule.preview)
+
+    return view
 
 
 def _no_lines(path: str) -> Sequence[str]:

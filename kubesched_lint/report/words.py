@@ -57,6 +57,11 @@ def esc(text: str) -> str:
     return visible(escaped(text).replace("'", "&#39;"))
 
 
+def utf8(text: str) -> str:
+    """Return ``text`` without lone surrogates, which stand for bytes that are not UTF-8 and which decoders refuse."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def key_name(key: str) -> str:
     """Return the last part of a label's key: ``zone`` of topology.kubernetes.io/zone."""
     return key.rpartition("/")[2]

@@ -31,17 +31,20 @@ class Reading:
 class SessionFiles:
     """The files that ``find`` yields. ``put`` lays a buffer over one; ``look_again`` asks ``find`` once more.
 
-    A file is parsed again only when its bytes change. What tools render comes from the disk alone.
+    A file is parsed again only when its bytes change. What tools render comes from the disk alone. ``may_hold`` says of
+    a path that no file has whether ``find`` would yield a file there.
     """
 
-    def __init__(self, find: Callable[[], Iterable[Found]], kinds: Kinds) -> None:
+    def __init__(self, find: Callable[[], Iterable[Found]], kinds: Kinds, may_hold: Callable[[str], bool]) -> None:
         self._find = find
         self._kinds = kinds
+        self._may_hold = may_hold
         self._found: tuple[Found, ...] = ()
         self._rendered: dict[int, tuple[Entry, ...]] = {}
         self._readings: dict[str, Reading] = {}
         self._buffers: dict[str, bytes] = {}
         self._real: dict[str, str] = {}
+        self._known: set[str] = set()
         self.look_again()
 
     def look_again(self) -> bool:
@@ -56,7 +59,8 @@ class SessionFiles:
             if isinstance(item, InputFile) and item.rendering is not None
         }
         self._real = {f.path: os.path.realpath(f.path) for f in self._found if isinstance(f, InputFile)}
-        there = {*self._real.values(), *self._buffers}
+        self._known = set(self._real.values())
+        there = {*self._known, *self._buffers}
         self._readings = {real: reading for real, reading in self._readings.items() if real in there}
         return True
 
@@ -66,9 +70,11 @@ class SessionFiles:
         before = self._buffers.get(real)
         if text is None:
             self._buffers.pop(real, None)
+            if real not in self._known:
+                self._readings.pop(real, None)
         else:
             self._buffers[real] = text.encode("utf-8", "surrogatepass")
-        return before != self._buffers.get(real)
+        return before != self._buffers.get(real) and (real in self._known or self._is_new(real))
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries of all files; for a buffer that cannot be read those of its last text that could."""
@@ -103,11 +109,12 @@ class SessionFiles:
 
     def _new(self) -> Iterator[InputFile]:
         """Yield the buffers that nobody has written to the disk yet."""
-        known = set(self._real.values())
         for real, data in self._buffers.items():
-            if real not in known and real.endswith(SUFFIXES) and not os.path.lexists(real):
-                self._readings.setdefault(real, _read(InputFile(real, data), self._kinds, None))
+            if real not in self._known and self._is_new(real):
                 yield InputFile(real, data)
+
+    def _is_new(self, real: str) -> bool:
+        return real.endswith(SUFFIXES) and not os.path.lexists(real) and self._may_hold(real)
 
     def _reading(self, file: InputFile) -> Reading:
         real = self._real.get(file.path, file.path)

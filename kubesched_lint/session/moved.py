@@ -62,12 +62,13 @@ def moved(finding: Finding, shifts: dict[str, Shift]) -> Finding:
     """Return the finding with its places in the texts as they are now; ``shifts`` has the edited files by path."""
     if not shifts:
         return finding
-    related = tuple(Related(_moved(one.location, shifts), one.label) for one in finding.related)
+    related = tuple(Related(moved_place(one.location, shifts), one.label) for one in finding.related)
     also = tuple(moved(part, shifts) for part in finding.also)
-    return replace(finding, location=_moved(finding.location, shifts), related=related, also=also)
+    return replace(finding, location=moved_place(finding.location, shifts), related=related, also=also)
 
 
-def _moved(location: Location, shifts: dict[str, Shift]) -> Location:
-    near = None if location.near is None else _moved(location.near, shifts)
+def moved_place(location: Location, shifts: dict[str, Shift]) -> Location:
+    """Return the place in the texts as they are now."""
+    near = None if location.near is None else moved_place(location.near, shifts)
     shift = shifts.get(location.path)
     return Location(location.path, location.span if shift is None else shift.span(location.span), near)

@@ -6,11 +6,13 @@ rules found then, at the places where it is now. ``whole`` runs every rule, and 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.run import Request, files_of, open_cluster, report_on, scope_of
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, InputError, ObjectRef, Report
 from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.options import Options
@@ -45,7 +47,7 @@ class Session:
         self.request = request
         self.options = options
         self.rulebook = rulebook
-        self.files = SessionFiles(self._find, options.kinds)
+        self.files = SessionFiles(self._find, options.kinds, self._may_hold)
         self.cluster: Cluster | None = None
         self._problem: tuple[InputError, ...] = ()
         self._known: tuple[KnownFinding, ...] = ()
@@ -81,6 +83,11 @@ class Session:
         request, options = self.request, self.options
         scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
         return files_of(request.paths, options, render=request.render, scope=scope, cache=request.cache)
+
+    def _may_hold(self, real: str) -> bool:
+        """Return whether a new file would be read: below one of the paths, and not excluded."""
+        folders = map(os.path.realpath, self.request.paths)
+        return any(is_within(real, folder) for folder in folders) and not self.options.exclude.covers(real)
 
     @property
     def manifests(self) -> ManifestSet:
@@ -154,6 +161,15 @@ class Session:
             errors = (*report.errors, *faults)
             report = replace(report, findings=tuple(moved(f, moves) for f in report.findings), errors=errors)
         return replace(answer, report=report, data=now)
+
+
+def tidy() -> None:
+    """Collect garbage, and leave what stays out of later collections: some edits would wait for one of all files."""
+    import gc
+
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 _Told = tuple[str, ObjectRef]

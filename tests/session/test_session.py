@@ -106,11 +106,19 @@ def test_a_whole_run_stops_when_nobody_wants_it(tmp_path: Path) -> None:
 
 
 def test_a_buffer_without_a_file_is_read(tmp_path: Path) -> None:
-    session = opened(tmp_path)
-    session.put(str(tmp_path / "new.yaml"), WEB.replace("name: web}", "name: new}", 1))
-    session.put(str(tmp_path / "new.txt"), WEB)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "manifests").mkdir()
+    session = opened(tmp_path / "manifests", tmp_path / SKETCH)
+    new = tmp_path / "manifests" / "new.yaml"
+    assert session.put(str(new), WEB.replace("name: web}", "name: new}", 1))
+    assert not session.put(str(tmp_path / "manifests/new.txt"), WEB)
+    assert not session.put(str(tmp_path / "elsewhere/new.yaml"), WEB)
     places = {(f.location.path, f.object.name) for f in session.whole().report.findings if f.rule == SLOW}
-    assert places == {(str(tmp_path / "web.yaml"), "web"), (str(tmp_path / "new.yaml"), "new")}
+    assert places == {(str(tmp_path / "manifests/web.yaml"), "web"), (str(new), "new")}
+    session.put(str(new), WEB + "  oops: [\n")
+    assert session.whole().report.errors != ()
+    assert session.put(str(new), None)
+    assert session.whole().report.errors == ()
 
 
 def test_only_the_changed_file_is_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

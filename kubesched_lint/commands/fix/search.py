@@ -90,6 +90,24 @@ def mend(
         closed = {**closed, **objections}
 
 
+def fix_of_one(
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    options: Options,
+    rulebook: Rulebook,
+    finding: Finding,
+    buffers: Mapping[str, bytes],
+) -> Fix | None:
+    """Return a fix for this finding alone, the safe ones first; None if none of its rule's remedies passes.
+
+    ``buffers`` as in ``Workspace``.
+    """
+    search = _FixSearch(cluster, options, rulebook, frozenset([subject_of(finding)]), True, placed(finding))
+    result = search.mended(search.linted(Workspace(manifests, buffers=buffers)), unsafe=True)
+    is_sound = not any(open_file.objection() for open_file in result.workspace.differing)
+    return search.fixes.get(placed(finding)) if is_sound else None
+
+
 def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:
     start = search.linted(workspace)
     result = search.mended(start, unsafe=unsafe)
@@ -179,8 +197,15 @@ class _FixSearch:
     """Cluster, options and rules of the run, and the remedies that it has tried."""
 
     def __init__(
-        self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Subject], unsafe: bool
+        self,
+        cluster: Cluster | None,
+        options: Options,
+        rulebook: Rulebook,
+        wanted: frozenset[Subject],
+        unsafe: bool,
+        only: Placed | None = None,
     ) -> None:
+        """``only``: the single finding to fix of those that are wanted."""
         self._cluster = cluster
         self._lasting = None if cluster is None else without_transient(cluster)
         self._options = options
@@ -190,6 +215,7 @@ class _FixSearch:
         self._every = tuple(every[slug] for slug in sorted(every))
         self._wanted = wanted
         self._unsafe = unsafe
+        self._only = only
         self._trials = 0
         self._last = MOST_TRIALS
         self._read = 0
@@ -261,7 +287,7 @@ class _FixSearch:
         return workspace, batch
 
     def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[Judged, Remedy, Document]]:
-        is_open = {placed(finding) for finding in state.open}
+        is_open = {placed(finding) for finding in state.open if self._only in (None, placed(finding))}
         for judged in state.judged:
             finding = judged.finding
             if not judged.rule.fix or subject_of(finding) not in self._wanted or placed(finding) not in is_open:

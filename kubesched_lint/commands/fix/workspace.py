@@ -90,12 +90,14 @@ class OpenFile:
 class Workspace:
     """A manifest set with open files: ``open_files`` by path, None for a file that cannot be edited.
 
-    ``closed``: path of a file that must not be edited → the reason.
+    ``closed``: path of a file that must not be edited → the reason. ``buffers``: path → the bytes that were linted in
+    place of those on the disk.
     """
 
     manifests: ManifestSet
     open_files: Mapping[str, OpenFile | None] = field(default_factory=dict)
     closed: Mapping[str, str] = field(default_factory=dict)
+    buffers: Mapping[str, bytes] = field(default_factory=dict)
 
     def open(self, document: Document) -> tuple[Workspace, int]:
         """Return the workspace with the document's file open, and the document's index there. Raises ChangeError."""
@@ -106,10 +108,9 @@ class Workspace:
         workspace = self
         if document.path not in self.open_files:
             mine = [d for d in self.manifests.documents if d.path == document.path]
-            workspace = replace(
-                self,
-                open_files={**self.open_files, document.path: _open_file(document.path, mine, self.manifests.kinds)},
-            )
+            data = self.buffers[document.path] if document.path in self.buffers else _bytes(document.path)
+            open_file = None if data is None else _open_file(document.path, data, mine, self.manifests.kinds)
+            workspace = replace(self, open_files={**self.open_files, document.path: open_file})
         open_file = workspace.open_files[document.path]
         if open_file is None:
             raise ChangeError("the file has changed since it was read, or it is generated")
@@ -162,11 +163,8 @@ def _within(change: Change, document: Document) -> Change:
             return Remove(at)
 
 
-def _open_file(path: str, mine: list[Document], kinds: Kinds) -> OpenFile | None:
+def _open_file(path: str, data: bytes, mine: list[Document], kinds: Kinds) -> OpenFile | None:
     """Return the file if it still has the documents that were linted, else None."""
-    data = standard_input() if path == STDIN else _bytes(path)
-    if data is None:
-        return None
     for in_kustomization in (False, True):
         open_file = OpenFile(path, data, data, (), in_kustomization, any(d.unrendered for d in mine), kinds)
         open_file = replace(open_file, entries=tuple(open_file.read(data)))
@@ -185,6 +183,8 @@ def _texts(documents: Iterable[Document]) -> list[str]:
 
 
 def _bytes(path: str) -> bytes | None:
+    if path == STDIN:
+        return standard_input()
     try:
         return content(path, LARGEST)
     except OSError:

@@ -1,0 +1,60 @@
+"""Open warm sessions as the flags and the configuration say, for the language server and for ``lint --watch``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubesched_lint.cli.settings import Settings, settled
+from kubesched_lint.cli.targets import chosen, request_of, settings_of
+from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.findings import InputError
+from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.project.config import ConfigError
+from kubesched_lint.rulebook.library import UnknownRuleError
+from kubesched_lint.session.session import Session
+from kubesched_lint.session.several import OpeningError, Sessions
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.invocation import Invocation
+
+
+def opened(call: Invocation, paths: Sequence[str]) -> Sessions:
+    """Return the sessions for a folder or files: those of the targets of its configuration, if there are any.
+
+    Raises OpeningError.
+    """
+    try:
+        settings = settled(call, paths)
+        settings.rulebook.select(settings.options.profile, settings.options.select, settings.options.ignore)
+        return Sessions(_sessions(call, settings, paths))
+    except ConfigError as error:
+        raise OpeningError(*error.problems) from None
+    except (BaselineError, UnknownRuleError) as error:
+        raise OpeningError(InputError(settings.config.file or paths[0], str(error))) from None
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # a usage error of the parser
+            raise
+        raise OpeningError(InputError(paths[0], error.format_message())) from None
+
+
+def _sessions(call: Invocation, settings: Settings, paths: Sequence[str]) -> dict[str, Session]:
+    names = call.params["target"]
+    request = Request(
+        paths=tuple(paths),
+        cluster=settings.maybe("cluster"),
+        cluster_options=settings.cluster_options,
+        render=settings.flag("render"),
+        baseline=settings.maybe("baseline"),
+        cache=True,
+        config_file=settings.config.file,
+    )
+    if not names and (not settings.config.targets or settings.values["cluster"].origin.startswith("-")):
+        return {"": Session(request, settings.options, settings.rulebook)}
+    _, targets, _ = chosen(call, settings, (), names)
+    return {
+        target.name if len(targets) > 1 else "": Session(
+            request_of(request, settings, target), settings_of(settings, target).options, settings.rulebook
+        )
+        for target in targets
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 CEL_NEEDED = "pip install 'kubesched-lint[cel]'"
+LSP_NEEDED = "pip install 'kubesched-lint[lsp]'"
 
 
 @cache
@@ -13,3 +14,10 @@ def has_cel() -> bool:
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in ("cel_expr_python", "google", "google.protobuf"))
+
+
+def has_lsp() -> bool:
+    """Return whether the language server can start."""
+    from importlib.util import find_spec
+
+    return find_spec("pygls") is not None

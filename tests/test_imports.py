@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "kubesched_lint"
-OPTIONAL = ("highspy", "distributed", "cel_expr_python", "google")
+OPTIONAL = ("highspy", "distributed", "cel_expr_python", "google", "pygls", "lsprotocol")
 _ALL = """
 import importlib, json, sys
 for name in json.load(sys.stdin):

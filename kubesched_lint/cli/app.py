@@ -19,6 +19,7 @@ _COMMANDS = (
     "drain",
     "audit",
     "fleet",
+    "lsp",
     "init",
     "snapshot",
     "baseline",

@@ -1,0 +1,177 @@
+"""The server: what clients ask and tell, handed to the worker. pygls reads and writes the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcContentModified
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from kubesched_lint.lsp.desk import CONFIGURATIONS, Buffer, Desk
+from kubesched_lint.lsp.project import Opener
+from kubesched_lint.lsp.worker import OutdatedError, Worker
+from kubesched_lint.version import __version__
+
+T = TypeVar("T")
+_WATCHED = ("**/*.{yaml,yml,json}", *(f"**/{name}" for name in CONFIGURATIONS))
+
+
+class Server(LanguageServer):
+    """Texts come whole with each change: pygls counts other line ends than the protocol does, such as U+2028."""
+
+    def __init__(self, opener: Opener) -> None:
+        super().__init__("kubesched-lint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self._opener = opener
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.desk: Desk
+        self.worker: Worker
+
+    def begin(self) -> None:
+        """Start the worker, once the client's capabilities are known."""
+        self._loop = asyncio.get_running_loop()
+        can = self.client_capabilities
+        edit = can.workspace.workspace_edit if can.workspace else None
+        unit = types.PositionEncodingKind(self.server_capabilities.position_encoding or "utf-16").value
+        self.desk = Desk(self._opener, self, unit, bool(edit and edit.document_changes))
+        self.worker = Worker(self.desk)
+        self.worker.start()
+
+    async def answer(self, question: Callable[[], T]) -> T:
+        """Have the worker answer. Raises JsonRpcContentModified when somebody typed on."""
+        try:
+            return await asyncio.wrap_future(self.worker.ask(question))
+        except OutdatedError:
+            raise JsonRpcContentModified() from None
+
+    # --- what the worker says, in its thread --------------------------------------------------------------------------
+
+    def _soon(self, call: Callable[[], object]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(call)
+        except RuntimeError:  # the server has ended
+            pass
+
+    def publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
+        params = types.PublishDiagnosticsParams(uri, diagnostics, version)
+        self._soon(partial(self.text_document_publish_diagnostics, params))
+
+    def log(self, text: str) -> None:
+        self._soon(partial(self.window_log_message, types.LogMessageParams(types.MessageType.Info, text)))
+
+    def show(self, text: str) -> None:
+        self._soon(partial(self.window_show_message, types.ShowMessageParams(types.MessageType.Warning, text)))
+
+    def lenses_have_changed(self) -> None:
+        can = self.client_capabilities.workspace
+        if can and can.code_lens and can.code_lens.refresh_support:
+            self._soon(partial(self.workspace_code_lens_refresh, None))
+
+
+def serve(opener: Opener) -> None:
+    """Speak with one client on standard input and output until it goes."""
+    logger = logging.getLogger("pygls")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False  # it would print the client's texts
+    server = Server(opener)
+    _handle(server)
+    with open(os.dup(sys.stdout.fileno()), "wb") as stdout:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # no print of a library may come between the messages
+        server.start_io(sys.stdin.buffer, stdout)
+
+
+def _handle(server: Server) -> None:
+    """Register what clients may ask and tell."""
+
+    @server.feature(types.INITIALIZED)
+    def initialized(params: types.InitializedParams) -> None:
+        server.begin()
+        for folder in _roots(server):
+            server.worker.tell(partial(server.desk.add, folder))
+        can = server.client_capabilities.workspace
+        watching = can.did_change_watched_files if can else None
+        if watching and watching.dynamic_registration:
+            options = types.DidChangeWatchedFilesRegistrationOptions(
+                [types.FileSystemWatcher(glob) for glob in _WATCHED]
+            )
+            one = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            server.client_register_capability(types.RegistrationParams([one]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            server.worker.tell(partial(server.desk.remove, to_fs_path(folder.uri) or ""))
+        for folder in params.event.added:
+            if path := to_fs_path(folder.uri):
+                server.worker.tell(partial(server.desk.add, path))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        _put(server, params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        _put(server, params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        if path := _path(params.text_document.uri):
+            server.worker.tell(partial(server.desk.close, path))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        if path := _path(params.text_document.uri):
+            server.worker.tell(partial(server.desk.look_again, [path]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(params: types.DidChangeWatchedFilesParams) -> None:
+        paths = [path for change in params.changes if (path := _path(change.uri))]
+        server.worker.tell(partial(server.desk.look_again, paths))
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        path = _path(params.text_document.uri)
+        text = await server.answer(partial(server.desk.hover, path, params.position)) if path else ""
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    )
+    async def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        path, only = _path(params.text_document.uri), params.context.only
+        if not path or (only and not any(kind in ("", types.CodeActionKind.QuickFix) for kind in only)):
+            return []
+        return await server.answer(partial(server.desk.actions, path, params.range))
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
+    async def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+        path = _path(params.text_document.uri)
+        return await server.answer(partial(server.desk.lenses, path)) if path else []
+
+
+def _roots(server: Server) -> list[str]:
+    uris = list(server.workspace.folders) or list(filter(None, [server.workspace.root_uri]))
+    return list(filter(None, map(to_fs_path, uris)))
+
+
+def _put(server: Server, uri: str) -> None:
+    """Hand the text of an open file to the worker."""
+    path = _path(uri)
+    if path:
+        document = server.workspace.get_text_document(uri)
+        buffer = Buffer(uri, path, document.version, document.source)
+        server.worker.tell(partial(server.desk.put, buffer))
+
+
+def _path(uri: str) -> str:
+    """Return the path of a file without links; empty for what is in no file."""
+    path = to_fs_path(uri)
+    return os.path.realpath(path) if path else ""

@@ -6,9 +6,11 @@ ResolveFenceposts (v1.36).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kubesched_lint.model.labels import Labels, go_int
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Strategy
+from kubesched_lint.model.workload import Strategy, Workload
 
 
 def scaled(bound: int | str | None, total: int, *, up: bool) -> int:
@@ -81,3 +83,16 @@ def lets_unready_go(budget: DisruptionBudget, expected: int, healthy: int) -> bo
 def covers(budget: DisruptionBudget, namespace: str, labels: Labels) -> bool:
     """Return whether the budget selects the pod; an absent selector selects none, an empty one all in the namespace."""
     return budget.namespace == namespace and budget.selector is not None and budget.selector.matches(labels)
+
+
+def unknown_scale(workload: Workload, budgets: Iterable[DisruptionBudget]) -> str:
+    """Return which budget asks an operator for a scale that it may not have; empty if none does."""
+    custom = workload.custom
+    if custom is None or not custom.owner or (custom.replica_pods and custom.owner == custom.ref.kind):
+        return ""
+    for budget in budgets:
+        if budget.may_fail(custom.owner) and covers(budget, workload.namespace, workload.pod.labels):
+            name = f"PodDisruptionBudget {budget.namespace}/{budget.name} ({budget.bound})"
+            what = custom.resource if custom.owner == custom.ref.kind else custom.owner
+            return f"whether {name} works: it needs the scale subresource of {what}"
+    return ""

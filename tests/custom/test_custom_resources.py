@@ -86,6 +86,21 @@ def test_a_rollout_needs_the_room_of_its_strategy(tmp_path: Path, strategy: str,
     assert rollout_verdict(tmp_path, strategy, nodes) == verdict
 
 
+@pytest.mark.parametrize(("bound", "verdict"), [("maxUnavailable: 1", "unknown"), ("minAvailable: 1", "fine")])
+def test_a_budget_works_if_the_operator_has_the_scale_that_it_asks_for(
+    tmp_path: Path, bound: str, verdict: str
+) -> None:
+    group = "{groupName: g, replicas: 2, template: {spec: {containers: [{name: c, image: x}]}}}"
+    text = (
+        f"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {{name: r}}\nspec: {{workerGroupSpecs: [{group}]}}\n---\n"
+        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\n"
+        f"spec: {{{bound}, selector: {{matchLabels: {{ray.io/cluster: r}}}}}}\n"
+    )
+    report = simulate(text=text, cluster=cluster_of(tmp_path, 3))
+    (drain,) = [outcome for outcome in report.outcomes if outcome.event == "drain"]
+    assert drain.verdict == verdict
+
+
 def test_blue_green_deletes_no_old_pod_before_all_new_ones_are_available() -> None:
     strategy = Strategy(max_surge="100%", max_unavailable=0, is_whole=True)
     old = ReplicaSetSize(0, 3, 3)

@@ -31,13 +31,11 @@ from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
 from kubesched_lint.commands.drain.telling import bad_course, told
-from kubesched_lint.controllers.bounds import covers
-from kubesched_lint.lifecycle.events import Guest
+from kubesched_lint.controllers.bounds import unknown_scale
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
-from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few, plural
@@ -295,19 +293,8 @@ def _missing(now: Now) -> Iterator[str]:
             yield f"{setting.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone"
         if setting.need_devices((number,)):
             yield f"{setting.workloads[number]} claims devices: which ones its next pods get"
-    for guest in now.guests:
-        yield from _unknown_scale(guest, setting.objects.budgets)
-
-
-def _unknown_scale(guest: Guest, budgets: Iterable[DisruptionBudget]) -> Iterator[str]:
-    """Yield the budgets that ask a controller for its scale, of which nobody knows whether it has one."""
-    first = guest.pods[0]
-    if first.owner is None:
-        return
-    for budget in budgets:
-        if budget.may_fail(first.owner.kind) and covers(budget, first.namespace, first.pod.labels):
-            name = f"PodDisruptionBudget {budget.namespace}/{budget.name} ({budget.bound})"
-            yield f"whether {name} works: it needs the scale subresource of {guest.workload.ref}"
+    followed = (*(setting.workloads[number] for number in now.members), *(guest.workload for guest in now.guests))
+    yield from filter(None, (unknown_scale(workload, setting.objects.budgets) for workload in followed))
 
 
 def _notes(now: Now, cluster: Cluster) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.controllers.bounds import rolling_bounds
+from kubesched_lint.controllers.bounds import rolling_bounds, unknown_scale
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
@@ -37,6 +37,8 @@ def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str
         return _why_unscaled(number, custom, matrix)
     events = matrix.whole.parts(cell.event)
     told = next((custom.unknown[event] for event in sorted(events) if event in custom.unknown), "")
+    if not told and "drain" in events:
+        told = unknown_scale(matrix.whole.workloads[number], matrix.setting.objects.budgets)
     if told:
         return "" if cell.verdict == NONE and cell.event != "rollout" else told
     may_wait = "rollout" in events and cell.verdict == FINE and _may_wait_at_a_weight(number, matrix)

@@ -1,31 +1,41 @@
 """Render many kustomizations with few runs of the tool, and none for those that have not changed.
 
 Starting kubectl takes longer than rendering a usual folder. So one run renders a batch: an outer kustomization lists
-the folders and marks each object with its folder. The folders of a batch cannot affect each other (``_alone``,
-``_together``). If a batch fails, its parts are rendered again, so each message is about one folder.
+the folders, marks each object with its folder, and gives names a suffix of the folder, which is taken off again. So the
+folders of a batch may define the same objects, and cannot affect each other (``batches``). If a batch fails, its parts
+are rendered again, so each message is about one folder.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Protocol
 
 from kubesched_lint.manifests.inputs import Progress
 from kubesched_lint.manifests.kustomize_tree import KustomizeTree
-from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, render_copies, render_copy
+from kubesched_lint.manifests.rendering import MARK, SUFFIX, Rendered, RenderError, Tool, render_copies, render_copy
 
 _LARGEST_BATCH = 40
+_MOST_BYTES = 40_000
+"""Most bytes of a batch's files: Kustomize compares the objects of a run with each other."""
 _ALONE = frozenset(
     {
         # What Kustomize completes at the outermost kustomization only, for the objects of all folders:
-        *("vars", "configurations", "crds", "openapi", "sortOptions", "namePrefix", "nameSuffix"),
+        *("vars", "configurations", "crds", "openapi", "sortOptions"),
         # Plugins may do any of this.
         *("generators", "transformers"),
     }
 )
-_RENAMING = frozenset({"configMapGenerator", "secretGenerator"})
-"""Names get a suffix at the outermost kustomization, and references follow it within a namespace."""
+_KEEP_THEIR_NAMES = (b"CustomResourceDefinition", b"APIService")
+"""Kinds whose names get no suffix, like Namespace, whose name is what the field ``namespace`` says."""
+_SUFFIXED = SUFFIX.partition("{")[0]
+_OURS = (MARK.encode(), _SUFFIXED.encode())
+_PLAIN = re.compile(r"\s*(?:- )*(?:[\w./-]+: )?(?P<name>[a-z][a-z0-9.:-]*[a-z0-9])(?:-[a-z0-9]{10})?")
+_READ_OTHERWISE = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
+"""Names that Kustomize writes in quotes."""
 _TWICE = "already registered id"
 
 Outcome = Rendered | RenderError
@@ -59,21 +69,35 @@ def render_trees(
 
 def batches(trees: Iterable[KustomizeTree]) -> Iterator[list[KustomizeTree]]:
     """Yield groups of trees that one run can render: no object is in two of them, as far as the folders tell."""
-    groups: dict[object, list[KustomizeTree]] = {}
-    seen: dict[object, int] = {}
+    groups: dict[int, list[KustomizeTree]] = {}
+    seen: dict[str, int] = {}
     for tree in trees:
-        namespace = tree.value.get("namespace")
-        if tree.fields & _ALONE or (tree.fields & _RENAMING and not namespace):
+        if tree.fields & _ALONE or _has(tree, _OURS):
             yield [tree]
             continue
-        # A namespace of its own keeps objects of one base apart; without it, folders with one base define them twice.
-        claims = [(namespace,)] if namespace else tree.folders
-        turn = max(seen.get(claim, 0) for claim in claims)
+        claims = tuple(_claims(tree))
+        turn = max((seen.get(claim, 0) for claim in claims), default=0)
         seen.update(dict.fromkeys(claims, turn + 1))
-        groups.setdefault((bool(namespace), turn), []).append(tree)
+        groups.setdefault(turn, []).append(tree)
     for group in groups.values():
-        for start in range(0, len(group), _LARGEST_BATCH):
-            yield group[start : start + _LARGEST_BATCH]
+        while group:
+            sizes = accumulate(sum(map(len, tree.files.values())) for tree in group[:_LARGEST_BATCH])
+            count = max(sum(size <= _MOST_BYTES for size in sizes), 1)
+            yield group[:count]
+            del group[:count]
+
+
+def _claims(tree: KustomizeTree) -> Iterator[str]:
+    """Yield what no other tree of a batch may have, because objects keep their names: a namespace, or folders."""
+    namespace = tree.value.get("namespace")
+    if _has(tree, _KEEP_THEIR_NAMES) or (_has(tree, (b"Namespace",)) and not namespace):
+        yield from tree.folders
+    elif _has(tree, (b"Namespace",)):
+        yield f"namespace {namespace}"
+
+
+def _has(tree: KustomizeTree, words: Iterable[bytes]) -> bool:
+    return any(word in data for data in tree.files.values() for word in words)
 
 
 def _in_parallel(parts: Sequence[list[KustomizeTree]], tool: Tool) -> Iterator[dict[str, Outcome]]:
@@ -93,23 +117,45 @@ def _rendered(trees: list[KustomizeTree], tool: Tool) -> dict[str, Outcome]:
         except RenderError as error:
             return {trees[0].real: error}
     try:
-        return dict(zip((tree.real for tree in trees), _apart(render_copies(tool, trees), len(trees)), strict=True))
+        parts = list(_apart(render_copies(tool, trees), len(trees)))
     except RenderError as error:
         size = 1 if _TWICE in str(error) else (len(trees) + 1) // 2
-        parts = (trees[start : start + size] for start in range(0, len(trees), size))
-        return {real: outcome for part in parts for real, outcome in _rendered(part, tool).items()}
+        halves = (trees[start : start + size] for start in range(0, len(trees), size))
+        return {real: outcome for half in halves for real, outcome in _rendered(half, tool).items()}
+    found: dict[str, Outcome] = {}
+    for tree, part in zip(trees, parts, strict=True):
+        found.update(_rendered([tree], tool) if part is None else {tree.real: part})
+    return found
 
 
-def _apart(done: Rendered, count: int) -> Iterator[Rendered]:
-    """Yield the rendering of each tree of a batch, without the marks. Raises RenderError if an object has no mark."""
+def _apart(done: Rendered, count: int) -> Iterator[Rendered | None]:
+    """Yield the rendering of each tree of a batch, without marks and suffixes; None if it needs a run of its own.
+
+    Raises RenderError if an object has no mark.
+    """
     texts: list[list[str]] = [[] for _ in range(count)]
     for document in done.text.removesuffix("\n").split("\n---\n"):
         lines = document.split("\n")
         at = _marked(lines)
         texts[int(lines.pop(at).rpartition(" ")[2].strip('"'))].append("\n".join(lines))
-    for documents in texts:
-        text = "\n---\n".join(documents)
-        yield Rendered(f"{text}\n" if text else "", done.has_origins, done.around, done.copy)
+    for number, documents in enumerate(texts):
+        text = _named("\n---\n".join(documents), SUFFIX.format(number))
+        yield None if text is None else Rendered(f"{text}\n" if text else "", done.has_origins, done.around, done.copy)
+
+
+def _named(text: str, suffix: str) -> str | None:
+    """Return the text with names as they are; None if a run of its own could give another one.
+
+    A name that YAML reads otherwise, such as a number, would be in quotes, and a name of another tree is of no use.
+    """
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if _SUFFIXED in line:
+            lines[at] = line.replace(suffix, "", 1)
+            match = _PLAIN.fullmatch(lines[at])
+            if match is None or match["name"] in _READ_OTHERWISE:
+                return None
+    return "\n".join(lines)
 
 
 def _marked(lines: Sequence[str]) -> int:

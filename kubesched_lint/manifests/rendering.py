@@ -12,6 +12,8 @@ from kubesched_lint.record import record
 _LONGEST_MESSAGE = 600
 MARK = "kubesched-lint/tree"
 """The annotation that says which tree of a batch an object is from."""
+SUFFIX = "!kubesched-lint-{}!"
+"""Ends the names of a tree's objects in a batch. ``!`` sorts before all that names may have, and needs no quotes."""
 
 
 class RenderError(Exception):
@@ -98,7 +100,8 @@ def render_copy(tool: Tool, tree: KustomizeTree) -> Rendered:
 def render_copies(tool: Tool, trees: Sequence[KustomizeTree]) -> Rendered:
     """Return the tool's output for several trees in one run; ``MARK`` on each object is the number of its tree.
 
-    Objects are annotated with their source files, as by ``render_copy``. Raises RenderError if one of them fails.
+    Names of objects, and references to them, end with ``SUFFIX``, so that trees may define the same objects. Objects
+    are annotated with their source files, as by ``render_copy``. Raises RenderError if one of the trees fails.
     """
     from tempfile import TemporaryDirectory
 
@@ -116,7 +119,8 @@ def render_copies(tool: Tool, trees: Sequence[KustomizeTree]) -> Rendered:
                 "fieldSpecs": [{"path": "metadata/annotations", "create": True}],
             }
             resources = [os.path.relpath(folder, outer)]
-            _write_kustomization(outer, {"resources": resources, "transformers": [f"---\n{as_json(mark)}"]})
+            of_tree = {"nameSuffix": SUFFIX.format(number), "transformers": [f"---\n{as_json(mark)}"]}
+            _write_kustomization(outer, {"resources": resources, **of_tree})
         resources = [str(number) for number in range(len(trees))]
         _write_kustomization(around, {"resources": resources, "buildMetadata": ["originAnnotations"]})
         return Rendered(render(tool, around), True, around, copy)

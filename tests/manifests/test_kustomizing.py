@@ -17,6 +17,7 @@ from kubesched_lint.manifests.kustomize_tree import KustomizeTree, tree_of
 from kubesched_lint.manifests.kustomizing import batches, render_trees
 from kubesched_lint.manifests.overlays import applied_in
 from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, kustomizer, render_copy
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
@@ -48,6 +49,36 @@ data:
     ---
 """
 ROLE = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: web}}\n"
+# In the order of names, in quotes or not, and as references.
+NAMED = """\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: web}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "system:web"}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: web}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:web"}
+subjects: [{kind: ServiceAccount, name: web, namespace: default}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {web: web}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web-a}
+data: {"yes": "no"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "12"}
+"""
 FILES = {
     "base/kustomization.yaml": "resources: [deployment.yaml]\n",
     "base/deployment.yaml": DEPLOYMENT,
@@ -75,6 +106,13 @@ patches: [{target: {kind: ConfigMap}, patch: '[{"op": "add", "path": "/data/more
     "plain/three/kustomization.yaml": "resources: [role.yaml]\n",
     "plain/three/role.yaml": ROLE,
     "prefixed/kustomization.yaml": "namePrefix: my-\nresources: [../base]\n",
+    "named/kustomization.yaml": "resources: [maps.yaml]\n",
+    "named/maps.yaml": NAMED,
+    "renamed/kustomization.yaml": "namespace: named\nnamePrefix: x-\nresources: [../named]\n",
+    "spaces/a/kustomization.yaml": "namespace: a\nresources: [../one]\n",
+    "spaces/b/kustomization.yaml": "namespace: b\nresources: [../one]\n",
+    "spaces/one/kustomization.yaml": "resources: [space.yaml]\n",
+    "spaces/one/space.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: one}}\n",
     "broken/kustomization.yaml": """\
 resources: [../base]
 patches: [{target: {kind: Deployment}, patch: '[{"op": "bad"}]'}]
@@ -141,18 +179,18 @@ def test_a_batch_gives_the_text_of_single_runs(folder: Path) -> None:
     assert failed == {"broken", "refused"}
 
 
-def test_folders_that_could_affect_each_other_are_apart(folder: Path) -> None:
+def test_folders_with_the_same_objects_share_a_batch_unless_names_are_kept(folder: Path) -> None:
     apart = [{os.path.relpath(tree.real, folder) for tree in batch} for batch in batches(trees())]
-    assert {"generated/a", "generated/b"} in apart  # one base, two namespaces
-    assert {"prefixed"} in apart  # references to its names are completed last
-    assert {"generated/none"} in apart  # so are those to a generated name
-    for batch in apart:
-        assert not {"base", "broken"} <= batch  # both define the Deployment
+    assert any({"base", "broken", "prefixed", "generated/none", "spaces/a", "spaces/b"} <= batch for batch in apart)
+    assert {"plain/one"} in apart  # it has our own mark
+    both = replace(next(tree for tree in trees() if tree.folder.endswith("spaces/a")), value={})
+    assert [len(batch) for batch in batches([both, both])] == [1, 1]
 
 
 def test_batches_are_small_and_cover_each_folder_once(tmp_path: Path) -> None:
-    many = [KustomizeTree(str(tmp_path / str(n)), {}, folders={f"/{n}"}) for n in range(100)]
-    many += [KustomizeTree(str(tmp_path / f"one-{n}"), {}, folders={"/base"}) for n in range(5)]
+    many = [KustomizeTree(str(tmp_path / str(n)), {}, folders={"/base"}) for n in range(100)]
+    kept = {"crd.yaml": b"kind: CustomResourceDefinition"}
+    many += [KustomizeTree(str(tmp_path / f"one-{n}"), {}, folders={"/base"}, files=kept) for n in range(5)]
     found = list(batches(many))
     assert sorted(tree.folder for batch in found for tree in batch) == sorted(tree.folder for tree in many)
     assert max(map(len, found)) == 40

@@ -38,6 +38,7 @@ OPTIONS = (
     Option('diff', ('--diff',), (), 'flag', False, (), 0),
     Option('fix', ('--fix',), (), 'flag', False, (), 0),
     Option('unsafe_fixes', ('--unsafe-fixes',), (), 'flag', False, (), 0),
+    Option('watch', ('--watch',), (), 'flag', False, (), 0),
     Option('require_node_groups', ('--require-node-groups',), (), 'flag', False, (), 0),
     Option('no_cache', ('--no-cache',), (), 'flag', False, (), 0),
     Option('jobs', ('--jobs', '-j'), (), 'number', 1, (), 1),

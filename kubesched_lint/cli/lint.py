@@ -57,6 +57,14 @@ def lint(
             help="With --diff or --fix: apply fixes, too, that may change where pods run or weaken a guarantee.",
         ),
     ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Go on: after each change print the findings that went and came, and the matrix of simulate for what "
+            "was edited.",
+        ),
+    ] = False,
     require_node_groups: RequireNodeGroups = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
     jobs: Annotated[
@@ -89,6 +97,8 @@ def lint(
       kubesched-lint lint manifests/ -c cluster.yaml --changed=origin/main
 
       kubesched-lint lint manifests/ -c cluster.yaml --diff
+
+      kubesched-lint lint manifests/ -c cluster.yaml --watch
 
       kubesched-lint lint --target prod-eu --target prod-us
     """

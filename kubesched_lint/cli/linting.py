@@ -39,7 +39,15 @@ class _Wanted:
 
 
 def linted(call: Invocation) -> int:
-    """Lint as the arguments say, and print the reports. Return the exit code."""
+    """Lint as the arguments say, and print the reports. Return the exit code; with --watch, go on until a signal."""
+    if call.params["watch"]:
+        from kubesched_lint.cli.watching import watched
+
+        return watched(call, lambda: _linted_once(call))
+    return _linted_once(call)
+
+
+def _linted_once(call: Invocation) -> int:
     asked = call.params
     mending = _mending(asked)
     wanted = _wanted(call, mending)

@@ -40,4 +40,4 @@ def lsp(
     from kubesched_lint.cli.opening import opened
     from kubesched_lint.lsp.server import serve
 
-    serve(lambda root: opened(context, [root]))
+    serve(lambda root: opened(context, [root], prefers_targets=True))

@@ -19,39 +19,44 @@ if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
 
 
-def opened(call: Invocation, paths: Sequence[str]) -> Sessions:
-    """Return the sessions for a folder or files: those of the targets of its configuration, if there are any.
+def opened(call: Invocation, paths: Sequence[str], *, prefers_targets: bool = False) -> Sessions:
+    """Return the sessions for paths or for targets, as ``lint`` chooses. Raises OpeningError.
 
-    Raises OpeningError.
+    ``prefers_targets``: those of the configuration count more than the paths, unless a flag names a cluster.
     """
     try:
         settings = settled(call, paths)
         settings.rulebook.select(settings.options.profile, settings.options.select, settings.options.ignore)
-        return Sessions(_sessions(call, settings, paths))
+        has_cluster = settings.values["cluster"].origin.startswith("-")
+        if prefers_targets and (call.params["target"] or (settings.config.targets and not has_cluster)):
+            paths = ()
+        return Sessions(
+            _sessions(call, settings, paths), (*settings.rulebook.asked, *settings.names("workload-folders"))
+        )
     except ConfigError as error:
         raise OpeningError(*error.problems) from None
     except (BaselineError, UnknownRuleError) as error:
-        raise OpeningError(InputError(settings.config.file or paths[0], str(error))) from None
+        raise OpeningError(InputError(settings.config.file or (*paths, ".")[0], str(error))) from None
     except Exception as error:
         if not hasattr(error, "format_message"):  # a usage error of the parser
             raise
-        raise OpeningError(InputError(paths[0], error.format_message())) from None
+        raise OpeningError(InputError((*paths, ".")[0], error.format_message())) from None
 
 
 def _sessions(call: Invocation, settings: Settings, paths: Sequence[str]) -> dict[str, Session]:
-    names = call.params["target"]
+    chosen_paths, targets, _ = chosen(call, settings, paths, call.params["target"])
     request = Request(
-        paths=tuple(paths),
+        paths=tuple(chosen_paths),
         cluster=settings.maybe("cluster"),
         cluster_options=settings.cluster_options,
         render=settings.flag("render"),
         baseline=settings.maybe("baseline"),
         cache=True,
         config_file=settings.config.file,
+        force_exclude=call.params.get("force_exclude", False),
     )
-    if not names and (not settings.config.targets or settings.values["cluster"].origin.startswith("-")):
+    if not targets:
         return {"": Session(request, settings.options, settings.rulebook)}
-    _, targets, _ = chosen(call, settings, (), names)
     return {
         target.name if len(targets) > 1 else "": Session(
             request_of(request, settings, target), settings_of(settings, target).options, settings.rulebook

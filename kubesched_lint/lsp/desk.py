@@ -23,7 +23,6 @@ from kubesched_lint.session.session import tidy
 
 _MOST_FIXES = 8
 """Findings of one place for which fixes are tried: each takes a second in a large repository."""
-CONFIGURATIONS = ("kubesched.toml", "pyproject.toml")
 
 
 @record
@@ -97,10 +96,9 @@ class Desk:
 
     def look_again(self, changed: Iterable[str]) -> None:
         """Read the disk again, where these files have changed."""
-        paths = {os.path.realpath(path) for path in changed}
+        paths = list(changed)
         for project in self._projects.values():
-            inputs = project.sessions.inputs if project.sessions is not None else frozenset()
-            if not inputs.isdisjoint(paths) or any(map(_is_configuration, paths)) or project.sessions is None:
+            if project.sessions is None or project.sessions.depends_on(paths):
                 self._open(project)
             else:
                 project.look_again()
@@ -229,7 +227,3 @@ class Desk:
     def _version(self, path: str) -> int | None:
         buffer = self._buffers.get(os.path.realpath(path))
         return None if buffer is None else buffer.version
-
-
-def _is_configuration(path: str) -> bool:
-    return os.path.basename(path) in CONFIGURATIONS

@@ -15,13 +15,14 @@ from pygls.exceptions import JsonRpcContentModified
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from kubesched_lint.lsp.desk import CONFIGURATIONS, Buffer, Desk
+from kubesched_lint.lsp.desk import Buffer, Desk
 from kubesched_lint.lsp.project import Opener
 from kubesched_lint.lsp.worker import OutdatedError, Worker
+from kubesched_lint.session.several import CONFIGURATIONS
 from kubesched_lint.version import __version__
 
 T = TypeVar("T")
-_WATCHED = ("**/*.{yaml,yml,json}", *(f"**/{name}" for name in CONFIGURATIONS))
+_WATCHED = ("**/*.{yaml,yml,json,md}", *(f"**/{name}" for name in CONFIGURATIONS))
 
 
 class Server(LanguageServer):

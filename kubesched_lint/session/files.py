@@ -88,6 +88,12 @@ class SessionFiles:
         for item in self._new():
             yield from self._reading(item).entries
 
+    def rendered_from(self) -> Iterator[str]:
+        """Yield the paths of the files that tools rendered; they may lie anywhere in the repository."""
+        for item in self._found:
+            if isinstance(item, InputFile) and item.rendering is not None:
+                yield from (written.path for written in item.rendering.files)
+
     def faults(self) -> Iterator[InputError]:
         """Yield why buffers could not be read, where their last entries stand in."""
         for reading in self._readings.values():

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kubesched_lint.commands.lint.merging import merged
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
+from kubesched_lint.project.config import ConfigError
+from kubesched_lint.project.config_file import NAME, SHARED
 from kubesched_lint.session.session import Answer, Session
+
+CONFIGURATIONS = (NAME, SHARED)
+"""Names of files that may be a configuration, or become one."""
 
 
 class OpeningError(Exception):
     """The sessions cannot be opened; ``problems`` say why, each with its place."""
 
     def __init__(self, *problems: InputError) -> None:
-        super().__init__("; ".join(problem.message for problem in problems))
+        super().__init__(str(ConfigError(problems)))
         self.problems = problems
 
 
 class Sessions:
     """Asks only those whose files have changed. A finding of several targets stands once, with their names."""
 
-    def __init__(self, sessions: Mapping[str, Session]) -> None:
+    def __init__(self, sessions: Mapping[str, Session], folders: Iterable[str] = ()) -> None:
+        """``folders`` have the user's own cards."""
         self.each = sessions
+        self._folders = tuple(folders)
         self._last: dict[str, Answer] = {}
         self._changed = set(sessions)
 
     @property
     def inputs(self) -> frozenset[str]:
-        """The files besides manifests that decide what is found, without links: once they change, open them anew."""
+        """The files and folders besides manifests that decide what is found, without links."""
         requests = [session.request for session in self.each.values()]
         named = {
             path
@@ -40,7 +48,21 @@ class Sessions:
                 request.cluster_options.scheduler_config,
             )
         }
-        return frozenset(os.path.realpath(path) for path in named if path)
+        return frozenset(os.path.realpath(path) for path in (*named, *self._folders) if path)
+
+    def depends_on(self, changed: Iterable[str]) -> bool:
+        """Return whether one of these files decides more than what is in the manifests: then open the sessions anew."""
+        real = [os.path.realpath(path) for path in changed]
+        return any(
+            os.path.basename(path) in CONFIGURATIONS or any(is_within(path, known) for known in self.inputs)
+            for path in real
+        )
+
+    def sources(self) -> Iterator[str]:
+        """Yield the paths that are read, and the files that tools render."""
+        for session in self.each.values():
+            yield from session.request.paths
+            yield from session.files.rendered_from()
 
     def put(self, path: str, text: str | None) -> bool:
         """Lay a buffer over a file, or take it away with None. Return whether that changes what is read."""

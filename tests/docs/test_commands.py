@@ -36,6 +36,7 @@ NOT_RUN = {
     r"python3 -m venv ": "takes seconds; .ci/run does the same",
     r"kubectl get ": "asks a live cluster; tests/cluster/test_kubectl_output.py reads recorded answers",
     r"kubesched-lint snapshot ": "asks a live cluster; tests/capture runs it against a recorded one",
+    r"kubesched-lint lint .* --watch": "does not end; tests/cli/test_watch.py watches",
     r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",
     r"(uvx|pipx run) kubesched-lint |pipx install ": "downloads a release from PyPI",
     r"kubectl schedlint ": "is not installed here; tests/cli/test_kubectl_plugin.py runs the same",

@@ -1,0 +1,148 @@
+"""``lint --watch``: after each change, the findings that went and came, and the matrix of the workloads just edited."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kubesched_lint.cli.invocation import refused
+from kubesched_lint.cli.opening import opened
+from kubesched_lint.findings import Finding, Report
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.loader import source_lines
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.printing import say, tell, visible
+from kubesched_lint.record import replace
+from kubesched_lint.report.as_text import render
+from kubesched_lint.report.causes import one_per_cause
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import open_findings, outcome
+from kubesched_lint.report.palette import Palette, terminal_width, wants_color
+from kubesched_lint.report.simulation_report import as_text
+from kubesched_lint.report.words import relative
+from kubesched_lint.session.asking import matrix
+from kubesched_lint.session.session import Session
+from kubesched_lint.session.several import OpeningError
+from kubesched_lint.session.watch import Watch
+from kubesched_lint.text import brief, first_few
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.invocation import Invocation
+
+_MOST_ROWS = 10
+_MOST_NAMED = 3
+_Texts = Mapping[tuple[str, str], tuple[Workload, str]]
+"""(object, file) → a workload and the text of its document."""
+
+
+def watched(call: Invocation, lint: Callable[[], int]) -> int:
+    """Lint, then lint again after each change, until somebody ends it. Return the exit code of a start that failed."""
+    for name, flag in (("diff", "--diff"), ("fix", "--fix"), ("changed", "--changed"), ("formats", "--format")):
+        if call.params[name]:
+            raise refused(f"--watch prints text and changes nothing; leave out {flag}.", "--watch")
+    paths = list(call.params["paths"] or ())
+    if "-" in paths:
+        raise refused("standard input cannot be watched: name files or folders.", "--watch")
+    gc.enable()
+    lint()
+    try:
+        watching = _Watching(call, paths)
+    except OpeningError as error:
+        _tell(error)
+        return 2
+    while True:
+        watching.tell_changes()
+
+
+class _Watching:
+    def __init__(self, call: Invocation, paths: Sequence[str]) -> None:
+        self._call = call
+        self._paths = paths
+        color = wants_color(str(call.params["color"]), sys.stdout, os.environ)
+        width = terminal_width(sys.stdout, os.environ)
+        self._context = RenderContext(sources=source_lines, color=color, width=width, quiet=True)
+        self._sessions = opened(call, paths)
+        self._watch = Watch(lambda: [*self._sessions.sources(), *self._sessions.inputs])
+        self._report = self._judged()
+        self._texts = self._written()
+        self._say("watching: Ctrl-C ends it")
+
+    def _judged(self) -> Report:
+        return one_per_cause(self._sessions.whole().report)
+
+    def _written(self) -> dict[str, _Texts]:
+        return {name: dict(_texts(session)) for name, session in self._sessions.each.items()}
+
+    def tell_changes(self) -> None:
+        """Wait for changes, and print what they bring."""
+        changed = self._watch.wait()
+        names = [visible(relative(path, os.getcwd())) for path in changed]
+        self._say(f"\nchanged: {first_few(names, _MOST_NAMED)}")
+        try:
+            if self._sessions.depends_on(changed):
+                self._sessions = opened(self._call, self._paths)
+            else:
+                self._sessions.look_again()
+        except OpeningError as error:
+            _tell(error)
+            return
+        before, texts = self._report, self._texts
+        self._report, self._texts = self._judged(), self._written()
+        blocks = [*self._difference(before, self._report), *self._matrices(texts), outcome(self._report)]
+        self._say("\n\n".join(blocks))
+
+    def _difference(self, before: Report, after: Report) -> Iterator[str]:
+        old, new = tuple(open_findings(before)), tuple(open_findings(after))
+        gone = "\n".join(map(self._gone, _without(old, new)))
+        errors = tuple(error for error in after.errors if error not in before.errors)
+        came = render(Report(tuple(_without(new, old)), errors=errors), self._context)
+        yield from filter(None, (gone, "".join(came).rstrip("\n")))
+
+    def _gone(self, finding: Finding) -> str:
+        tag = Palette(self._context.color).severity(finding.severity, f"{finding.severity.word}[{finding.rule}]")
+        return f"gone: {tag}: {visible(brief(finding.message))}"
+
+    def _matrices(self, before: Mapping[str, _Texts]) -> Iterator[str]:
+        """Yield the matrix of the workloads whose documents differ, for each target."""
+        for name, texts in self._texts.items():
+            old = before.get(name, {})
+            edited = [workload for key, (workload, text) in texts.items() if key not in old or old[key][1] != text]
+            found = matrix(self._sessions.each[name], edited[:_MOST_ROWS])
+            if found is not None:
+                rows = replace(found, skews=(), notes=(), errors=())
+                text = as_text(rows, color=self._context.color, details=False, room=self._context.width)
+                more = f"{len(edited):,} workloads were edited; these are {_MOST_ROWS}" if edited[_MOST_ROWS:] else ""
+                yield "\n".join(filter(None, (f"{visible(name)}:" if name else "", more, text)))
+
+    def _say(self, text: str) -> None:
+        say(text, painted=self._context.color)
+        sys.stdout.flush()
+
+
+def _tell(error: OpeningError) -> None:
+    for line in str(error).split("\n"):
+        tell(f"error: {line}")
+
+
+def _texts(session: Session) -> Iterator[tuple[tuple[str, str], tuple[Workload, str]]]:
+    for workload in session.manifests.inventory.workloads:
+        if isinstance(workload.source, Document):
+            yield (str(workload), workload.source.path), (workload, workload.source.text)
+
+
+def _without(findings: Iterable[Finding], others: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings that are not among the others, wherever their lines are."""
+    left = Counter(map(_gist, others))
+    for finding in findings:
+        if left[_gist(finding)]:
+            left[_gist(finding)] -= 1
+        else:
+            yield finding
+
+
+def _gist(finding: Finding) -> tuple[object, ...]:
+    return finding.rule, finding.severity, finding.object, finding.location.path, finding.message, finding.targets

@@ -14,7 +14,7 @@ from kubesched_lint.printing import say, say_exactly, tell
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.commands.plan.run import Plan
+    from kubesched_lint.commands.plan.run import Plan, Version
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -134,17 +134,28 @@ def _planned(
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.plan.run import Version, as_it_runs, plan
     from kubesched_lint.commands.plan.sides import sides_of
+    from kubesched_lint.text import first_few
 
     options, where = settings.options, cluster_of(context, settings)
     cluster = read_stated(where, settings.cluster_options)
     if not base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
-        after = Version(", ".join(paths), manifests, options)
+        after = Version(first_few(paths, 4), manifests, options)
+        _check_not_empty(after)
         return plan(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
     with sides_of(base, paths) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
-        before, after = (Version(side.name, manifests, options) for side, manifests in zip(sides, read, strict=True))
+        before, after = (
+            Version(side.name, manifests, options, side.submodules) for side, manifests in zip(sides, read, strict=True)
+        )
+        _check_not_empty(before, after)
         return plan(before, after, cluster, settings.rulebook, events)
+
+
+def _check_not_empty(*versions: Version) -> None:
+    """Raise ValueError if no version has an object: a path is wrong then, and no change would be no answer."""
+    if all(version.manifests.is_empty for version in versions):
+        raise ValueError("no Kubernetes object found: nothing was compared")
 
 
 def _print(found: Plan, output: PlanFormat, color: Color) -> None:

@@ -18,7 +18,7 @@ LARGEST_ELSEWHERE = 1 << 20
 MOST_BYTES = 512 << 20
 """Bytes of one copy."""
 _BATCH = 16 << 20
-_REGULAR, _LINK = "100", "120"
+_REGULAR, _LINK, _SUBMODULE = "100", "120", "160"
 """The first digits of git's modes."""
 
 
@@ -110,6 +110,16 @@ def _entries(tree: WorkTree, commit: str) -> Iterator[_Entry]:
             mode, kind, name, size = facts.split()
             if kind == "blob" and _is_inside(path):
                 yield _Entry(mode, name, int(size), path)
+
+
+def submodules_of(tree: WorkTree, commit: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders below ``paths`` (and theirs, from the top of ``tree``) whose files are in another repository.
+
+    Raises ProgramError.
+    """
+    listed = tree.git("ls-tree", "-r", "-z", "--full-tree", commit).out.decode("utf-8", "surrogateescape").split("\0")
+    found = (path for facts, _, path in (line.partition("\t") for line in listed) if facts.startswith(_SUBMODULE))
+    return tuple(path for path in found if any(_holds(os.path.normpath(each), path) for each in paths))
 
 
 def _is_inside(path: str) -> bool:

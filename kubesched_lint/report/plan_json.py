@@ -28,6 +28,7 @@ def as_json(plan: Plan) -> str:
         "isWorse": plan.is_worse,
         "workloads": [_workload(one) for one in plan.workloads],
         "unaffected": plan.same,
+        "notEstablished": plan.unknown,
         "objects": [_object_change(one) for one in plan.objects],
         "findings": {
             "new": [_finding_change(one) for one in findings.new],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.findings import FindingChange
 from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Location
@@ -55,7 +54,7 @@ def _blocks(plan: Plan) -> Iterator[Block]:
     yield from _room(plan)
     if plan.objects:
         yield Block("\n### Other objects\n\n")
-        yield from (Block(_object(change), 1) for change in plan.objects)
+        yield from (Block(f"- {plain(words.of_object(change))}\n", 1) for change in plan.objects)
     yield from _findings("Findings gone", [change for change in plan.findings.changes if not change.is_more_severe])
     yield from _reasons(plan)
 
@@ -106,11 +105,6 @@ def _room(plan: Plan) -> Iterator[Block]:
         lines = [" | ".join(map(plain, row)) for row in (head, ("---",) * len(head), *rows)]
         table = "".join(f"| {line} |\n" for line in lines)
         yield Block(f"\n### Room left, in one placement by the default scheduler\n\n{table}", 1)
-
-
-def _object(change: ObjectChange) -> str:
-    fields = f": {'; '.join(words.fields(change))}" if change.fields else ""
-    return f"- {plain(f'{change.object} {words.actions(change)}{fields}')}\n"
 
 
 def _reasons(plan: Plan) -> Iterator[Block]:

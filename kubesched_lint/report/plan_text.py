@@ -28,9 +28,7 @@ def _lines(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     if plan.objects:
         yield ""
         for change in plan.objects:
-            at = _at(change.location)
-            text = f"{change.object} {words.actions(change)}{': ' if change.fields else ''}"
-            yield from wrapped(visible(f"{text}{'; '.join(words.fields(change))}{at}"), room, 2)
+            yield from wrapped(visible(f"{words.of_object(change)}{_at(change.location)}"), room, 2)
     if plan.workloads or plan.findings.changes:
         yield from _findings(plan, palette, room)
     further = list(words.consequences(plan))

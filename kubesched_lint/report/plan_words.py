@@ -30,7 +30,7 @@ def title(plan: Plan) -> str:
 def result(plan: Plan) -> str:
     """Return the verdict on the change in one line."""
     if plan.is_empty:
-        return "no change"
+        return "no change is established" if plan.unknown or plan.errors or plan.errors_before else "no change"
     cells = [change.direction for one in plan.workloads for change in one.cells]
     worse, better = cells.count(WORSE), cells.count(BETTER)
     parts = [f"{many(worse, 'cell')} worse"] if worse else []
@@ -66,6 +66,13 @@ def actions(change: ObjectChange | None) -> str:
             action = f"{action} ({many(max(change.replicas), 'pod')})"
         words.append(action)
     return ", ".join(words)
+
+
+def of_object(change: ObjectChange) -> str:
+    """Return the change of an object that is no workload, in one line."""
+    text = f"{change.object} {actions(change)}"
+    told = "; ".join((*([change.remark] if change.remark else []), *fields(change)))
+    return f"{text}: {told}" if told else text
 
 
 def fields(change: ObjectChange) -> Iterator[str]:
@@ -212,6 +219,8 @@ def _amount(resource: str, amount: int) -> str:
 
 def rest(plan: Plan) -> str:
     """Return the line about workloads that are not listed; empty if there are none."""
-    if not plan.same:
-        return ""
-    return f"{many(plan.same, 'workload')} {plural(plan.same, 'is', 'are')} neither changed nor affected"
+    same, unknown = plan.same, plan.unknown
+    parts = [f"{many(same, 'workload')} {plural(same, 'is', 'are')} neither changed nor affected"] if same else []
+    if unknown:
+        parts.append(f"of {many(unknown, 'workload')} cells are not established, neither before nor after the change")
+    return "; ".join(parts)

@@ -178,6 +178,39 @@ def test_a_change_beside_the_workload_is_listed() -> None:
     assert [(b.budget, b.is_new) for b in found.budgets] == [("keep", True)]
 
 
+def test_what_one_side_cannot_read_is_neither_created_nor_removed() -> None:
+    whole, unread = {"a/web.yaml": json.dumps(web())}, {"a/web.yaml": "kind: ["}
+    for before, after, when in ((whole, unread, "after"), (unread, whole, "before")):
+        (one,) = plan_of_files(before, after).workloads
+        assert one.change is not None
+        said = one.change.actions, one.change.remark
+        assert said == (("unread on one side",), f"a/web.yaml cannot be read {when} the change")
+    wrong = json.dumps(web(selector={"matchLabels": {"app": 1}}))
+    found = plan_of_files(whole, {"a/web.yaml": wrong})
+    assert ([o.change.actions for o in found.workloads if o.change], found.objects) == ([("unread on one side",)], ())
+    assert plan_of_files(unread, unread).is_empty
+    assert "no change is established" in as_text(plan_of_files(unread, unread))
+
+
+def test_what_is_not_established_is_not_called_unaffected() -> None:
+    """Which devices the nodes have is in no file."""
+    value = web()
+    value["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+    found = plan_of([value, _template_of_claims(1)], [value, _template_of_claims(2)])
+    assert (found.same, found.unknown) == (0, 1)
+    assert "cells are not established, neither before nor after" in as_text(found)
+
+
+def _template_of_claims(count: int) -> dict[str, Any]:
+    device = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com", "count": count}}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpu", "namespace": "shop"},
+        "spec": {"spec": {"devices": {"requests": [device]}}},
+    }
+
+
 @pytest.mark.parametrize(
     ("key", "stored", "values"),
     [
@@ -351,6 +384,26 @@ def test_what_runs_is_compared_with_what_would_be_applied() -> None:
     other = web()
     other["metadata"]["name"] = "other"
     assert [w.change.actions for w in against_cluster(other).workloads if w.change] == [("created",)]
+
+
+def test_a_selector_that_runs_cannot_be_changed() -> None:
+    value = web(selector={"matchLabels": {"app": "web", "tier": "x"}})
+    value["spec"]["template"]["metadata"]["labels"]["tier"] = "x"
+    (one,) = against_cluster(value).workloads
+    assert one.change is not None
+    assert (one.change.actions[0], "spec.selector" in one.change.remark) == ("replaced", True)
+
+
+def test_numbers_of_a_budget_that_runs_are_compared() -> None:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    budget: dict[str, Any] = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    budget |= {"metadata": {"name": "keep", "namespace": "shop"}, "spec": spec}
+    cluster = load_cluster(objects=[*live(2), {**budget, "status": {"disruptionsAllowed": 1, "expectedPods": 2}}])
+    for least, fields in ((1, []), (2, [("spec.minAvailable", "1", "2")])):
+        wanted = {**budget, "spec": {**spec, "minAvailable": least}}
+        after = Version("after", read([web(replicas=2), wanted]), Options())
+        found = plan(as_it_runs(after, cluster), after, cluster, rulebook(), ("deploy",), running=True)
+        assert [(f.text, f.before, f.after) for one in found.objects for f in one.fields] == fields
 
 
 def test_pods_of_a_workload_that_the_file_does_not_list_are_its_own() -> None:

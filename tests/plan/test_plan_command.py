@@ -49,7 +49,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def run(shop: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return called("plan", *args, "-c", ZONES, "--format", "json", "--events", "deploy,drain", cwd=shop)
+    return called("plan", "-c", ZONES, "--format", "json", "--events", "deploy,drain", *args, cwd=shop)
 
 
 def found(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -100,6 +100,10 @@ def test_what_cannot_be_read_ends_with_two(shop: Path) -> None:
     assert "no commit `v9`" in run(shop, "v9", "manifests").stderr
     assert run(shop, "v9", "manifests").returncode == 2
     assert run(shop, "v1..v2", "nowhere").returncode == 2
+    (shop / "empty").mkdir()
+    assert "no Kubernetes object found" in run(shop, "empty", "empty").stderr
+    assert run(shop, "--against-cluster", "empty").returncode == 2
+    assert "unknown event 'deploi'" in run(shop, "manifests", "--events", "deploi").stderr
     (shop / "manifests/broken.yaml").write_text("kind: [")
     assert run(shop, "v1", "manifests").returncode == 2
 
@@ -113,6 +117,39 @@ def test_a_kustomization_is_read_with_its_base_from_the_commit(shop: Path) -> No
     (shop / "manifests/web.yaml").write_text(json.dumps(web(replicas=1)))
     (one,) = found(run(shop, "HEAD", "overlay"))["workloads"]
     assert one["replicas"] == {"before": 4, "after": 1}
+
+
+def test_a_custom_resource_is_told_once(tmp_path: Path) -> None:
+    """What the workload tells, for which it stands, is not told again of the object."""
+    before, after = web("Rollout"), with_image(web("Rollout", replicas=3), "web:2")
+    for name, value, step in (("before", before, 1), ("after", after, 2)):
+        value["apiVersion"] = "argoproj.io/v1alpha1"
+        value["spec"]["strategy"] = {"canary": {"analysis": {"startingStep": step}}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    value = found(run(tmp_path, "before.json", "after.json"))
+    (one,), (other,) = value["workloads"], value["objects"]
+    assert [f["path"] for f in one["fields"]] == ["spec.replicas", "spec.template.spec.containers[web].image"]
+    assert [f["path"] for f in other["fields"]] == ["spec.strategy.canary.analysis.startingStep"]
+    after["spec"]["replicas"] = "many"
+    (tmp_path / "after.json").write_text(json.dumps(after))
+    (one,) = found(run(tmp_path, "before.json", "after.json"))["workloads"]
+    assert (one["actions"], one["remark"]) == (["unread on one side"], "it cannot be read after the change")
+
+
+def test_files_of_a_submodule_are_not_taken_for_new(shop: Path) -> None:
+    """No commit of the repository has them, and the work tree does."""
+    other = shop / "manifests/sub"
+    other.mkdir()
+    (other / "web.yaml").write_text(json.dumps(web("ReplicaSet")))
+    git(other, "init", "-q")
+    git(other, "add", ".")
+    git(other, "commit", "-q", "-m", "theirs")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "submodule")
+    value = found(run(shop, "HEAD", "manifests"))
+    (one,) = value["workloads"]
+    assert (one["actions"], one["remark"]) == (["unread on one side"], "its submodule is not read before the change")
+    assert "manifests/sub is a submodule: no commit of this repository has its files" in value["notes"]
 
 
 def test_nothing_of_the_repository_is_run_or_followed(shop: Path, tmp_path: Path) -> None:
@@ -151,5 +188,5 @@ def test_the_page_shows_what_the_command_prints(tmp_path: Path) -> None:
 
 def test_the_page_explains_every_action() -> None:
     words = {value for name, value in vars(changes).items() if name.isupper() and isinstance(value, str)}
-    assert len(words) == 8
+    assert len(words) == 9
     assert not [word for word in words if f"`{word}" not in PAGE]

@@ -45,9 +45,9 @@ def effort_for(rows: int) -> Effort:
     return Effort() if rows <= FEW_ROWS else Effort(runs=1, nodes=1)
 
 
-def most_rows(nodes: int) -> int:
-    """Return the most rows of a matrix on a cluster with so many nodes."""
-    return max(10, min(MOST_ROWS, MOST_CELLS_OF_NODES // max(nodes, 1)))
+def most_rows(nodes: int, cells: int = MOST_CELLS_OF_NODES) -> int:
+    """Return the most rows of a matrix on a cluster with so many nodes; ``cells`` limits rows times nodes."""
+    return max(10, min(MOST_ROWS, cells // max(nodes, 1)))
 
 
 def _rows(

@@ -74,6 +74,7 @@ def _changed_workloads(before: World, after: World) -> Iterator[ObjectRef]:
 
 def _differs(workload: Workload, other: Workload, world: World) -> bool:
     """Whether scheduling sees two workloads; it reads images only to prefer nodes that have them."""
+    workload, other = replace(workload, uid=""), replace(other, uid="")
     if workload != other and not any(node.images for node in world.nodes):
         workload, other = _without_images(workload), _without_images(other)
     return workload != other

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.cluster.cluster import Cluster
@@ -12,14 +13,16 @@ from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import identity
-from kubesched_lint.model.workload import ROLLED_OUT, Workload, written_template
-from kubesched_lint.record import record
+from kubesched_lint.model.workload import KINDS, ROLLED_OUT, Workload, written_template
+from kubesched_lint.record import record, replace
 from kubesched_lint.world.world import World
 
 CREATED, REMOVED, REPLACED = "created", "removed", "replaced"
 ROLLS_OUT, SCALED, UPDATED, METADATA = "rolled out", "scaled", "updated", "only metadata"
 MAY_ROLL_OUT = "may be rolled out"
 """The snapshot does not show the whole running template."""
+UNREAD = "unread on one side"
+"""Its file cannot be read before or after the change, so nobody knows what happens to it."""
 
 _SHOWN = frozenset(
     {
@@ -41,6 +44,10 @@ _POD_MAY_CHANGE = frozenset({"image", "activeDeadlineSeconds", "tolerations", "s
 _JOB_IS_FIXED = frozenset(
     ["selector", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "managedBy"]
 )
+
+
+Unread = Sequence[tuple[str, str, str]]
+"""(file or folder, kind, why) of what one side does not read: all kinds if empty; ``before the change`` follows."""
 
 
 @record
@@ -88,38 +95,67 @@ def workload_changes(before: World, after: World, *, running: bool = False) -> I
 
 
 def other_changes(
-    before: ManifestSet, after: ManifestSet, namespace: str, told: Container[ObjectRef] = ()
+    before: ManifestSet, after: ManifestSet, namespace: str, told: Iterable[ObjectChange] = ()
 ) -> Iterator[ObjectChange]:
     """Yield the changes of objects that are no workloads, such as budgets, quotas and claims.
 
-    ``told`` are custom resources whose workloads tell their changes.
+    ``told`` are the changes of workloads. Of a custom resource that stands for some, only what these do not tell.
     """
     old, new = _others(before, namespace), _others(after, namespace)
+    known: dict[ObjectRef, set[str]] = {}
+    for manifests in (before, after):
+        known.update((w.custom.resource, set()) for w in manifests.inventory.workloads if w.custom is not None)
+    for change in told:
+        name = change.object.name.partition(":")[0]
+        known.get(replace(change.object, name=name), set()).update(field.text for field in change.fields)
     for ref, document in new.items():
         place = document.location(())
-        if ref in told:
-            continue
         if ref not in old:
-            yield ObjectChange(ref, (CREATED,), location=place)
+            if ref not in known:
+                yield ObjectChange(ref, (CREATED,), location=place)
         elif not _is_same_text(old[ref], document):
-            fields = tuple(_fields(old[ref].value, document.value, document))
+            found = _fields(old[ref].value, document.value, document)
+            fields = tuple(field for field in found if field.text not in known.get(ref, ()))
             if fields:
                 is_meta = all(field.path[:1] == ("metadata",) for field in fields)
                 yield ObjectChange(ref, (METADATA if is_meta else UPDATED,), fields, location=place)
     for ref, document in old.items():
-        if ref not in new and ref not in told:
+        if ref not in new and ref not in known:
             yield ObjectChange(ref, (REMOVED,), location=document.location(()))
 
 
-def new_beside(after: ManifestSet, cluster: Cluster, namespace: str) -> Iterator[ObjectChange]:
-    """Yield the objects that are no workloads and that the cluster does not have, of kinds that its file lists."""
+_LIVE: Mapping[str, Mapping[Path, str]] = {
+    "budgets": {("spec", "minAvailable"): "min_available", ("spec", "maxUnavailable"): "max_unavailable"},
+    "autoscalers": {("spec", "minReplicas"): "min_replicas", ("spec", "maxReplicas"): "max_replicas"},
+    "quotas": {("spec", "hard"): "hard"},
+    "priority_classes": {("value",): "value"},
+}
+"""List of an inventory → path → attribute: what is compared of the objects in a cluster, which has defaults for more.
+"""
+
+
+def beside_running(after: ManifestSet, cluster: Cluster, namespace: str) -> Iterator[ObjectChange]:
+    """Yield the objects that are no workloads and differ from the cluster's, of kinds that its file lists."""
     live = dict(cluster.inventory.lists())
     for name, items in after.inventory.lists():
-        known = set(map(identity, live[name]))
+        known = {identity(item): item for item in live[name]}
         for item in items if name != "workloads" else ():
             source = getattr(item, "source", None)
-            if isinstance(source, Document) and cluster.has(source.kind) and identity(item) not in known:
-                yield ObjectChange(ref_of(source, namespace), (CREATED,), location=source.location(()))
+            if not isinstance(source, Document) or not cluster.has(source.kind):
+                continue
+            ref, place = ref_of(source, namespace), source.location(())
+            running = known.get(identity(item))
+            if running is None:
+                yield ObjectChange(ref, (CREATED,), location=place)
+            elif fields := tuple(_live_fields(name, running, item, source)):
+                yield ObjectChange(ref, (UPDATED,), fields, location=place)
+
+
+def _live_fields(name: str, running: object, item: object, source: Document) -> Iterator[FieldChange]:
+    for path, attribute in _LIVE.get(name, {}).items():
+        before, after = getattr(running, attribute), getattr(item, attribute)
+        if before != after:
+            yield _field(path, before, after, source)
 
 
 def unseen_templates(before: World, after: World) -> int:
@@ -136,8 +172,23 @@ def _is_trimmed(world: World) -> bool:
 
 def _others(manifests: ManifestSet, namespace: str) -> Mapping[ObjectRef, Document]:
     """Return the documents of other objects; the last of several definitions."""
-    own = {id(workload.source) for workload in manifests.inventory.workloads}
-    return {ref_of(d, namespace): d for d in manifests.documents if id(d) not in own and not d.moves}
+    return {ref_of(d, namespace): d for d in manifests.documents if d.kind not in KINDS and not d.moves}
+
+
+def as_far_as_read(change: ObjectChange, before: Unread, after: Unread) -> ObjectChange:
+    """Return the change; what one side only seems to lack, because its file was not read there, is UNREAD."""
+    place = change.location
+    if place is None or change.actions not in ((CREATED,), (REMOVED,)):
+        return change
+    unread, when = (before, "before") if change.actions == (CREATED,) else (after, "after")
+    kinds = "", change.object.kind
+    why = next((why for path, kind, why in unread if kind in kinds and _is_below(place.path, path)), "")
+    return replace(change, actions=(UNREAD,), remark=f"{why} {when} the change") if why else change
+
+
+def _is_below(path: str, folder: str) -> bool:
+    path, folder = os.path.normpath(path), os.path.normpath(folder)
+    return path == folder or path.startswith(folder + os.sep)
 
 
 def _whole(action: str, workload: Workload, replicas: tuple[int, int]) -> ObjectChange:
@@ -185,13 +236,20 @@ def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) ->
         if not _is_same_text(ours, theirs):
             yield from _fields(ours.value, theirs.value, theirs)
         return
+    source = theirs if isinstance(theirs, Document) else None
+    for name, was, becomes in (
+        ("selector", old.selector, new.selector),
+        ("podManagementPolicy", old.pod_management, new.pod_management),
+    ):
+        if was is not None is not becomes and was != becomes:
+            yield _field(("spec", name), "", "", source)
     at = new.pod.path[:-1]
     template, written = _template(old), _template(new)
     if template and written:
         for path in changed_fields(template, written, at):
             if value_at(written, path[len(at) :]) is not None:  # what only runs is a default, or set by another tool
                 was, becomes = (value_at(one, path[len(at) :]) for one in (template, written))
-                yield _field(path, was, becomes, theirs if isinstance(theirs, Document) else None)
+                yield _field(path, was, becomes, source)
 
 
 def _template(workload: Workload) -> dict[str, Any]:
@@ -219,8 +277,8 @@ def _fields(before: Mapping[str, Any], after: Mapping[str, Any], document: Docum
 
 
 def _field(path: Path, before: object, after: object, document: Document | None) -> FieldChange:
-    at = document.moved(path).at if document is not None and document.moves else path
-    text = _words(at, document.value if document is not None and not document.moves else {})
+    move = None if document is None else document.moved(path)
+    text = _words(path, {}) if move is None else _words(move.at, move.document.value)
     shown = _is_shown(path)
     return FieldChange(path, text, *(_value(value) if shown else "" for value in (before, after)))
 

@@ -15,10 +15,12 @@ from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
-from kubesched_lint.project.commits import HEAD, CommitError, commit_of, copy_of, where_left
+from kubesched_lint.project.commits import HEAD, CommitError, commit_of, copy_of, submodules_of, where_left
 from kubesched_lint.record import record
+from kubesched_lint.text import first_few
 
 WORK_TREE = "the work tree"
+_MOST_NAMED = 4
 _SHORT = 12
 """Digits of a commit in words."""
 
@@ -34,6 +36,8 @@ class Side:
     name: str
     paths: tuple[str, ...]
     folder: str = ""
+    submodules: tuple[str, ...] = ()
+    """Folders below the paths, whose files no commit of this repository has."""
 
     def read(self, options: Options, *, render: bool, cluster: str | None = None) -> ManifestSet:
         """Return the manifests. Changes the current folder meanwhile: a copy has the paths that a user knows."""
@@ -54,7 +58,7 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
     """
     given = tuple(paths)
     if os.path.lexists(base):
-        yield Side(base, (base,)), Side(", ".join(given), given)
+        yield Side(base, (base,)), Side(first_few(given, _MOST_NAMED), given)
         return
     first, dots, last = _parted(base)
     with ExitStack() as stack:
@@ -68,7 +72,7 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
         except (CommitError, ProgramError) as error:
             raise SideError(f"{base}: {error}") from None
         if not (before.is_there or after.is_there):
-            raise SideError(f"neither {before.name} nor {after.name} has {', '.join(given)}")
+            raise SideError(f"neither {before.name} nor {after.name} has {first_few(given, _MOST_NAMED)}")
         yield before, after
 
 
@@ -103,4 +107,6 @@ def _copied(stack: ExitStack, tree: WorkTree, commit: str, name: str, paths: Seq
     folder = os.path.join(copy, os.path.relpath(here, common))
     os.makedirs(folder, exist_ok=True)
     words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
-    return Side(words, tuple(os.path.relpath(path) if os.path.isabs(path) else path for path in paths), folder)
+    given = tuple(os.path.relpath(path) if os.path.isabs(path) else path for path in paths)
+    others = submodules_of(tree, commit, within)
+    return Side(words, given, folder, tuple(os.path.relpath(os.path.join(tree.top, path), here) for path in others))

@@ -165,7 +165,7 @@ def _simulated(
     setting = base.setting
     supposed = tuple(one.event for one in hypotheses(wishes.suppose, setting))
     own = (*scale_events(setting.scaled), *supposed)
-    _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *own))
+    check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *own))
     events = tuple(event for event in dict.fromkeys((*events, *own)) if event not in supposed)
     wishes.check(setting)
     rows = base.weighed(events)
@@ -213,7 +213,8 @@ def defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tup
     return as_applied(manifests, together=options.together)
 
 
-def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
+def check_events(events: Sequence[str], known: Sequence[str]) -> None:
+    """Raise ValueError for an event that nobody knows."""
     unknown = [event for event in events if event not in known]
     if unknown:
         hint = "; --scale web=15 adds scale-to-15" if scaled_to(unknown[0]) is not None else ""

@@ -35,7 +35,7 @@ def as_html(plan: Plan) -> Iterator[str]:
     if plan.room:
         yield from part("room", "Room left, in one placement by the default scheduler", _room(plan))
     if plan.objects:
-        yield from part("objects", "Other objects", _list(f"{o.object} {words.actions(o)}" for o in plan.objects))
+        yield from part("objects", "Other objects", _list(map(words.of_object, plan.objects)))
     if plan.findings.changes:
         yield from part("findings", words.findings_heading(plan).capitalize(), _findings(plan.findings.changes))
     before = (f"before the change: {e.path}:{e.line}: {e.message}" for e in plan.errors_before)
@@ -51,7 +51,7 @@ def _list(lines: Iterable[str]) -> Iterator[str]:
 
 def _table(heads: Sequence[str], rows: Iterable[str]) -> Iterator[str]:
     columns = "".join(f'<th scope="col">{esc(one)}</th>' for one in heads)
-    yield f'<div class="scroll"><table class="matrix"><thead><tr>{columns}</tr></thead><tbody>\n'
+    yield f'<div class="scroll"><table class="matrix plain"><thead><tr>{columns}</tr></thead><tbody>\n'
     yield from rows
     yield "</tbody></table></div>\n"
 

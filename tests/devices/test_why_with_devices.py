@@ -72,6 +72,27 @@ def test_it_names_the_attribute_of_a_constraint_and_a_pool_that_does_not_count()
     assert details(found)[1].endswith("the node has none; the pool gpu.example.com/n1 is incomplete")
 
 
+def test_it_counts_the_devices_that_share_an_attribute() -> None:
+    alike = template(count=2)
+    alike["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "gpu.example.com/numa"}]
+    apart = devices_on("n0", 2)
+    for number, device in enumerate(apart["spec"]["devices"]):
+        device["attributes"] = {"numa": {"int": number}}
+    found = why("train", alike, using(1), cluster=(apart, devices_on("n1", 0)))
+    assert details(found)[0].endswith("2 devices, 2 left, at most 1 with the same gpu.example.com/numa")
+
+
+def test_it_names_partitions_whose_counters_others_have_used_up() -> None:
+    counters = devices_on("n0", 0)
+    counters["metadata"]["name"] = "n0-counters"
+    parts = devices_on("n0", 2, consumesCounters=[{"counterSet": "c", "counters": {"slots": {"value": "1"}}}])
+    for each in (counters, parts):
+        each["spec"]["pool"]["resourceSliceCount"] = 2
+    counters["spec"]["sharedCounters"] = [{"name": "c", "counters": {"slots": {"value": "1"}}}]
+    found = why("train", template(), using(2), cluster=(counters, parts), replica=2)
+    assert details(found)[0].endswith("the node has 2 devices, 1 allocated, 1 without enough counters, 0 left")
+
+
 def test_an_alternative_that_lacks_devices_is_no_reason_if_another_has_enough() -> None:
     many = {"name": "many", "deviceClassName": "gpu", "count": 3}
     one = {"name": "one", "deviceClassName": "gpu"}

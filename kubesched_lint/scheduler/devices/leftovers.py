@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubesched_lint.cluster.devices import Devices
@@ -14,12 +15,14 @@ from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, ta
 from kubesched_lint.scheduler.devices.attempt import attempt
 from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.constraints import attribute_of
+from kubesched_lint.scheduler.devices.counters import Counters
 from kubesched_lint.scheduler.devices.failures import SelectorError, one_line
 from kubesched_lint.scheduler.devices.pools import Pool
+from kubesched_lint.scheduler.devices.taken import Taken
 from kubesched_lint.text import many
 
-_Seen = tuple[DeviceID, Device]
-_TAINTED, _ALLOCATED = "tainted", "allocated"
+_Seen = tuple[DeviceID, Device, Pool]
+_TAINTED, _ALLOCATED, _UNCOUNTED = "tainted", "allocated", "without enough counters"
 """What removes devices that a request for all devices needs."""
 
 
@@ -34,6 +37,10 @@ class Leftover:
     removed: tuple[tuple[str, tuple[str, ...]], ...]
     """(what removes devices, their names), in the order in which the allocator looks."""
     left: int
+    same: tuple[str, ...] = ()
+    """The attributes that all its devices must share."""
+    most: int = 0
+    """The most of the left ones that share them."""
     broken: tuple[str, ...] = ()
     """Pools whose devices do not count, and why."""
 
@@ -45,8 +52,9 @@ class Leftover:
     @property
     def suffices(self) -> bool:
         if self.wanted.mode == ALL:
-            return self.left > 0 and not {what for what, _ in self.removed} & {_TAINTED, _ALLOCATED}
-        return self.left >= self.wanted.count
+            closed = {what for what, _ in self.removed} & {_TAINTED, _ALLOCATED, _UNCOUNTED}
+            return 0 < self.left == self.most and not closed
+        return self.most >= self.wanted.count
 
     def __str__(self) -> str:
         asked = "all devices" if self.wanted.mode == ALL else many(self.wanted.count, "device")
@@ -54,15 +62,16 @@ class Leftover:
         found = (
             f"the node has {many(self.seen, 'device')}{removed}, {self.left} left" if self.seen else "the node has none"
         )
+        alike = f", at most {self.most} with the same {' and '.join(self.same)}" if self.most < self.left else ""
         broken = "".join(f"; {pool}" for pool in self.broken)
-        return f"request {self.request} asks for {asked} of class {self.wanted.device_class}: {found}{broken}"
+        return f"request {self.request} asks for {asked} of class {self.wanted.device_class}: {found}{alike}{broken}"
 
 
 def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> Iterator[Leftover]:
     """Yield what is left for each request of the claims that must be allocated there. Raises UndecidedError."""
     offers = offers_of(devices, index)
     pools = offers.pools(position)
-    seen = [found for pool in pools for found in offers.usable(pool, position)]
+    seen = [(*found, pool) for pool in pools for found in offers.usable(pool, position)]
     broken = tuple(f"the pool {pool} is {_state(pool)}" for pool in pools if _state(pool))
     for claim in attempt(pod, devices, index).wanted_on(position):
         for request in claim.requests:
@@ -70,7 +79,9 @@ def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> It
                 name = f"{request.name}/{each.name}" if request.alternatives else request.name
                 alike = [c for c in claim.constraints if not c.requests or {request.name, name} & {*c.requests}]
                 left, removed = _sorted(seen, _conditions(each, alike, devices))
-                yield Leftover(name, each, len(seen), removed, len(left), broken)
+                same = tuple(c.match_attribute for c in alike if c.match_attribute)
+                groups = Counter(tuple(attribute_of(found[1], found[0][0], key) for key in same) for found in left)
+                yield Leftover(name, each, len(seen), removed, len(left), same, max(groups.values(), default=0), broken)
 
 
 def _state(pool: Pool) -> str:
@@ -117,4 +128,12 @@ def _conditions(
     yield _TAINTED, lambda found: not any(prevents(taint, request) for taint in found[1].taints)
     if not request.admin_access:
         yield _ALLOCATED, lambda found: found[0] not in taken.exclusively
+    yield _UNCOUNTED, lambda found: _has_counters(found, taken)
     yield "short of capacity", lambda found: has_room(found[1], request.capacity, taken.consumed.get(found[0], {}), {})
+
+
+def _has_counters(found: _Seen, taken: Taken) -> bool:
+    """Return whether the counters that others leave suffice for a device alone; a share of it needs none again."""
+    device_id, device, pool = found
+    has_share = device.is_shared and device_id in taken.consumed
+    return not device.consumes or has_share or Counters(taken).consume(pool, device)

@@ -99,6 +99,14 @@ EXTENDED_RESOURCES_OF_DEVICES = Quirk(
     "The gate DRAExtendedResource is on (GA and locked since 1.37, kubernetes/kubernetes#138488): a request of an "
     "extended resource that a DeviceClass names is met by devices.",
 )
+CONSUMABLE_CAPACITY = Quirk(
+    "consumable-capacity",
+    (1, 36),
+    None,
+    "kubernetes/enhancements#5075",
+    "The gate DRAConsumableCapacity is on (alpha and off since 1.34): before, the API server drops `capacity` of a "
+    "request and `distinctAttribute`.",
+)
 SERVICE_NAME_OF_STATEFUL_SETS = Quirk(
     "service-name-of-statefulsets",
     (1, 33),
@@ -172,6 +180,7 @@ QUIRKS = (
     STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST,
     HPA_SCALES_TO_ZERO,
     EXTENDED_RESOURCES_OF_DEVICES,
+    CONSUMABLE_CAPACITY,
     SERVICE_NAME_OF_STATEFUL_SETS,
     RESIZE_POLICY_OF_INIT_CONTAINERS,
     IMAGE_VOLUMES_OF_TEMPLATES,

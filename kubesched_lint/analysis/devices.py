@@ -17,7 +17,7 @@ from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.scheduler.devices.extended import extended_claim
-from kubesched_lint.world.devices import devices_of, knows_devices, pools_without_devices
+from kubesched_lint.world.devices import devices_of, knows_devices, pools_without_devices, unserved
 from kubesched_lint.world.new_nodes import pools_in_words
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -136,6 +136,8 @@ def must_know_devices(it: Member) -> None:
     must_have_claims(it.world)
     if it.world.cluster is None:
         raise UncheckedError("needs a cluster (--cluster)")
+    if gate := unserved(it.workload.pod, devices_in(it.world), it.world.premises.kubernetes_version):
+        raise UncheckedError(f"needs to know {gate}")
     for resource in devices_in(it.world).resources_of(it.workload.pod):
         if it.usable & it.world.index.unknown_resources:
             raise UncheckedError(f"device plugins of nodes without resources may offer {resource}")

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
+from kubesched_lint.quirks import CONSUMABLE_CAPACITY, DYNAMIC_RESOURCES, has
 from kubesched_lint.world.new_nodes import pools_adding, pools_in_words
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
-    from kubesched_lint.model.devices import Device, DeviceClass, DeviceRequest
+    from kubesched_lint.model.devices import Device, DeviceClaim, DeviceClaimTemplate, DeviceClass, DeviceRequest
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import Pod
 
@@ -111,6 +111,7 @@ def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
         for name in sorted({name for pod in pods for name in _by_devices(pod, world)}):
             yield f"which nodes offer {name} by a device plugin, and which by devices of a DeviceClass"
     for pod in pods:
+        yield from filter(None, [unserved(pod, found, version)])
         yield from _unread(pod, found, world)
     yield from _unmodelled(found, pods)
     yield from _undecidable(found, pods)
@@ -146,6 +147,31 @@ def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
         yield from (f"whether DeviceClass {name} exists, and what it selects" for name in missing)
 
 
+def unserved(pod: Pod, devices: Devices, version: str) -> str:
+    """Return the fact that decides whether the API server keeps what a claim of the manifests asks for; else nothing.
+
+    What the cluster's claims ask for was kept.
+    """
+    if has(version, CONSUMABLE_CAPACITY):
+        return ""
+    for claim in _claims_of(pod, devices):
+        parts = [each for request in claim.requests for each in request.alternatives or (request,)]
+        if claim.source is not None and (
+            any(each.capacity for each in parts) or any(c.distinct_attribute for c in claim.constraints)
+        ):
+            return f"whether the gate DRAConsumableCapacity is on, which is no default in {version}"
+    return ""
+
+
+def _claims_of(pod: Pod, devices: Devices) -> Iterator[DeviceClaim | DeviceClaimTemplate]:
+    """Yield the claims and templates that a pod refers to and that are known."""
+    for reference in pod.resource_claims:
+        key = pod.namespace, reference.template or reference.claim
+        found = devices.templates.get(key) if reference.template else devices.claims.get(key)
+        if found is not None:
+            yield found
+
+
 def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
     """Yield what a pod requests of each class: alternatives one by one, and extended resources that a class serves.
 
@@ -153,10 +179,8 @@ def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
     """
     from kubesched_lint.model.devices import DeviceRequest
 
-    for reference in pod.resource_claims:
-        key = pod.namespace, reference.template or reference.claim
-        found = devices.templates.get(key) if reference.template else devices.claims.get(key)
-        for request in found.requests if found is not None else ():
+    for claim in _claims_of(pod, devices):
+        for request in claim.requests:
             yield from request.alternatives or (request,)
     for name in sorted(devices.class_of_resource.keys() & pod.requests.keys()):
         yield DeviceRequest(name, devices.class_of_resource[name].name, resource=name)

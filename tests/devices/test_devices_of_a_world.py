@@ -19,6 +19,7 @@ from tests.devices.sets import (
     claim,
     cluster_of,
     devices_on,
+    manifests_of,
     node,
     template,
     using,
@@ -91,6 +92,24 @@ def test_only_pods_that_are_there_hold_devices() -> None:
 def test_what_the_allocator_would_have_to_know(kinds: tuple[str, ...], objects: tuple[Value, ...], says: str) -> None:
     found = devices_unknown(world_of(cluster_of(*NODES, *objects, kinds=kinds), template(), using(1)))
     assert says in found if says else not found
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "is_unknown"),
+    [
+        ("1.35", {"capacity": {"requests": {"memory": "1Gi"}}}, True),
+        ("1.36", {"capacity": {"requests": {"memory": "1Gi"}}}, False),
+        ("1.35", {}, False),
+    ],
+)
+def test_an_older_server_may_drop_what_a_claim_asks_for(version: str, more: Value, is_unknown: bool) -> None:
+    cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1, capacity={"memory": {"value": "1Gi"}}))
+    premises = Premises(kubernetes_version=version)
+    world = World(manifests_of(template(**more), using(1)).inventory, cluster, premises)
+    gate = f"whether the gate DRAConsumableCapacity is on, which is no default in {version}"
+    assert devices_unknown(world) == (gate if is_unknown else "")
+    stored = World(manifests_of(using(1)).inventory, cluster_of(*NODES, GPU_CLASS, template(**more)), premises)
+    assert "gate" not in devices_unknown(stored), "the server kept what it has stored"
 
 
 FOREVER = {"operator": "Exists", "effect": "NoExecute"}

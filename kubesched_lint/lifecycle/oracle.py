@@ -287,11 +287,8 @@ class Oracle:
         return diagnose(self.pod(slot, position), self.cluster)
 
     def rejecting(self, state: State, slot: int, position: int = -1) -> frozenset[str]:
-        """Return the plugins that reject a waiting pod now."""
-        found = self.diagnosis(state, slot, position)
-        if found.refusal is not None:
-            return frozenset([found.refusal.plugin])
-        return frozenset(r.plugin for r in found.rejections) | frozenset(found.pinned_by)
+        """Return the plugins that reject a waiting pod now; none if an error ends its attempt: it is tried again."""
+        return self.diagnosis(state, slot, position).rejected_by
 
     # --- showing ----------------------------------------------------------------------------------------------------
 

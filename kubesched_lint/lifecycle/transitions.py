@@ -65,7 +65,7 @@ def overlooked(
             ):
                 continue
             rejected_by = oracle.rejecting(before, slot, there)
-            if wakes(oracle.pod(slot, there), rejected_by):
+            if not rejected_by or wakes(oracle.pod(slot, there), rejected_by):
                 continue
             missed = oracle.pod_types.missed(rejected_by)
             apart = [_restated(s, position, slot, status, missed, count) for s in found]

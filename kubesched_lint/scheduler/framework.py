@@ -95,15 +95,31 @@ class Diagnosis:
     """Why the scheduler does not try the pod: it has scheduling gates, or lacks a claim for devices."""
 
     @property
+    def error(self) -> str:
+        """What ended the attempt on all nodes; empty if nothing did. The pod is tried again without any event."""
+        return next((r.reason for r in self.rejections if r.is_error), "")
+
+    @property
     def resolvable(self) -> NodeSet:
-        """Nodes on which removing pods might make room: the candidates of preemption."""
+        """Nodes on which removing pods might make room: the candidates of preemption, which never follows an error."""
         maybe = never = EMPTY
+        if self.error:
+            return EMPTY
         for rejection in self.rejections:
             if rejection.resolvable:
                 maybe |= rejection.nodes
             else:
                 never |= rejection.nodes
         return maybe & ~never
+
+    @property
+    def rejected_by(self) -> frozenset[str]:
+        """The plugins whose events may make the pod fit; none after an error."""
+        if self.error:
+            return frozenset()
+        if self.refusal is not None:
+            return frozenset([self.refusal.plugin])
+        return frozenset(r.plugin for r in self.rejections) | frozenset(self.pinned_by)
 
     def reasons(self, position: int) -> Iterator[Rejection]:
         """Return why one node was rejected."""
@@ -301,9 +317,8 @@ def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
         return diagnosis.waits_for
     if not diagnosis.total:
         return "no nodes available to schedule pods"
-    error = next((r.reason for r in diagnosis.rejections if r.is_error), "")
-    if error:
-        return error
+    if diagnosis.error:
+        return diagnosis.error
     text = f"0/{diagnosis.total} nodes are available:"
     if diagnosis.refusal is not None:
         text += f" {diagnosis.refusal.message}."

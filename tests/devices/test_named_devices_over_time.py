@@ -182,17 +182,37 @@ def test_preemption_frees_devices_but_does_not_count_on_them() -> None:
     assert told("ab", "serve") == (DEPENDS, 0, 1)
 
 
+# --- a selector that fails on a device --------------------------------------------------------------------------------
+
+
+def picky() -> Value:
+    return {**template("picky"), "spec": {"spec": {"devices": {"requests": [exactly(selectors=[LARGE])]}}}}
+
+
+LARGE = {"cel": {"expression": f'device.attributes["{DRIVER}"].size > 1'}}
+SIZED = devices_on("n0", 1, attributes={"size": {"int": 2}})
+
+
+def test_a_selector_that_fails_on_a_free_device_keeps_its_pods_from_every_node() -> None:
+    found = deployed(picky(), using(1, resourceClaimTemplateName="picky"), cluster=(SIZED, devices_on("n1", 1)))
+    assert (found.verdict, found.bound.least, found.bound.most) == (BAD, 0, 0)
+    assert "no such key: size" in found.message
+
+
+def test_a_device_that_another_pod_holds_is_not_asked() -> None:
+    other = using(1, "serve")
+    other["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "n1"}
+    pods = picky(), template(), using(1, resourceClaimTemplateName="picky"), other
+    assert deployed(*pods, cluster=(SIZED, devices_on("n1", 1))).verdict == FINE
+    assert deployed(*pods, cluster=(SIZED, devices_on("n1", 2))).verdict == BAD
+
+
 # --- what stays unknown -----------------------------------------------------------------------------------------------
-
-
-def failing() -> Value:
-    return asking_for(exactly(selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].size > 1'}}]))
 
 
 @pytest.mark.parametrize(
     ("objects", "cluster", "why"),
     [
-        ((failing(), using(1)), with_models("ab", ""), "a CEL selector fails on a device"),
         ((EITHER, using(1)), with_models("ab" * 33, ""), "66 are too many to follow each (most: 64)"),
         (
             (EITHER, using(1)),

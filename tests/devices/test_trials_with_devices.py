@@ -12,11 +12,14 @@ from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.trial import waiting_everywhere
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.world.devices import devices_unknown
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World
+from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     GPU_CLASS,
     Value,
@@ -72,6 +75,20 @@ def test_on_trial_the_claims_of_victims_keep_their_devices() -> None:
     state.restore(placed)
     state.remove(placed)
     assert feasible(world, state) == ["n0"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_error_ends_the_attempt_before_preemption(fails: bool) -> None:
+    """n1 is full of a pod of lower priority; on n0 the selector finds a device that lacks what it reads."""
+    large = {"cel": {"expression": f'device.attributes["{DRIVER}"].size > 1'}}
+    small = {} if fails else {"attributes": {"size": {"int": 1}}}
+    objects = (devices_on("n0", 1, **small), devices_on("n1", 1, attributes={"size": {"int": 2}}))
+    world = world_of(cluster_of(*NODES, *objects), template(selectors=[large]), using(1, cpu="3"))
+    state, pod = lasting_state(world), replace(world.member(world.manifests.workloads[0]).pod, priority=10)
+    bind(replace(pod, resource_claims=(), priority=0), 1, state)
+    found = diagnose(pod, state)
+    assert (not found.feasible, bool(found.error)) == (True, fails)
+    assert (preempt(pod, found, state).chosen is None) is fails
 
 
 def test_the_claims_of_running_pods_take_their_devices() -> None:

@@ -265,7 +265,7 @@ class Courses(Wanted):
         if all(self.filters.codes(number, _bound(after), after.disks)):
             return None
         reasons = self.filters.rejecting(number, _bound(before), before.disks)
-        if wakes(kind.pod, reasons, come, gone):
+        if not reasons or wakes(kind.pod, reasons, come, gone):
             return None
         if reasons not in self._reasons:
             self._reasons.append(reasons)

@@ -85,6 +85,11 @@ def with_contested_resources(seed: int) -> World:
     return with_devices(seed, (["an-a"], ["an-a", "one"]), "mixed", resources=True)
 
 
+def with_failing_selectors(seed: int) -> World:
+    """Some devices do not say their model, so that a selector of it ends the attempt on all nodes."""
+    return with_devices(seed, (["one", "an-a"], ["two", "an-a"], ["an-a", "a-b"]), "failing")
+
+
 def with_partitions(seed: int) -> World:
     return with_devices(seed, PARTED, "partitions")
 
@@ -239,6 +244,8 @@ def _slices(dice: Dice, names: Sequence[str], kind: str) -> Iterator[Value]:
         devices = [_device(dice, f"gpu-{i}", mixed) for i in range(dice.pick([1, 2, 1, 3]))]
         if kind == "plain" and dice.chance(0.8):  # one model on each node
             devices = [{**each, "attributes": devices[0]["attributes"]} for each in devices]
+        if kind == "failing":
+            devices = [_silent(dice, each) for each in devices]
         if kind == "shares":
             devices = [_shared_device(dice, each) for each in devices]
         yield _slice(name, {"nodeName": name, "devices": devices})
@@ -274,6 +281,11 @@ def _device(dice: Dice, name: str, mixed: bool) -> Value:
     if dice.chance(0.1):
         found["taints"] = [{"key": "worn", "effect": "NoSchedule"}]
     return found
+
+
+def _silent(dice: Dice, device: Value) -> Value:
+    """The device without its taint, perhaps without its model."""
+    return {"name": device["name"], "attributes": {} if dice.chance(0.25) else device["attributes"]}
 
 
 def _reference(number: int, name: str) -> Value:

@@ -20,6 +20,8 @@ from tests.worlds.schedulers import DEFAULT_PROFILE, Profile
 from tests.worlds.storage import Disks, Storage
 
 FITS, FULL, NEVER = "", "Unschedulable", "UnschedulableAndUnresolvable"
+FAILS = "Error"
+"""It ends the attempt on all nodes."""
 MOST_ORDERS = 24
 ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 Placed = tuple[int, int]
@@ -70,7 +72,8 @@ class Filters:
         if self.storage.refuses(kind.claims, disks):
             return [NEVER] * len(self.nodes)
         around = _Around(self, kind, placed)
-        return [self._code(around, position, disks) for position in range(len(self.nodes))]
+        found = [self._code(around, position, disks) for position in range(len(self.nodes))]
+        return [NEVER] * len(found) if FAILS in found else found
 
     def _code(self, around: _Around, position: int, disks: Disks) -> str:
         return next((code for _, code in self._checks(around, position, disks) if code), FITS)
@@ -87,24 +90,30 @@ class Filters:
         for name, check in ((hints.SPREAD, self._spread), (hints.AFFINITY, self._affinity)):
             if name not in kind.profile.disabled:
                 yield name, NEVER if name in kind.profile.failing else check(around, position)
-        yield hints.DEVICES, FITS if self.given(kind, position, around.holders) is not None else NEVER
+        asked = self._asked(kind, position, around.holders)
+        if self.devices.fails(*asked):
+            yield hints.DEVICES, FAILS
+        yield hints.DEVICES, FITS if self.devices.allocated(*asked) is not None else NEVER
 
     def given(self, kind: Kind, position: int, holders: Sequence[Placed]) -> Held | None:
         """The devices that a pod would get on a node, as upstream beside those of victims too."""
+        return self.devices.allocated(*self._asked(kind, position, holders))
+
+    def _asked(self, kind: Kind, position: int, holders: Sequence[Placed]) -> tuple[list[Want], str, list[Held]]:
+        """What a pod wants of the devices of a node, and what others hold."""
         node = self.nodes[position]
         wants = [want for want in kind.wants if want.of_node or not (node.allocatable or {}).get(RESOURCE)]
-        if not wants:
-            return ()
-        held = [self.kinds[k].held for k, _ in holders if self.kinds[k].held]
-        return self.devices.allocated(wants, node.name, held)
+        return wants, node.name, [self.kinds[k].held for k, _ in holders if self.kinds[k].held]
 
     def rejecting(self, number: int, placed: Sequence[Placed], disks: Disks) -> frozenset[str]:
-        """The plugins that turn a pod of this kind away, one for each node."""
+        """The plugins that turn a pod of this kind away, one for each node; none if an error ends the attempt."""
         kind = self.kinds[number]
         if self.storage.refuses(kind.claims, disks):
             return frozenset([hints.STORAGE])
         around = _Around(self, kind, placed)
-        checks = (self._checks(around, position, disks) for position in range(len(self.nodes)))
+        checks = [list(self._checks(around, position, disks)) for position in range(len(self.nodes))]
+        if any(next((code for _, code in node if code), "") == FAILS for node in checks):
+            return frozenset()
         return frozenset(found for node in checks if (found := next((name for name, code in node if code), "")))
 
     # --- what only the node decides ---------------------------------------------------------------------------------

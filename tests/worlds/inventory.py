@@ -131,6 +131,40 @@ class Inventory:
         usable = [(name, model) for name, where, model in self._devices if where in ("", node)]
         return self._chosen(tuple(wants), usable, taken, known, 0 if node in self._worn else len(usable))
 
+    def fails(self, wants: Sequence[Want], node: str, holders: Sequence[Held]) -> bool:
+        """Whether a want for a model meets a free device that does not say its model, before all wants are met.
+
+        The wants have one option and no rule; a device that somebody has is not asked.
+        """
+        usable = [(name, model) for name, where, model in self._devices if where in ("", node)]
+        if all(model for _, model in usable) or not all(want.exists for want in wants):
+            return False
+        taken = {device for held in holders for _, devices in held for device in devices}
+        units = [(number, want.options[0]) for number, want in enumerate(wants) for _ in range(want.options[0].count)]
+
+        def met(place: int, start: int) -> bool:
+            if place == len(units):
+                return True
+            number, option = units[place]
+            for i, (name, model) in enumerate(usable[start:], start):
+                if name in taken:
+                    continue
+                if option.model and not model:
+                    raise LookupError(name)
+                if option.model in ("", model):
+                    taken.add(name)
+                    goes_on = units[place + 1 : place + 2] and units[place + 1][0] == number
+                    if met(place + 1, i + 1 if goes_on else 0):
+                        return True
+                    taken.remove(name)
+            return False
+
+        try:
+            met(0, 0)
+        except LookupError:
+            return True
+        return False
+
     def _chosen(
         self,
         wants: tuple[Want, ...],
@@ -228,5 +262,6 @@ def _suits(rule: str, models: list[str]) -> bool:
 
 
 def _model(device: Value) -> str:
-    found: Any = device["attributes"]["model"]["string"]
+    """Its model; empty if it does not say."""
+    found: Any = device["attributes"].get("model", {"string": ""})["string"]
     return str(found)

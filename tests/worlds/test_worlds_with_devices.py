@@ -1,7 +1,7 @@
 """Lint, simulate, why, trials and the exhaustive reference agree where pods have claims for devices.
 
 ``python -m tests.worlds.run --devices`` tries more worlds, and so do ``--shared``, ``--varied``, ``--choices``,
-``--partitions``, ``--shares``, ``--resources`` and ``--contested``.
+``--failing``, ``--partitions``, ``--shares``, ``--resources`` and ``--contested``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.lifecycle import holdings
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import UNKNOWN
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.devices import (
     with_choices,
     with_contested_resources,
     with_devices,
+    with_failing_selectors,
     with_partitions,
     with_resources,
     with_shared_claims,
@@ -39,6 +40,8 @@ OLD_PODS = (52, 64)
 """Worlds in which running pods have other claims than those of the manifest: they showed a wrong bound."""
 PLUGGED, CONTESTED = (18, 19, 21, 27), (3, 18, 40, 41)
 """Worlds in which some nodes have a device plugin and others have devices."""
+FAILING = (18, 50, 53, 74)
+"""Worlds in which a selector fails on some device of a node that other pods may take."""
 PREEMPTING = (574, 1253)
 """Worlds where it matters which device a pod has, and pods preempt others."""
 FOUND = (259,)
@@ -69,6 +72,14 @@ def test_what_is_said_where_it_matters_which_device_a_pod_has_is_not_contradicte
     worlds = [maker(seed) for maker, seeds in makers.items() for seed in seeds]
     assert [[str(one) for one in contradictions(world)] for world in worlds] == [[]] * len(worlds)
     assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())
+
+
+def test_what_is_said_where_a_selector_fails_on_a_device_is_not_contradicted() -> None:
+    worlds = [with_failing_selectors(seed) for seed in FAILING]
+    assert [[str(one) for one in contradictions(world, thorough=True)] for world in worlds] == [[]] * len(worlds)
+    said = [cell for world in worlds for cell in Reading(world).cells().values()]
+    assert any("CEL runtime error: no such key: model" in cell.message for cell in said)
+    assert {cell.verdict for cell in said} == {BAD, DEPENDS, FINE}
 
 
 def test_running_pods_that_share_a_device_of_the_network_are_not_tied_to_a_node() -> None:

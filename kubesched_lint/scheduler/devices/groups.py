@@ -217,14 +217,14 @@ class DeviceGroups:
         devices = (device for each in self._devices.slices for device in each.devices)
         claims = (claim for pod in self._pods for claim in self._claims(pod) if claim.constraints)
         requests = (each for claim in claims for each in _plain_requests(claim))
-        return any(each.consumes or each.is_shared for each in devices) or any(
-            each.admin_access or each.mode == ALL for each in requests
+        return (
+            bool(self._failing)
+            or any(each.consumes or each.is_shared for each in devices)
+            or any(each.admin_access or each.mode == ALL for each in requests)
         )
 
     def hindrances(self) -> Iterator[str]:
         """Yield why a state cannot tell what each pod holds."""
-        if self._failing:
-            yield "a CEL selector fails on a device, and which devices are free decides whether it is tried"
         for claim in (claim for pod in self._pods for claim in self._claims(pod)):
             if isinstance(claim, DeviceClaim) and not _follows_its_pods(claim):
                 yield f"ResourceClaim {claim.namespace}/{claim.name} is not allocated just while pods use it"

@@ -103,10 +103,17 @@ def _for_replicas(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
             "each": _each(survey, room.needed(tightest, survey)),
             "have": len(survey.all_left),
             "pending": wanted - most,
+            "options": " or ".join(_option(each, room.needed(tightest, each)) for each in tightest.options),
+            "name": tightest.main.asked.parent,
         },
         related=(replicas_wanted_here(it), Place(at, "the devices of each pod", source)),
-        variant="replicas",
+        variant="replicas" if tightest.is_alone else "alternatives",
     )
+
+
+def _option(survey: Survey, count: int) -> str:
+    """What one replica takes for an alternative, and of how many."""
+    return f"{_each(survey, count)} (of {len(survey.all_left)}) as {survey.asked.request.name}"
 
 
 def _each(survey: Survey, count: int) -> str:

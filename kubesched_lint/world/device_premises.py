@@ -21,8 +21,14 @@ ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 def device_premise(world: World) -> str:
     """Return the assumption about devices in every proof that counts devices."""
     found = "drivers announce no other devices than those of the snapshot"
-    stated = stated_devices(world)
-    return f"{found}, and {stated}" if stated else found
+    return ", and ".join(filter(None, (found, stated_devices(world), _rules_count(world))))
+
+
+def _rules_count(world: World) -> str:
+    """Return what is assumed about DeviceTaintRules if only manifests have some; their gate is beta, and off."""
+    if not world.manifests.device_taint_rules or (world.cluster and world.cluster.inventory.device_taint_rules):
+        return ""
+    return "DeviceTaintRules count (the gate DRADeviceTaintRules, off by default, is on)"
 
 
 def stated_devices(world: World) -> str:
@@ -34,12 +40,11 @@ def stated_devices(world: World) -> str:
 def pod_premises(it: Member) -> Iterator[str]:
     """Yield the assumptions about devices behind what becomes of a workload's pods."""
     world = it.world
-    stated = stated_devices(world) if needs_devices(it.workload.pod, world) else ""
-    if stated:
-        yield stated
-    devices = devices_of(world) if needs_devices(it.workload.pod, world) else None
-    if devices is not None and may_wait_for_devices(it.workload.pod, devices):
-        yield "drivers make devices with binding conditions ready in time"
+    if needs_devices(it.workload.pod, world):
+        yield from filter(None, (stated_devices(world), _rules_count(world)))
+        devices = devices_of(world)
+        if devices is not None and may_wait_for_devices(it.workload.pod, devices):
+            yield "drivers make devices with binding conditions ready in time"
     if asks_for_admin_access(it) and it.workload.namespace not in world.namespaces.labels:
         yield f"namespace {it.workload.namespace} has the label {ADMIN_LABEL}, which adminAccess needs"
     for name, amount in it.pod.requests.items():

@@ -26,6 +26,7 @@ from tests.devices.sets import (
     wanting,
     world_of,
 )
+from tests.lifecycle.simulated import other
 
 NODES = (node("n0"), node("n1"))
 ALLOCATION = {
@@ -157,6 +158,19 @@ def test_binding_conditions_are_assumed_for_pods_that_may_get_the_device() -> No
 
     assert premises(GPU_CLASS) == ["drivers make devices with binding conditions ready in time"]
     assert premises(other_class) == []
+
+
+def test_rules_of_the_manifests_taint_devices_on_an_assumption() -> None:
+    """Their gate is off by default; a rule that the cluster has shows that it is on."""
+    taint = {"key": "k", "value": "v", "effect": "NoSchedule"}
+    rule = other("DeviceTaintRule", "broken", "resource.k8s.io/v1beta2", spec={"deviceSelector": {}, "taint": taint})
+
+    def premises(*live: Value) -> str:
+        world = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1), *live), template(), rule, using(1))
+        return " ".join(pod_premises(world.member(world.manifests.workloads[0])))
+
+    assert "DRADeviceTaintRules" in premises()
+    assert "DRADeviceTaintRules" not in premises(rule)
 
 
 def test_a_slice_of_the_manifests_does_not_tell_what_the_cluster_has() -> None:

@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.lifecycle import NODES, WORKLOADS, manifest, nodes
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.commands.plan.run import Version, plan
+from kubesched_lint.commands.plan.run import plan
+from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set

@@ -14,7 +14,8 @@ from kubesched_lint.printing import say, say_exactly, tell
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.commands.plan.run import Plan, Version
+    from kubesched_lint.commands.plan.run import Plan
+    from kubesched_lint.commands.plan.version import Version
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -132,8 +133,9 @@ def _planned(
     from kubesched_lint.cli.settings import cluster_of
     from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
-    from kubesched_lint.commands.plan.run import Version, as_it_runs, plan
+    from kubesched_lint.commands.plan.run import as_it_runs, plan
     from kubesched_lint.commands.plan.sides import sides_of
+    from kubesched_lint.commands.plan.version import Version
     from kubesched_lint.text import first_few
 
     options, where = settings.options, cluster_of(context, settings)
@@ -145,9 +147,8 @@ def _planned(
         return plan(as_it_runs(after, cluster), after, cluster, settings.rulebook, events, running=True)
     with sides_of(base, paths) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
-        before, after = (
-            Version(side.name, manifests, options, side.submodules) for side, manifests in zip(sides, read, strict=True)
-        )
+        both = zip(sides, read, strict=True)
+        before, after = (Version(side.name, each, options, side.submodules, side.root) for side, each in both)
         _check_not_empty(before, after)
         return plan(before, after, cluster, settings.rulebook, events)
 

@@ -17,7 +17,8 @@ from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import read_stated
 from kubesched_lint.cluster.template import changed_fields, difference
 from kubesched_lint.commands.plan.changes import ObjectChange
-from kubesched_lint.commands.plan.run import Plan, Version, as_it_runs, plan
+from kubesched_lint.commands.plan.run import Plan, as_it_runs, plan
+from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.lifecycle.verdict_order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range

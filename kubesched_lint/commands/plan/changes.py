@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,10 +43,6 @@ _POD_MAY_CHANGE = frozenset({"image", "activeDeadlineSeconds", "tolerations", "s
 _JOB_IS_FIXED = frozenset(
     ["selector", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "managedBy"]
 )
-
-
-Unread = Sequence[tuple[str, str, str]]
-"""(file or folder, kind, why) of what one side does not read: all kinds if empty; ``before the change`` follows."""
 
 
 @record
@@ -173,22 +168,6 @@ def _is_trimmed(world: World) -> bool:
 def _others(manifests: ManifestSet, namespace: str) -> Mapping[ObjectRef, Document]:
     """Return the documents of other objects; the last of several definitions."""
     return {ref_of(d, namespace): d for d in manifests.documents if d.kind not in KINDS and not d.moves}
-
-
-def as_far_as_read(change: ObjectChange, before: Unread, after: Unread) -> ObjectChange:
-    """Return the change; what one side only seems to lack, because its file was not read there, is UNREAD."""
-    place = change.location
-    if place is None or change.actions not in ((CREATED,), (REMOVED,)):
-        return change
-    unread, when = (before, "before") if change.actions == (CREATED,) else (after, "after")
-    kinds = "", change.object.kind
-    why = next((why for path, kind, why in unread if kind in kinds and _is_below(place.path, path)), "")
-    return replace(change, actions=(UNREAD,), remark=f"{why} {when} the change") if why else change
-
-
-def _is_below(path: str, folder: str) -> bool:
-    path, folder = os.path.normpath(path), os.path.normpath(folder)
-    return path == folder or path.startswith(folder + os.sep)
 
 
 def _whole(action: str, workload: Workload, replicas: tuple[int, int]) -> ObjectChange:

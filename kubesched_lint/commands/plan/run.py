@@ -14,8 +14,6 @@ from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.affected import affected
 from kubesched_lint.commands.plan.changes import (
     ObjectChange,
-    Unread,
-    as_far_as_read,
     beside_running,
     other_changes,
     unseen_templates,
@@ -32,13 +30,12 @@ from kubesched_lint.commands.plan.room import (
     resources_of,
     room_changes,
 )
+from kubesched_lint.commands.plan.version import Version, as_far_as_read
 from kubesched_lint.commands.simulate.run import SimulationReport, check_events, defined_once, simulate
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, differs, direction
 from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
-from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
@@ -51,23 +48,6 @@ from kubesched_lint.world.world import World
 RUNNING = "what runs in the cluster"
 _MOST_CELLS_OF_NODES = 100_000
 """Limit of affected workloads times nodes: 100 on 1,000 nodes take 8 s of CPU."""
-
-
-@record
-class Version:
-    """One side of a plan: manifests, the options that they were read with, and the words for the side."""
-
-    name: str
-    manifests: ManifestSet
-    options: Options
-    submodules: tuple[str, ...] = ()
-    """Folders whose files this side lacks, because they are in another repository."""
-
-    @property
-    def unread(self) -> Unread:
-        found = [(path, "", "its submodule is not read") for path in self.submodules]
-        found += [(error.path, "", f"{error.path} cannot be read") for error in self.manifests.errors]
-        return found + [(u.path, u.kind, "it cannot be read") for u in self.manifests.unread if u.why]
 
 
 @record
@@ -181,9 +161,8 @@ def plan(
     removed = [] if running else [workload for ref, workload in old.items() if ref not in new]
     clusters = _without(cluster, created), _without(cluster, removed)
     ours, theirs = (_world(side, each) for side, each in zip(sides, clusters, strict=True))
-    unread = before.unread, after.unread
     found = workload_changes(ours, theirs, running=running)
-    changes = {change.object: as_far_as_read(change, *unread) for change in found}
+    changes = {change.object: as_far_as_read(change, before, after) for change in found}
     touched = affected(ours, theirs) | changes.keys()
     shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
     rows = [_simulated(*each, events, shown) for each in zip(sides, clusters, strict=True)]
@@ -207,7 +186,7 @@ def plan(
         tuple(
             WorkloadPlan(ref, changes.get(ref), cells.get(ref, ())) for ref in everybody if ref in {**changes, **cells}
         ),
-        tuple(as_far_as_read(change, *unread) for change in beside),
+        tuple(as_far_as_read(change, before, after) for change in beside),
         finding_changes(*reports),
         tuple(added_changes(*ends)) if ends else (),
         tuple(idle_changes(*ends)) if ends else (),

@@ -38,6 +38,8 @@ class Side:
     folder: str = ""
     submodules: tuple[str, ...] = ()
     """Folders below the paths, whose files no commit of this repository has."""
+    root: str = os.curdir
+    """The file or folder that takes the place of the other side's."""
 
     def read(self, options: Options, *, render: bool, cluster: str | None = None) -> ManifestSet:
         """Return the manifests. Changes the current folder meanwhile: a copy has the paths that a user knows."""
@@ -58,7 +60,8 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
     """
     given = tuple(paths)
     if os.path.lexists(base):
-        yield Side(base, (base,)), Side(first_few(given, _MOST_NAMED), given)
+        roots = (base, given[0]) if len(given) == 1 else (os.curdir, os.curdir)
+        yield Side(base, (base,), root=roots[0]), Side(first_few(given, _MOST_NAMED), given, root=roots[1])
         return
     first, dots, last = _parted(base)
     with ExitStack() as stack:

@@ -1,0 +1,49 @@
+"""One side of a plan, and what it could not read: nobody knows whether that is new, gone or the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from kubesched_lint.commands.plan.changes import CREATED, REMOVED, UNREAD, ObjectChange
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.record import record, replace
+
+
+@record
+class Version:
+    """One side of a plan: manifests, the options that they were read with, and the words for the side."""
+
+    name: str
+    manifests: ManifestSet
+    options: Options
+    submodules: tuple[str, ...] = ()
+    """Folders whose files this side lacks, because they are in another repository."""
+    root: str = os.curdir
+    """The file or folder that takes the place of the other side's."""
+
+    @property
+    def _unread(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (file or folder, kind, why) of what is not read: all kinds if empty."""
+        yield from ((path, "", "its submodule is not read") for path in self.submodules)
+        yield from ((error.path, "", f"{error.path} cannot be read") for error in self.manifests.errors)
+        yield from ((one.path, one.kind, "it cannot be read") for one in self.manifests.unread if one.why)
+
+    def why_unread(self, at: str, kind: str) -> str:
+        """Return why an object at a place below the root is not read here; empty if it would be."""
+        found = ((os.path.relpath(path, self.root), of, why) for path, of, why in self._unread)
+        return next((why for path, of, why in found if of in ("", kind) and _is_below(at, path)), "")
+
+
+def as_far_as_read(change: ObjectChange, before: Version, after: Version) -> ObjectChange:
+    """Return the change; what one side only seems to lack, because it was not read there, is UNREAD."""
+    if change.location is None or change.actions not in ((CREATED,), (REMOVED,)):
+        return change
+    own, other, when = (after, before, "before") if change.actions == (CREATED,) else (before, after, "after")
+    why = other.why_unread(os.path.relpath(change.location.path, own.root), change.object.kind)
+    return replace(change, actions=(UNREAD,), remark=f"{why} {when} the change") if why else change
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)

@@ -185,6 +185,10 @@ class Admission:
         """Name → class."""
         return {c.name: c for c in self.objects.runtime_classes}
 
+    def tells_of_class(self, pod: Pod) -> bool:
+        """Return whether it is known what the pod's RuntimeClass adds, or that there is none."""
+        return not pod.runtime_class or "RuntimeClass" in self.known or pod.runtime_class in self.runtime_classes
+
     def _by_runtime_class(self, pod: Pod) -> Iterator[AdmissionRefusal]:
         """Yield what prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass`` refuse."""
         if not pod.runtime_class:

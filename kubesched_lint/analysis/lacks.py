@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
-from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
+from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
 from kubesched_lint.world.device_premises import ADMIN_LABEL, asks_for_admin_access
@@ -36,16 +37,26 @@ class Lack:
     """The events that it concerns; all if empty."""
 
 
-def lacks_of(it: Member) -> tuple[Lack, ...]:
-    """All that is missing for a verdict about one workload; empty for most."""
+def lacks_of(it: Member, *, nowhere: bool = False) -> tuple[Lack, ...]:
+    """All that is missing for a verdict about one workload; empty for most.
+
+    ``nowhere``: no node is open to its pods, whatever runs there and whatever volumes there are.
+    """
     assert it.world.cluster is not None, "without a cluster there are no verdicts about nodes"
     if not it.world.cluster.knows_nodes:
         return (Lack("the nodes: the snapshot holds none, because they were not captured", True, narrows=False),)
-    found = [*unmodelled(it), *_of_storage(it)]
-    found += [Lack(premise, False, narrows=False) for premise in it.world.admission.decision(it.workload).assumed]
-    if it.world.cluster.origin == "snapshot":
-        found += _of_gaps(it)
-    return tuple(found)
+    admission = it.world.admission
+    closed = nowhere and (admission.tells_of_class(it.pod) or fits_nowhere(it))
+    found = [Lack(premise, False, narrows=closed) for premise in admission.decision(it.workload).assumed]
+    missing = [*_of_storage(it), *(_of_gaps(it) if it.world.cluster.origin == "snapshot" else ())]
+    found += [replace(lack, narrows=True) if nowhere and not lack.events else lack for lack in missing]
+    return (*unmodelled(it), *found)
+
+
+def fits_nowhere(it: Member) -> bool:
+    """Whether no node is large enough for a pod, whatever its labels and taints, and whatever runs there."""
+    anywhere = replace(it.pod, node_selector={}, required_node_terms=None, tolerations=(EVERY_TAINT,))
+    return not static_feasible(anywhere, it.world.index)
 
 
 def unmodelled(it: Member) -> Iterator[Lack]:

@@ -23,6 +23,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of
+from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
@@ -31,7 +32,6 @@ from kubesched_lint.world.premises import SET_PREMISES, groups_premise
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
-    from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.policy import Autoscaler
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.rule import Rule
@@ -86,21 +86,11 @@ def _own_schedulers(error: Judged, world: World) -> Iterator[str]:
     """Yield what is assumed about the schedulers of the pods that an error is about."""
     if not rests_on_nodes(error.rule):
         return
-    for pod in _pods_of(error, world):
+    for it in members_of(error, world):
+        pod = it.pod
         if not knows_scheduler(pod):
             yield f"{pod.scheduler_name} decides as kube-scheduler does"
         yield from own_plugins(pod)
-
-
-def _pods_of(error: Judged, world: World) -> Iterator[Pod]:
-    """Yield the pod of the workload that an error is about, or of each workload that takes part in it."""
-    if error.workload is not None:
-        yield world.member(error.workload).pod
-        return
-    together = set(error.hazard.together)
-    for workload in world.manifests.workloads if together else ():
-        if workload.ref in together:
-            yield world.member(workload).pod
 
 
 def _stands_already(error: Judged, world: World) -> bool:
@@ -168,6 +158,12 @@ OF_ERRORS = (
         lambda error, world: "; ".join(_unknown_to_cards(error, world)),
     ),
     _row("another scheduler decided otherwise", _has_own_scheduler, _own_scheduler),
+    _row(
+        "a RuntimeClass added tolerations",
+        lambda error, world: bool(unknown_classes(error, world)),
+        if_they_add_nothing,
+        with_other_classes,
+    ),
     _row("its pods ran on as they are", _stands_already, lambda error, world: _MADE_ANEW),
     WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),
 )

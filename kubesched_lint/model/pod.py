@@ -30,6 +30,9 @@ class Toleration:
     path: Path = field(default=(), compare=False)
 
 
+EVERY_TAINT = Toleration(operator="Exists")
+
+
 @record
 class NodeSelectorTerm:
     """``expressions`` match labels, ``fields`` metadata.name; all of both must hold. Both empty: matches nothing."""

@@ -227,6 +227,8 @@ NODES = [
     }
     for i in range(2)
 ]
+SPREAD = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
+SPREAD |= {"labelSelector": {"matchLabels": {"app": "web"}}}
 BOUNDS = limit_range(max={"cpu": "1"})
 GREEDY = workload(resources={"requests": {"cpu": "2"}})
 WORDS = 'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
@@ -288,6 +290,31 @@ def test_a_list_of_nodes_is_taken_to_have_the_classes_that_are_named() -> None:
     nowhere = workload({"priorityClassName": "none-such", "nodeSelector": {"disk": "none"}})
     found = lint(objects=[nowhere], cluster=cluster).findings
     assert [f.severity.word for f in found if f.rule == "nodeselector-matches-nothing"] == ["error"], "whatever it says"
+
+
+@pytest.mark.parametrize(
+    ("spec", "cpu", "severity"),
+    [
+        ({}, "2", "warning"),
+        ({}, "9", "error"),
+        ({"nodeSelector": {"kubernetes.io/hostname": "n0"}}, "2", "error"),
+        ({"topologySpreadConstraints": [SPREAD]}, "9", "error"),
+        ({"topologySpreadConstraints": [SPREAD], "nodeSelector": {"kubernetes.io/hostname": "n0"}}, "2", "warning"),
+    ],
+)
+def test_a_runtime_class_that_nobody_tells_of_may_open_nodes(spec: dict[str, Any], cpu: str, severity: str) -> None:
+    """Its tolerations open the large node, its selector may let a spread leave a domain out."""
+    small, large = ({**node, "status": {"allocatable": {"cpu": "1", "memory": "16Gi", "pods": "9"}}} for node in NODES)
+    large |= {"spec": {"taints": [{"key": "sandbox", "effect": "NoSchedule"}]}}
+    large["status"] = {"allocatable": {"cpu": "8", "memory": "16Gi", "pods": "9"}}
+    classed = workload({"runtimeClassName": "gvisor", **spec}, {"requests": {"cpu": cpu}})
+    premise = "RuntimeClass gvisor adds no nodeSelector and no tolerations"
+    for cluster in (load_cluster(objects=[small, large]), snapshot(small, large, kinds=["Node", "Pod"])):
+        found = [f for f in lint(objects=[classed], cluster=cluster).findings if f.rule == "resource-exceeds-any-node"]
+        assert [f.severity.word for f in found] == [severity]
+        assert (premise in found[0].evidence.assumes) == (severity == "warning")
+        known = lint(objects=[classed, {**runtime_class(), "metadata": {"name": "gvisor"}}], cluster=cluster).findings
+        assert [f.severity.word for f in known if f.rule == "resource-exceeds-any-node"] == ["error"]
 
 
 def test_two_sample_folders_are_two_worlds() -> None:

@@ -23,8 +23,10 @@ _WITHOUT_NODES = ("no nodes", "no zones", "no pods")
 def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World) -> Iterator[Row]:
     """Yield each row with missing facts applied. ``setting`` has the workloads of the rows, in the same order."""
     written = {w.ref: w for w in world.manifests.workloads}
+    # A hypothesis may open a node.
+    nowhere = [setting.supposed is None and not open_ for open_ in setting.reach]
     lacks = {
-        i: (*_lacks(world.member(written[w.ref])), *lacks_of_hypothesis(setting, i, world))
+        i: (*_lacks(world.member(written[w.ref]), nowhere=nowhere[i]), *lacks_of_hypothesis(setting, i, world))
         for i, w in enumerate(setting.workloads)
     }
     own = _with_gangs(lacks, rows, matrix, setting, world)
@@ -36,8 +38,9 @@ def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World)
         if decision is not None and decision.refusal is not None:
             yield row  # no pod is created, whatever else is unknown
             continue
-        beside = _of_neighbours(row.number, setting, lacks, lacking[group_of(setting, row.number)])
-        alone = not looks_at_others(setting.pods[row.number], setting.index)
+        near = () if nowhere[row.number] else lacking[group_of(setting, row.number)]
+        beside = _of_neighbours(row.number, setting, lacks, near)
+        alone = nowhere[row.number] or not looks_at_others(setting.pods[row.number], setting.index)
         cells = (
             _weighed(_without_known_nodes(cell, world), _about(cell.event, own[row.number], setting), beside)
             for cell in row.cells
@@ -45,12 +48,12 @@ def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
 
 
-def _lacks(it: Member) -> tuple[Lack, ...]:
+def _lacks(it: Member, *, nowhere: bool) -> tuple[Lack, ...]:
     if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
         why_not = following(it.world).why_not
         if why_not:
-            return (*lacks_of(it), Lack(f"which devices its pods hold over time: {why_not}", True))
-    return lacks_of(it)
+            return (*lacks_of(it, nowhere=nowhere), Lack(f"which devices its pods hold over time: {why_not}", True))
+    return lacks_of(it, nowhere=nowhere)
 
 
 def _with_gangs(
@@ -74,8 +77,6 @@ def _of_neighbours(
     number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
 ) -> tuple[str, ...]:
     """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
-    if not setting.reach[number]:
-        return ()  # no node is open to its pods, whatever others do
     shared = {lack.text for lack in lacks[number]}
     found: list[str] = []
     for other in lacking:

@@ -140,6 +140,7 @@ def _with_runtime_class(pod: Pod, runtime_class: RuntimeClass) -> Pod:
         overhead=pod.overhead or runtime_class.overhead,
         node_selector={**runtime_class.node_selector, **pod.node_selector},
         tolerations=tolerations,
+        as_written=pod.as_written or pod,
     )
     return _with_requests(pod)
 

@@ -16,9 +16,9 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 def daemon_nodes(it: Member) -> NodeSet:
     """Today's nodes for which the DaemonSet controller makes a pod; it ignores resources and other pods."""
-    from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
+    from kubesched_lint.controllers.daemonset import made_for
 
-    return targets(with_daemon_tolerations(it.pod), it.world.index)[0] & it.world.today
+    return made_for(it.pod, it.world.index) & it.world.today
 
 
 def missed_nodes(it: Member) -> NodeSet:

@@ -34,7 +34,8 @@ def with_daemon_tolerations(pod: Pod) -> Pod:
     keys = (*_TOLERATED, _NETWORK_UNAVAILABLE) if pod.host_network else _TOLERATED
     added = tuple(Toleration(key, "Exists", "", effect) for key, effect in keys)
     kept = tuple(t for t in pod.tolerations if (t.key, t.effect) not in keys)
-    return replace(pod, tolerations=kept + added)
+    written = None if pod.as_written is None else with_daemon_tolerations(pod.as_written)
+    return replace(pod, tolerations=kept + added, as_written=written)
 
 
 def pinned(pod: Pod, node: str) -> Pod:
@@ -55,13 +56,24 @@ def pinned_to(pod: Pod) -> str:
 def targets(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet]:
     """Return the nodes that should get a pod, and the nodes on which an existing pod may stay (nodeShouldRunDaemonPod).
 
-    ``pod`` is the template's, with the daemon tolerations.
+    ``pod`` has the daemon tolerations. The controller reads the template: it knows nothing of its RuntimeClass.
     """
+    pod = pod.as_written or pod
     matching = index.matching(pod.node_selector, pod.required_node_terms)
     if pod.node_name:
         matching &= index.named([pod.node_name])
     leaving = repelled(index, pod.tolerations, effects=("NoExecute",))
     return matching & ~repelled(index, pod.tolerations), matching & ~leaving
+
+
+def made_for(pod: Pod, index: NodeIndex) -> NodeSet:
+    """Return the nodes for which the controller makes a pod; ``pod`` is stored as any other."""
+    return targets(with_daemon_tolerations(pod), index)[0]
+
+
+def hosts(pod: Pod, index: NodeIndex) -> NodeSet:
+    """Return the nodes that get a pod and whose labels are those that its RuntimeClass selects, too."""
+    return targets(pod, index)[0] & index.matching(pod.node_selector, pod.required_node_terms)
 
 
 class OnNode(NamedTuple):

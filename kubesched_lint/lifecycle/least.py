@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
+from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, made_again, repelling
@@ -359,7 +360,8 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
         return Counted(0, "its pods look at where others are")
     if any(v.claim for v in pod.volumes):
         return Counted(0, "its volumes may tie it to where they are")
-    open_ = diagnose(pod, setting.cluster).feasible & labelled_nodes((c for c in pod.spread if c.is_hard), index)
+    open_ = diagnose(pod, setting.cluster).feasible & targets(pod, index)[0]
+    open_ &= labelled_nodes((c for c in pod.spread if c.is_hard), index)
     guests = 0
     for key, contender, times in repelling(setting, number):
         if not index.one_node_each(key):

@@ -156,8 +156,12 @@ class Setting:
     @cached_property
     def usable(self) -> tuple[int, ...]:
         """Per workload: the nodes where its pods may ever be."""
-        found = tuple(static_feasible(pod, self.index) for pod in self.pods)
+        found = tuple(map(self._open, self.workloads, self.pods))
         return tuple(map(or_, found, self.lingering)) if self.lingering else found
+
+    def _open(self, workload: Workload, pod: Pod) -> NodeSet:
+        found = static_feasible(pod, self.index)
+        return found & targets(pod, self.index)[0] if workload.kind == "DaemonSet" else found
 
     def wanted(self, number: int) -> int:
         """Return how many pods a workload wants."""

@@ -317,6 +317,8 @@ class Pod:
     """Kubelet features that the spec needs, by the names in a node's status.declaredFeatures."""
     varying: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Labels that differ between the replicas of this pod, with their values; empty if the values are unknown."""
+    as_written: Pod | None = None
+    """The pod without the selector and tolerations of its RuntimeClass, as controllers see it; None if it has none."""
     path: Path = field(default=(), compare=False)
     """The path of the pod spec in its object: ``("spec", "template", "spec")``, or ``("spec",)`` of a Pod."""
     labels_path: Path = field(default=(), compare=False)

@@ -14,7 +14,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of, topology_keys
 from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, overlaid, templates
 from kubesched_lint.cluster.nodeset import EMPTY, positions
-from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
+from kubesched_lint.controllers.daemonset import hosts, targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import (
     HOSTNAME,
@@ -226,7 +226,7 @@ def offers_of(
         yield from (Offer(kind, (), kind.bound) for kind in kinds)
         return
     index = NodeIndex([kind.node(1, kind.offered) for kind in kinds], device_resources)
-    going = [(pod, is_certain, targets(pod, index)[0]) for pod, is_certain in daemons]
+    going = [(pod, is_certain, hosts(pod, index)) for pod, is_certain in daemons]
     for position, kind in enumerate(kinds):
         here = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
         sure = _fitting(kind.bound, (pod for pod, is_certain in here if is_certain), device_resources)

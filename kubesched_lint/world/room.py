@@ -132,11 +132,11 @@ def most_free(it: Member, resource: str, among: NodeSet) -> int:
 
 def daemons_on(world: World, node: str) -> Iterator[Pod]:
     """Yield the pod of each known DaemonSet that runs on a node of the cluster."""
-    from kubesched_lint.controllers.daemonset import targets
+    from kubesched_lint.controllers.daemonset import hosts
 
     position = world.index.positions[node]
     for pod in _daemon_pods(world):
-        if targets(pod, world.index)[0] >> position & 1:
+        if hosts(pod, world.index) >> position & 1:
             yield pod
 
 
@@ -169,12 +169,12 @@ def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[.
 
 def _other_daemons(it: Member, resource: str) -> Iterator[tuple[int, NodeSet]]:
     """Yield (request, nodes) for each other DaemonSet of the manifests."""
-    from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
+    from kubesched_lint.controllers.daemonset import hosts, with_daemon_tolerations
 
     for workload in it.world.manifests.workloads:
         if workload.kind == "DaemonSet" and workload is not it.workload:
-            pod = with_daemon_tolerations(workload.pod)
-            yield pod.requests.get(resource, 0), targets(pod, it.world.index)[0]
+            pod = with_daemon_tolerations(it.world.member(workload).pod)
+            yield pod.requests.get(resource, 0), hosts(pod, it.world.index)
 
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:

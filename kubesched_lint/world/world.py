@@ -340,9 +340,8 @@ class Member:
         """The largest number of pods at any time: ``most_wanted``, with surge."""
         from kubesched_lint.controllers.bounds import rolling_bounds
 
-        wanted = self.most_wanted
-        surge = rolling_bounds(self.workload.strategy, wanted)[0] if self.workload.kind == "Deployment" else 0
-        return wanted + surge
+        surge = rolling_bounds(self.workload.strategy, self.most_wanted)[0] if self.workload.kind == "Deployment" else 0
+        return self.most_wanted + surge
 
     @property
     def running_pods(self) -> tuple[BoundPod, ...]:
@@ -369,7 +368,9 @@ class Member:
 
         found = static_reach(self.pod, self.world.index)
         if self.workload.kind == "DaemonSet":  # the room on future nodes is already reduced by its pods
-            return found._replace(usable=found.usable & self.world.today)
+            from kubesched_lint.controllers.daemonset import made_for
+
+            return found._replace(usable=found.usable & made_for(self.pod, self.world.index) & self.world.today)
         return found
 
     @property

@@ -40,7 +40,7 @@ class Admission:
     """The objects that admission reads."""
 
     priorities: Mapping[str, Value] = field(default_factory=dict)
-    runtime_classes: frozenset[str] = frozenset()
+    runtime_classes: Mapping[str, Value] = field(default_factory=dict)
     limits: tuple[Value, ...] = ()
     enforced: Mapping[str, str] = field(default_factory=dict)
     """Namespace → Pod Security level."""
@@ -55,7 +55,7 @@ class Admission:
         label = "pod-security.kubernetes.io/enforce"
         return Admission(
             {v["metadata"]["name"]: v for v in kind("PriorityClass")},
-            frozenset(v["metadata"]["name"] for v in kind("RuntimeClass")),
+            {v["metadata"]["name"]: v for v in kind("RuntimeClass")},
             tuple(kind("LimitRange")),
             {v["metadata"]["name"]: (v["metadata"].get("labels") or {}).get(label, "") for v in kind("Namespace")},
             listed,
@@ -70,9 +70,8 @@ class Admission:
             resources["requests"] = {**resources.get("limits", {}), **resources.get("requests", {})}
         self._defaults(spec, namespace)
         self._priority(spec)
-        if spec.get("runtimeClassName") and spec["runtimeClassName"] not in self.runtime_classes:
-            self._must_list("RuntimeClass")
-            raise RefusedError(f'RuntimeClass "{spec["runtimeClassName"]}" not found')
+        if spec.get("runtimeClassName"):
+            self._sandbox(spec, spec["runtimeClassName"])
         merge_label_keys(spec, own)
         self._check_limits(spec, namespace)
         self._check_security(spec, namespace)
@@ -133,6 +132,21 @@ class Admission:
         """A list of some kinds that has none of this one does not say that there is none, whatever manifests bring."""
         if self.listed is not None and kind not in self.listed:
             raise NotCoveredError(f"nothing lists any {kind}")
+
+    # --- RuntimeClass -----------------------------------------------------------------------------------------------
+
+    def _sandbox(self, spec: Value, name: str) -> None:
+        """prepareObjects, setOverhead and setScheduling."""
+        if name not in self.runtime_classes:
+            self._must_list("RuntimeClass")
+            raise RefusedError(f'RuntimeClass "{name}" not found')
+        found = self.runtime_classes[name]
+        asked, own = found.get("scheduling") or {}, spec.get("nodeSelector") or {}
+        if any(own.get(key, value) != value for key, value in (asked.get("nodeSelector") or {}).items()):
+            raise RefusedError("conflict: runtimeClass.scheduling.nodeSelector")
+        spec["nodeSelector"] = {**own, **asked.get("nodeSelector", {})}
+        spec["tolerations"] = [*spec.get("tolerations", ()), *asked.get("tolerations", ())]
+        spec["overhead"] = (found.get("overhead") or {}).get("podFixed", {})
 
     # --- PodSecurity ------------------------------------------------------------------------------------------------
 

@@ -37,4 +37,7 @@ def _asked(kind: Kind, resource: str) -> int | None:
     said = [(c.limits if limits else c.requests).get(name) for c in kind.pod.containers]
     if any(amount is None for amount in said):
         return None
-    return sum(amount or 0 for amount in said) * (1 if name == "cpu" else 1000)
+    total = sum(amount or 0 for amount in said)
+    if total or not limits:  # PodLimits adds overhead to limits that are not zero
+        total += kind.pod.overhead.get(name, 0)
+    return total * (1 if name == "cpu" else 1000)

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import process_time
 
 from tests.worlds.agreement import Contradiction, contradictions
+from tests.worlds.classes import with_classes
 from tests.worlds.devices import (
     with_choices,
     with_contested_resources,
@@ -38,6 +39,7 @@ MAKERS = {
     "shares": with_shares,
     "resources": with_resources,
     "contested": with_contested_resources,
+    "classes": with_classes,
 }
 Task = tuple[int, bool, str]
 """Seed, whether all events are asked too, and what makes the world."""

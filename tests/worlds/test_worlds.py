@@ -15,6 +15,7 @@ from tests.scheduler import plain_engine
 from tests.worlds import known
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.agreement import Reading, contradictions, of_cell
+from tests.worlds.classes import with_classes
 from tests.worlds.clusters import HOST, REQUIRED, item
 from tests.worlds.controllers import WAITS
 from tests.worlds.courses import Courses
@@ -23,6 +24,9 @@ from tests.worlds.generator import FEATURES, World, seeded, worlds
 from tests.worlds.reference import outcomes, walked
 
 BLOCK = 50
+CLASSES = (8, 18, 19, 20, 34, 41, 43, 47)
+NOWHERE = (780007,)
+"""Worlds that showed a wrong answer."""
 
 
 @pytest.mark.parametrize("start", range(0, known.SEEDS, BLOCK))
@@ -32,6 +36,19 @@ def test_what_is_said_of_a_world_is_not_contradicted(start: int) -> None:
     listed = {line for line in known.listed() if line[0] in seeds}
     assert not now - listed, "new contradictions: python -m tests.worlds.shrink SEED KIND shows them"
     assert not listed - now, "closed contradictions: python -m tests.worlds.known takes them off the list"
+
+
+def test_what_is_said_of_pods_with_a_runtime_class_is_not_contradicted() -> None:
+    """Controllers of DaemonSets know nothing of it; in some worlds nobody tells what it adds."""
+    worlds = {seed: with_classes(seed) for seed in CLASSES}
+    assert {seed: contradictions(world, thorough=seed == CLASSES[0]) for seed, world in worlds.items()} == {
+        seed: [] for seed in CLASSES
+    }
+
+
+@pytest.mark.parametrize("seed", NOWHERE)
+def test_what_no_node_is_large_enough_for_is_proven_whatever_is_missing(seed: int) -> None:
+    assert contradictions(seeded(seed)) == []
 
 
 @settings(

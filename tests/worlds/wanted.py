@@ -226,9 +226,13 @@ class Wanted:
         return any("ephemeral" in v for v in volumes)
 
     def _targets(self, number: int) -> list[str]:
-        """The nodes for which a DaemonSet makes pods (nodeShouldRunDaemonPod): those of its selector and affinity."""
+        """The nodes for which a DaemonSet makes pods (nodeShouldRunDaemonPod): what its template selects and tolerates.
+
+        The controller reads the template, without what the RuntimeClass adds.
+        """
         template, _ = self._templates[number, NEWEST]
         spec = {**template["spec"], "tolerations": [*template["spec"].get("tolerations", ()), *_DAEMON_TOLERATIONS]}
+        spec.pop("runtimeClassName", None)
         try:
             pod = self._admission.stored(
                 {**template, "spec": spec}, self._workloads[number]["metadata"]["namespace"], {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -42,7 +43,10 @@ _COUNTED: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 }
 _LISTS = ({list}, {list, type(None)}, {type(None)})
 _MAPPINGS = ({dict}, {dict, type(None)})
-_CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max, "int": int}
+_CALLED: Mapping[str, Callable[..., int]] = {"min": min, "max": max, "int": int, "mib": int}
+_ONE = {"int": "one text or number", "mib": "one text such as '2048m' or '2g'"}
+"""Functions of one value → what it is."""
+_JAVA_UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
 class ExpressionError(ValueError):
@@ -110,10 +114,10 @@ def _must_be_known(node: ast.AST, names: Sequence[str]) -> None:
             if not all(isinstance(value, ast.Constant) for value in wanted) or len(wanted) > 1:
                 raise ExpressionError("has(…) takes a list, a key and, if wanted, a value")
         case ast.Call(func=ast.Name(id=name), args=[_, *more], keywords=[]) if name in _CALLED:
-            if more and name == "int":
-                raise ExpressionError("int(…) takes one text or number")
+            if more and name in _ONE:
+                raise ExpressionError(f"{name}(…) takes {_ONE[name]}")
         case ast.Call():
-            raise ExpressionError("only min(…), max(…), int(…) and has(list, 'key'[, value]) can be called")
+            raise ExpressionError("only min(…), max(…), int(…), mib(…) and has(list, 'key'[, value]) can be called")
         case ast.Name(id=name) if names and name not in (*names, *_WORDS, *_CALLED, "has"):
             raise ExpressionError(f"there is no `{name}`: an expression begins with {', '.join(names)}")
         case ast.Subscript(slice=ast.Constant(value=str() | int())):
@@ -187,6 +191,8 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             return _held(_value(inner, scope), key, wanted)
         case ast.Call(func=ast.Name(id="int"), args=[inner]):
             return _counted(_value(inner, scope))
+        case ast.Call(func=ast.Name(id="mib"), args=[inner]):
+            return _sized(_value(inner, scope))
         case ast.Call(func=ast.Name(id=name), args=args):
             founds = [_value(arg, scope) for arg in args]
             return Found(_CALLED[name]([_number(found.value) for found in founds]), _first(founds))
@@ -310,6 +316,16 @@ def _counted(found: Found) -> Found:
     if isinstance(written, str) and written.isascii() and written.isdecimal() and len(written) < 10:
         return Found(int(written), found.place)
     return Found(_number(written), found.place)
+
+
+def _sized(found: Found) -> Found:
+    """Return the mebibytes, rounded up, of a size as Java's programs write it: ``2048m``, ``1.5g``, ``512 MB``."""
+    match = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,3}))? *([kmgt])(?:i?b)?", str(found.value).lower(), re.ASCII)
+    if match is None:
+        raise ExpressionError(f"{_brief(found.value)} is no size such as '2048m' or '2g'")
+    whole, part, unit = match.groups()
+    thousandths = int(whole) * 1000 + int((part or "").ljust(3, "0"))
+    return Found(_number(-(-(thousandths << _JAVA_UNITS[unit]) // (1000 << 20))), found.place)
 
 
 def _first(founds: Sequence[Found]) -> Place | None:

@@ -89,7 +89,9 @@ def read(text: str, kinds: Kinds) -> ManifestSet:
 def test_a_card_begun_from_a_crd_passes(
     tmp_path: Path, spec: dict[str, Any], scale: str, parts: list[tuple[int, str]]
 ) -> None:
-    write(tmp_path, *card_of_crd("crd.yaml", crd(spec, scale)))
+    name, text = card_of_crd("crd.yaml", crd(spec, scale))
+    assert "&id" not in text
+    write(tmp_path, name, text)
     kinds, problems = tried(tmp_path)
     assert not problems
     pods = {"spec": {"containers": [{"name": "c"}]}}
@@ -277,6 +279,7 @@ def test_explain_shows_what_a_card_reads_in_a_file(tmp_path: Path) -> None:
     assert (code, lines[0]) == (0, "Widget default/w (m.yaml:3) is read as Deployment default/w")
     assert "spec.replicas 1 the card, unless spec.replicas is set" in lines
     assert any(line.startswith("spec.template {") and line.endswith("spec.template (m.yaml:6)") for line in lines)
+    assert 'spec.template.metadata.labels.example.com/widget "w" the card' in lines
     assert "an autoscaler scales it: 1 pod for each replica" in lines
     assert "its running pods: those of a ReplicaSet with example.com/widget=w" in lines
     assert "unknown: drain: nobody knows" in lines

@@ -83,14 +83,22 @@ def _place(document: Document, at: Path) -> str:
 
 def _constants(value: Any, at: Path, moves: Sequence[Move]) -> Iterator[tuple[Path, Any]]:
     """Yield the values below a path that come from no field of the resource."""
-    if any(at[: len(move.plain)] == move.plain for move in moves) or at in (("apiVersion",), ("kind",), ("metadata",)):
+    if at in (("apiVersion",), ("kind",), ("metadata",)):
         return
     if isinstance(value, dict | list) and value:
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for step, inner in items:
             yield from _constants(inner, (*at, step), moves)
-    else:
+    elif not any(_gives(move, at) for move in moves):
         yield at, value
+
+
+def _gives(move: Move, at: Path) -> bool:
+    """Whether the value at a path of the plain workload is from a field of the resource."""
+    below = at[len(move.plain) :]
+    if at[: len(move.plain)] != move.plain:
+        return False
+    return not below or not move.is_exact or value_at(move.document.value, (*move.at, *below)) is not None
 
 
 def _value(value: Any) -> str:

@@ -162,9 +162,12 @@ def _plain(shape: Shape, label: str) -> Iterator[dict[str, Any]]:
 
 
 def _yaml(value: object) -> str:
+    import json
+
     import yaml
 
-    return yaml.safe_dump(value, sort_keys=False, default_flow_style=False)
+    apart = json.loads(json.dumps(value))  # PyYAML would write a value that stands twice as an anchor and an alias
+    return yaml.safe_dump(apart, sort_keys=False, default_flow_style=False)
 
 
 def remark(text: str) -> str:

@@ -557,7 +557,81 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
  'kafkas.kafka.strimzi.io': {'group': 'kafka.strimzi.io',
                              'versions': ['v1', 'v1beta2'],
                              'kind': 'Kafka',
-                             'workloads': [{'as': 'Deployment',
+                             'workloads': [{'as': 'StatefulSet',
+                                            'when': 'spec.kafka.replicas and '
+                                                    "metadata.annotations['strimzi.io/node-pools'] != "
+                                                    "'enabled'",
+                                            'part': "'kafka'",
+                                            'name': "metadata.name + '-kafka'",
+                                            'owner': 'StrimziPodSet',
+                                            'varying_labels': ['strimzi.io/pod-name',
+                                                               'statefulset.kubernetes.io/pod-name'],
+                                            'fields': {'spec.replicas': 'spec.kafka.replicas',
+                                                       'spec.podManagementPolicy': "'Parallel'",
+                                                       'spec.template.metadata.labels': 'metadata.labels + '
+                                                                                        'spec.kafka.template.pod.metadata.labels',
+                                                       'spec.template.spec.affinity': 'spec.kafka.template.pod.affinity',
+                                                       'spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms': '[term '
+                                                                                                                                                                    '+ '
+                                                                                                                                                                    "{'matchExpressions': "
+                                                                                                                                                                    'term.matchExpressions '
+                                                                                                                                                                    '+ '
+                                                                                                                                                                    "[{'key': "
+                                                                                                                                                                    'spec.kafka.rack.topologyKey, '
+                                                                                                                                                                    "'operator': "
+                                                                                                                                                                    "'Exists'}]} "
+                                                                                                                                                                    'for '
+                                                                                                                                                                    'term '
+                                                                                                                                                                    'in '
+                                                                                                                                                                    '(spec.kafka.template.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms '
+                                                                                                                                                                    'or '
+                                                                                                                                                                    '[{}])] '
+                                                                                                                                                                    'if '
+                                                                                                                                                                    'spec.kafka.rack.topologyKey '
+                                                                                                                                                                    'else '
+                                                                                                                                                                    'null',
+                                                       'spec.template.spec.tolerations': 'spec.kafka.template.pod.tolerations',
+                                                       'spec.template.spec.topologySpreadConstraints': 'spec.kafka.template.pod.topologySpreadConstraints',
+                                                       'spec.template.spec.priorityClassName': 'spec.kafka.template.pod.priorityClassName',
+                                                       'spec.template.spec.schedulerName': 'spec.kafka.template.pod.schedulerName',
+                                                       'spec.template.spec.containers[0].name': "'kafka'",
+                                                       'spec.template.spec.containers[0].resources': 'spec.kafka.resources',
+                                                       'spec.volumeClaimTemplates': "[{'metadata': {'name': "
+                                                                                    "'data' + ('-' + "
+                                                                                    '(volume.id or 0) if '
+                                                                                    'spec.kafka.storage.type '
+                                                                                    "== 'jbod' else '')}, "
+                                                                                    "'spec': {'accessModes': "
+                                                                                    "['ReadWriteOnce'], "
+                                                                                    "'storageClassName': "
+                                                                                    "volume['class'], "
+                                                                                    "'resources': "
+                                                                                    "{'requests': "
+                                                                                    "{'storage': "
+                                                                                    'volume.size}}}} for '
+                                                                                    'volume in '
+                                                                                    '(spec.kafka.storage.volumes '
+                                                                                    'or '
+                                                                                    '[spec.kafka.storage]) '
+                                                                                    'if volume.type == '
+                                                                                    "'persistent-claim']"},
+                                            'labels': {'strimzi.io/cluster': 'metadata.name',
+                                                       'strimzi.io/kind': "'Kafka'",
+                                                       'strimzi.io/name': "metadata.name + '-kafka'",
+                                                       'strimzi.io/component-type': "'kafka'",
+                                                       'app.kubernetes.io/name': "'kafka'",
+                                                       'app.kubernetes.io/instance': 'metadata.name',
+                                                       'app.kubernetes.io/part-of': "'strimzi-' + "
+                                                                                    'metadata.name',
+                                                       'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'"},
+                                            'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
+                                            'unknown': {'rollout': 'the operator restarts brokers one by '
+                                                                   'one, and the controller of the cluster '
+                                                                   'last',
+                                                        'drain': "the operator's PodDisruptionBudget covers "
+                                                                 'all brokers and controllers of the '
+                                                                 'cluster'}},
+                                           {'as': 'Deployment',
                                             'when': 'spec.entityOperator.topicOperator or '
                                                     'spec.entityOperator.userOperator',
                                             'part': "'entity-operator'",
@@ -663,81 +737,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
                                             'unknown': {'rollout': {'when': 'spec.kafkaExporter.template.deployment.deploymentStrategy',
                                                                     'why': 'the resource sets the strategy '
-                                                                           'of the Deployment'}}},
-                                           {'as': 'StatefulSet',
-                                            'when': 'spec.kafka.replicas and '
-                                                    "metadata.annotations['strimzi.io/node-pools'] != "
-                                                    "'enabled'",
-                                            'part': "'kafka'",
-                                            'name': "metadata.name + '-kafka'",
-                                            'owner': 'StrimziPodSet',
-                                            'varying_labels': ['strimzi.io/pod-name',
-                                                               'statefulset.kubernetes.io/pod-name'],
-                                            'fields': {'spec.replicas': 'spec.kafka.replicas',
-                                                       'spec.podManagementPolicy': "'Parallel'",
-                                                       'spec.template.metadata.labels': 'metadata.labels + '
-                                                                                        'spec.kafka.template.pod.metadata.labels',
-                                                       'spec.template.spec.affinity': 'spec.kafka.template.pod.affinity',
-                                                       'spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms': '[term '
-                                                                                                                                                                    '+ '
-                                                                                                                                                                    "{'matchExpressions': "
-                                                                                                                                                                    'term.matchExpressions '
-                                                                                                                                                                    '+ '
-                                                                                                                                                                    "[{'key': "
-                                                                                                                                                                    'spec.kafka.rack.topologyKey, '
-                                                                                                                                                                    "'operator': "
-                                                                                                                                                                    "'Exists'}]} "
-                                                                                                                                                                    'for '
-                                                                                                                                                                    'term '
-                                                                                                                                                                    'in '
-                                                                                                                                                                    '(spec.kafka.template.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms '
-                                                                                                                                                                    'or '
-                                                                                                                                                                    '[{}])] '
-                                                                                                                                                                    'if '
-                                                                                                                                                                    'spec.kafka.rack.topologyKey '
-                                                                                                                                                                    'else '
-                                                                                                                                                                    'null',
-                                                       'spec.template.spec.tolerations': 'spec.kafka.template.pod.tolerations',
-                                                       'spec.template.spec.topologySpreadConstraints': 'spec.kafka.template.pod.topologySpreadConstraints',
-                                                       'spec.template.spec.priorityClassName': 'spec.kafka.template.pod.priorityClassName',
-                                                       'spec.template.spec.schedulerName': 'spec.kafka.template.pod.schedulerName',
-                                                       'spec.template.spec.containers[0].name': "'kafka'",
-                                                       'spec.template.spec.containers[0].resources': 'spec.kafka.resources',
-                                                       'spec.volumeClaimTemplates': "[{'metadata': {'name': "
-                                                                                    "'data' + ('-' + "
-                                                                                    '(volume.id or 0) if '
-                                                                                    'spec.kafka.storage.type '
-                                                                                    "== 'jbod' else '')}, "
-                                                                                    "'spec': {'accessModes': "
-                                                                                    "['ReadWriteOnce'], "
-                                                                                    "'storageClassName': "
-                                                                                    "volume['class'], "
-                                                                                    "'resources': "
-                                                                                    "{'requests': "
-                                                                                    "{'storage': "
-                                                                                    'volume.size}}}} for '
-                                                                                    'volume in '
-                                                                                    '(spec.kafka.storage.volumes '
-                                                                                    'or '
-                                                                                    '[spec.kafka.storage]) '
-                                                                                    'if volume.type == '
-                                                                                    "'persistent-claim']"},
-                                            'labels': {'strimzi.io/cluster': 'metadata.name',
-                                                       'strimzi.io/kind': "'Kafka'",
-                                                       'strimzi.io/name': "metadata.name + '-kafka'",
-                                                       'strimzi.io/component-type': "'kafka'",
-                                                       'app.kubernetes.io/name': "'kafka'",
-                                                       'app.kubernetes.io/instance': 'metadata.name',
-                                                       'app.kubernetes.io/part-of': "'strimzi-' + "
-                                                                                    'metadata.name',
-                                                       'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'"},
-                                            'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
-                                            'unknown': {'rollout': 'the operator restarts brokers one by '
-                                                                   'one, and the controller of the cluster '
-                                                                   'last',
-                                                        'drain': "the operator's PodDisruptionBudget covers "
-                                                                 'all brokers and controllers of the '
-                                                                 'cluster'}}]},
+                                                                           'of the Deployment'}}}]},
  'leaderworkersets.leaderworkerset.x-k8s.io': {'group': 'leaderworkerset.x-k8s.io',
                                                'versions': ['v1'],
                                                'kind': 'LeaderWorkerSet',

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint.commands.workloads.new import card_of_name, write
 from kubesched_lint.rulebook.entry_points import entry_names
 
 ROOT = Path(__file__).parents[2]
@@ -161,6 +162,21 @@ def test_a_package_that_is_gone_is_no_package(tmp_path: Path) -> None:
     info.mkdir()
     (info / "entry_points.txt").write_text("[kubesched_lint.rulebooks]\ngone = gone_for_good\n")
     assert run("rules", "list", site=tmp_path).returncode == 0
+
+
+def test_a_package_may_have_workload_cards(tmp_path: Path) -> None:
+    info, package = tmp_path / "acme-1.0.dist-info", tmp_path / "acme"
+    info.mkdir()
+    (info / "entry_points.txt").write_text("[kubesched_lint.rulebooks]\nacme = acme\n")
+    package.mkdir()
+    (package / "__init__.py").touch()
+    name, text = card_of_name("Widget.example.com")
+    write(package / "workloads", name, text)
+    pod = "{metadata: {labels: {app: w}}, spec: {containers: [{name: w, image: x}]}}"
+    widget = f"apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{template: {pod}}}\n"
+    (tmp_path / "m.yaml").write_text(widget)
+    done = run("workloads", "explain", "Widget", tmp_path / "m.yaml", site=tmp_path)
+    assert "is read as Deployment default/w" in done.stdout
 
 
 def test_entry_points_are_read_as_importlib_reads_them(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import effective_requests
@@ -21,7 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if amount <= steady.get(resource, 0) or resource in (pod.pod_requests or {}):
             continue
         largest = _largest(pod, resource)
-        if largest is None:
+        if largest is None or not _is_users(it.workload, largest):
             continue
         by_limit = largest.limits.get(resource) == largest.requests[resource] and not _requested(it.workload, largest)
         yield Hazard(
@@ -40,6 +42,15 @@ def check(it: Member) -> Iterator[Hazard]:
 def _largest(pod: Pod, resource: str) -> Container | None:
     ending = [c for c in pod.init_containers if not c.restart_always and c.requests.get(resource)]
     return max(ending, key=lambda c: c.requests[resource], default=None)
+
+
+def _is_users(workload: Workload, container: Container) -> bool:
+    """Whether a user wrote the container; the operator of a custom resource may add one, which nobody can change."""
+    source = workload.source
+    if workload.custom is None or not isinstance(source, Document):
+        return True
+    move = source.moved(container.path)
+    return move.is_exact and value_at(move.document.value, move.at) is not None
 
 
 def _at(container: Container, resource: str, by_limit: bool) -> Path:

@@ -101,6 +101,16 @@ def test_a_budget_works_if_the_operator_has_the_scale_that_it_asks_for(
     assert drain.verdict == verdict
 
 
+@pytest.mark.parametrize(("own", "count"), [("", 0), ("initContainers: [{name: i, image: x, resources: PEAK}]", 1)])
+def test_no_finding_blames_a_container_of_the_operator(own: str, count: int) -> None:
+    pod = own.replace("PEAK", "{requests: {cpu: '3'}}")
+    text = (
+        "apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: es}\n"
+        f"spec: {{nodeSets: [{{name: a, count: 1, podTemplate: {{spec: {{{pod}}}}}}}]}}\n"
+    )
+    assert len(lint(text=text, select=["init-container-peak"]).findings) == count
+
+
 def test_blue_green_deletes_no_old_pod_before_all_new_ones_are_available() -> None:
     strategy = Strategy(max_surge="100%", max_unavailable=0, is_whole=True)
     old = ReplicaSetSize(0, 3, 3)

@@ -15,6 +15,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Path, UncheckedError
 from kubesched_lint.model.devices import (
     ALL,
+    LISTS,
     Device,
     DeviceID,
     DeviceRequest,
@@ -27,6 +28,7 @@ from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
+from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.text import joined
 from kubesched_lint.world.world import World, once_per_world
 
@@ -134,6 +136,13 @@ class _Surveyor:
         self._groups: dict[DeviceID, Group] = {}
         self._shared: set[DeviceID] = set()
         self._broken: dict[str, str] = {}
+        self._lists = {
+            name
+            for each, device, _ in devices_of(devices.slices)
+            for name in (constraint.match_attribute for constraint in asked.constraints if device.has_lists)
+            if (attribute_of(device, each[0], name) or ("",))[0] in LISTS
+        }
+        """Attributes of which some device has several values: devices that share one of them are no fixed group."""
 
     def survey(self, among: NodeSet) -> Survey:
         left: dict[int, frozenset[DeviceID]] = {}
@@ -217,7 +226,7 @@ class _Surveyor:
             if value is None:
                 what = "matchAttribute" if constraint.match_attribute else "distinctAttribute"
                 return Condition(order + 1, f"{what} {name} (they lack it)", (CONSTRAINTS, i, what))
-            if constraint.match_attribute:
+            if constraint.match_attribute and name not in self._lists:
                 group.append(value)
         if group:
             self._groups[device_id] = tuple(group)

@@ -10,7 +10,7 @@ from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import devices_in
 from kubesched_lint.checks._devices import attributes_read, cause_of, place_of, shortage, words_for
 from kubesched_lint.findings import Hazard, UncheckedError
-from kubesched_lint.model.devices import Device, DeviceID
+from kubesched_lint.model.devices import Attribute, Device, DeviceID
 from kubesched_lint.scheduler.devices.constraints import attribute_of
 from kubesched_lint.scheduler.devices.pools import devices_of
 from kubesched_lint.text import first_few, joined, many
@@ -83,4 +83,9 @@ def _seen(request: Request, it: Member) -> str:
 
 def _values(device_id: DeviceID, device: Device, names: tuple[str, ...]) -> str:
     found = [(name, attribute_of(device, device_id[0], name)) for name in names]
-    return joined([f"{name.rpartition('/')[2]} {value[1]}" for name, value in found if value is not None])
+    return joined([f"{name.rpartition('/')[2]} {_shown(value)}" for name, value in found if value is not None])
+
+
+def _shown(attribute: Attribute) -> str:
+    value = attribute[1]
+    return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)

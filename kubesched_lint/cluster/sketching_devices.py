@@ -151,5 +151,7 @@ def _too_rich(slices: Sequence[ResourceSlice]) -> Iterator[str]:
             yield f"the pool {each.driver}/{each.pool} is incomplete, or several generations exist"
         elif any(capacity.has_policy for device in each.devices for capacity in device.capacity.values()):
             yield f"{each.name} has capacities with a request policy"
-        elif any(not device.is_readable or device.has_binding_conditions for device in each.devices):
+        elif any(
+            device.has_lists or not device.is_readable or device.has_binding_conditions for device in each.devices
+        ):
             yield f"{each.name} has attributes that are lists, or binding conditions"

@@ -13,15 +13,17 @@ from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.record import field, record
 
-Attribute = tuple[str, str | int | bool]
+Scalar = str | int | bool
+Attribute = tuple[str, Scalar | tuple[Scalar, ...]]
 """Kind and value of a device's attribute.
 
-The kind is ``string``, ``int``, ``bool`` or ``version``; ``list`` for the values of the feature gate
-DRAListTypeAttributes, which is alpha and off in v1.36; ``own`` for a text of a sketch that differs on every device and
-is not stated; else ``unknown``.
+The kind is ``string``, ``int``, ``bool`` or ``version``, or one of ``LISTS``; ``own`` for a text of a sketch that
+differs on every device and is not stated; else ``unknown``.
 """
 OWN = "own"
-READABLE = frozenset({"string", "int", "bool", "version", OWN})
+LISTS = {"ints": "int", "bools": "bool", "strings": "string", "versions": "version"}
+"""Kind of a list → the kind of its values. A server keeps lists with the gate DRAListTypeAttributes, which is alpha."""
+READABLE = frozenset({*LISTS.values(), *LISTS, OWN})
 _PART = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 SEMVER = re.compile(
     rf"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){{2}}(?:-{_PART}(?:\.{_PART})*)?"
@@ -38,6 +40,14 @@ MOST_USERS = 256
 """ResourceClaimReservedForMaxSize: the pods that may use one claim at a time."""
 MOST_ALTERNATIVES = 8
 """FirstAvailableDeviceRequestMaxSize."""
+
+
+def values_of(attribute: Attribute) -> frozenset[tuple[str, Scalar]]:
+    """Return the values of an attribute with their kind, one or those of its list; none if it cannot be read."""
+    kind, value = attribute
+    if kind in LISTS and isinstance(value, tuple):
+        return frozenset((LISTS[kind], each) for each in value)
+    return frozenset() if kind == "unknown" or isinstance(value, tuple) else frozenset([(kind, value)])
 
 
 @record
@@ -130,6 +140,10 @@ class Device:
     access: NodeAccess = NodeAccess()
     binds_to_node: bool = False
     has_binding_conditions: bool = False
+
+    @property
+    def has_lists(self) -> bool:
+        return any(kind in LISTS for kind, _ in self.attributes.values())
 
     @property
     def is_readable(self) -> bool:

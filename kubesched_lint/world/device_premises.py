@@ -45,6 +45,8 @@ def pod_premises(it: Member) -> Iterator[str]:
         devices = devices_of(world)
         if devices is not None and may_wait_for_devices(it.workload.pod, devices):
             yield "drivers make devices with binding conditions ready in time"
+        if devices is not None and any(device.has_lists for each in devices.slices for device in each.devices):
+            yield "kube-scheduler has the gate DRAListTypeAttributes, without which the API server keeps no lists"
     if asks_for_admin_access(it) and it.workload.namespace not in world.namespaces.labels:
         yield f"namespace {it.workload.namespace} has the label {ADMIN_LABEL}, which adminAccess needs"
     for name, amount in it.pod.requests.items():

@@ -115,6 +115,25 @@ def test_a_selector_that_fails_everywhere_is_proven_if_nobody_else_takes_the_dev
     assert "no such key: model" in report.findings[0].evidence.text
 
 
+def test_devices_whose_lists_overlap_match() -> None:
+    """No list equals another, and each two have a common value; all three have none."""
+    apart = devices_on("n1", 3)
+    for device, numbers in zip(apart["spec"]["devices"], ([0, 1], [1, 2], [2, 0]), strict=True):
+        device["attributes"] = {"numa": {"ints": numbers}}
+    cluster = cluster_of(*THREE, GPU_CLASS, apart)
+
+    def waiting(count: int) -> list[str]:
+        alike = template(count=count)
+        alike["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": f"{DRIVER}/numa"}]
+        return [
+            m for rule in ("devices-too-few", "deploy-leaves-pending") for m in messages(rule, cluster, alike, using(1))
+        ]
+
+    assert waiting(2) == []
+    (trial,) = waiting(3)
+    assert "stays Pending in every trial" in trial
+
+
 @pytest.mark.parametrize("rule", [rule.slug for rule in DEVICES])
 def test_before_the_feature_gate_is_on_by_default_every_rule_is_skipped(rule: str) -> None:
     cluster = cluster_of(*THREE, GPU_CLASS, devices_on("n0", 1))

@@ -97,8 +97,45 @@ def test_an_attribute_that_cannot_be_read_fails_every_expression(expression: str
     empty = Device("x", {"model": ("string", "a100"), "odd": ("unknown", "")})
     with pytest.raises(SelectorError, match=r"^attribute odd: unsupported attribute value$"):
         Selectors().matches(expression, "d", empty)
-    with pytest.raises(UndecidedError, match="the gate DRAListTypeAttributes is not modelled"):
-        Selectors().matches(expression, "d", Device("x", {"many": ("list", "")}))
+
+
+LISTED = Device(
+    "gpu-0",
+    {
+        "names": ("strings", ("fish", "bird")),
+        "numbers": ("ints", (1, 2)),
+        "flags": ("bools", (True,)),
+        "versions": ("versions", ("1.0.0", "2.0.0+build")),
+        "name": ("string", "fish"),
+        "flag": ("bool", True),
+        "number": ("int", 1),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "holds"),
+    [
+        ('names.exists(x, x == "fish") && size(device.attributes["d"].names) == 2', True),
+        ("numbers.all(x, x > 0)", True),
+        ('names == ["fish", "bird"]', True),
+        ('names.includes("bird")', True),
+        ('names.includes("cat")', False),
+        ("numbers.includes(2)", True),
+        ("numbers.includes(true)", False),
+        ("flags.includes(true)", True),
+        ("flags.includes(1)", False),
+        ('versions.includes(semver("2.0.0"))', True),
+        ('versions.includes(semver("3.0.0"))', False),
+        ('versions.exists(v, v.isGreaterThan(semver("1.9.0")))', True),
+        ('name.includes("fish")', True),
+        ("flag.includes(true)", True),
+        ("number.includes(true)", False),
+    ],
+)
+def test_lists_of_values(expression: str, holds: bool) -> None:
+    """As the cases about lists and ``includes`` of cel/compile_test.go (v1.36)."""
+    assert Selectors().matches(f'device.attributes["d"].{expression}', "d", LISTED) is holds
 
 
 def test_a_selector_of_too_many_steps_is_undecided_and_shown_in_part() -> None:

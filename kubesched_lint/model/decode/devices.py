@@ -28,6 +28,7 @@ from kubesched_lint.model.decode.fields import (
 from kubesched_lint.model.decode.pods import node_terms
 from kubesched_lint.model.devices import (
     EXACT_COUNT,
+    LISTS,
     AllocatedDevice,
     Allocation,
     Amounts,
@@ -44,10 +45,10 @@ from kubesched_lint.model.devices import (
     DeviceToleration,
     NodeAccess,
     ResourceSlice,
+    Scalar,
 )
 from kubesched_lint.model.quantity import QuantityError, nanos
 
-_LISTS = frozenset({"strings", "ints", "bools", "versions"})
 _META, _SPEC = ("metadata",), ("spec",)
 
 
@@ -206,7 +207,19 @@ def _attribute(value: Value, here: Path) -> Attribute:
         return "string", text(value, "string", here)
     if value.get("version") is not None:
         return "version", text(value, "version", here)
-    return ("list" if _LISTS & value.keys() else "unknown"), ""
+    for kind in LISTS:
+        if value.get(kind):
+            return kind, tuple(_values(value, kind, here))
+    return "unknown", ""
+
+
+def _values(value: Value, kind: str, path: Path) -> Iterator[Scalar]:
+    expected = {"ints": int, "bools": bool}.get(kind, str)
+    found = value[kind]
+    for i, one in enumerate(found if isinstance(found, list) else [None]):
+        if not isinstance(one, (str, int)) or type(one) is not expected:
+            raise wrong((*path, kind, i), f"a value of type {expected.__name__}", one)
+        yield one
 
 
 def _capacity(value: Value, here: Path) -> Capacity:

@@ -42,6 +42,7 @@ def _environment(quantity: Any, semver: Any) -> Any:
 
 def _functions(quantity: Any, semver: Any) -> list[Any]:
     types = {"Q": quantity, "V": semver, "s": _TYPE.STRING, "i": _TYPE.INT, "b": _TYPE.BOOL, "d": _TYPE.DOUBLE}
+    types["l"] = _TYPE.List(_TYPE.DYN)
     declared = []
     for name, (implementation, signatures) in FUNCTIONS.items():
         overloads: dict[str, Any] = {}

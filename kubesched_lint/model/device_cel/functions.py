@@ -96,6 +96,12 @@ def _is_integer(value: Opaque) -> bool:
     return amount.denominator == 1 and -(1 << 63) <= amount < 1 << 63
 
 
+def _includes(target: Any, value: Any) -> bool:
+    """Return whether a list has a value, or a single value is that one; true is not 1 (includesFunc)."""
+    found = target if isinstance(target, list) else [target]
+    return any(each == value and isinstance(each, bool) is isinstance(value, bool) for each in found)
+
+
 FUNCTIONS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "quantity": (_quantity, ("s>Q",)),
     "isQuantity": (_is_quantity, ("s>b",)),
@@ -113,8 +119,10 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "major": (lambda v: _numbers(v)[0], (".V>i",)),
     "minor": (lambda v: _numbers(v)[1], (".V>i",)),
     "patch": (lambda v: _numbers(v)[2], (".V>i",)),
+    "includes": (_includes, tuple(f".{target}{value}>b" for target in "lsibV" for value in "sibV")),
 }
 """Name → its implementation, and its signatures: a dot for a method, the parameters, ``>`` and the result.
 
-``Q`` is a quantity, ``V`` a version, ``s``, ``i``, ``b`` and ``d`` are string, int, bool and double.
+``Q`` is a quantity, ``V`` a version, ``s``, ``i``, ``b`` and ``d`` are string, int, bool and double, ``l`` is a list:
+the runner finds no method of ``dyn``.
 """

@@ -1,8 +1,9 @@
 """Find devices for all claims of a pod on one node: the first complete choice, claim by claim and device by device.
 
-Mirrors ``structured/internal/incubating/allocator_incubating.go`` (v1.36), which the default feature gates select. What
-upstream forgets to undo when it turns back stays done here too, because it changes the result: counters of a device
-that a taint or a constraint then refuses, and of a shared device.
+Mirrors ``structured/internal/incubating/allocator_incubating.go`` (v1.36), which the default feature gates select; that
+of ``experimental`` differs only in attributes that are lists (``constraints``). What upstream forgets to undo when it
+turns back stays done here too, because it changes the result: counters of a device that a taint or a constraint then
+refuses, and of a shared device.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from cel_expr_python import cel
 
 from kubesched_lint.model.device_cel.environment import environments
 from kubesched_lint.model.device_cel.functions import quantity_of, semver_of
-from kubesched_lint.model.devices import Attribute, Device
+from kubesched_lint.model.devices import LISTS, Attribute, Device
 from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError, one_line
 
 _MISSING = "NOT_FOUND: Key not found in map : "
@@ -85,6 +85,8 @@ def _qualified(name: str, driver: str) -> tuple[str, str]:
 
 def _plain(attribute: Attribute) -> Any:
     kind, value = attribute
+    if isinstance(value, tuple):
+        return [_plain((LISTS[kind], each)) for each in value]
     return semver_of(str(value)) if kind == "version" else value
 
 

@@ -17,6 +17,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.devices import (
     ALL,
     EXACT_COUNT,
+    LISTS,
     MOST_RESULTS,
     READABLE,
     Attribute,
@@ -219,7 +220,7 @@ class DeviceGroups:
         requests = (each for claim in claims for each in _plain_requests(claim))
         return (
             bool(self._failing)
-            or any(each.consumes or each.is_shared for each in devices)
+            or any(each.consumes or each.is_shared or each.has_lists for each in devices)
             or any(each.admin_access or each.mode == ALL for each in requests)
         )
 
@@ -342,4 +343,4 @@ def _named(claim: DeviceClaimTemplate | DeviceClaim) -> Iterator[tuple[frozenset
 
 
 def _are_readable(values: Iterable[Attribute | None]) -> bool:
-    return all(value is not None and value[0] in READABLE for value in values)
+    return all(value is not None and value[0] in READABLE - LISTS.keys() for value in values)

@@ -79,7 +79,8 @@ def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> It
                 name = f"{request.name}/{each.name}" if request.alternatives else request.name
                 alike = [c for c in claim.constraints if not c.requests or {request.name, name} & {*c.requests}]
                 left, removed = _sorted(seen, _conditions(each, alike, devices))
-                same = tuple(c.match_attribute for c in alike if c.match_attribute)
+                same = tuple(filter(None, (c.match_attribute for c in alike)))
+                same = () if any(device.has_lists for _, device, _ in left) else same  # no groups: lists may overlap
                 groups = Counter(tuple(attribute_of(found[1], found[0][0], key) for key in same) for found in left)
                 yield Leftover(name, each, len(seen), removed, len(left), same, max(groups.values(), default=0), broken)
 

@@ -103,9 +103,7 @@ def _names_read(expression: str) -> frozenset[str] | None:
 
 def _refuse(device: Device) -> None:
     """Raise the error of an attribute that upstream cannot read, whatever the expression reads."""
-    name, (kind, _) = next(each for each in device.attributes.items() if each[1][0] not in READABLE)
-    if kind == "list":
-        raise UndecidedError(f"attribute {name} has a list of values: the gate DRAListTypeAttributes is not modelled")
+    name = next(name for name, (kind, _) in device.attributes.items() if kind not in READABLE)
     raise SelectorError(f"attribute {name}: unsupported attribute value")
 
 

@@ -2,12 +2,14 @@
 
 ``python scripts/record_lsp.py FILE FOLDER`` stands for ``kubesched-lint lsp``: it starts that, hands every message on
 and writes it to FILE, one JSON object a line, with FOLDER as ``$ROOT`` and without what differs from run to run.
-tests/lsp/test_recordings.py plays the files in fixtures/lsp again.
+tests/lsp/test_recordings.py plays the files in fixtures/lsp again. They were recorded in a copy of its folder, in Neovim
+with tests/lsp/neovim.lua and in VS Code with tests/lsp/vscode.js.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +52,7 @@ def main() -> None:
         given = (sys.stdin.buffer, server.stdin, "client", out, folder, lock)
         Thread(target=hand_on, args=given, daemon=True).start()
         hand_on(server.stdout, sys.stdout.buffer, "server", out, folder, lock)
-    sys.exit(server.returncode)
+    os._exit(server.returncode)  # the thread still waits for the client
 
 
 if __name__ == "__main__":

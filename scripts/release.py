@@ -71,6 +71,9 @@ def release(version: str, dry: bool) -> None:
         changelog.write_text(dated_text, encoding="utf-8")
         text = re.sub(r'__version__ = ".*"', f'__version__ = "{version}"', source.read_text(encoding="utf-8"))
         source.write_text(text, encoding="utf-8")
+        extension = ROOT / "editors" / "vscode" / "package.json"
+        text = re.sub(r'"version": ".*"', f'"version": "{version}"', extension.read_text(encoding="utf-8"), count=1)
+        extension.write_text(text, encoding="utf-8")
         _run(".ci/run")
         _run(sys.executable, "benchmarks/gate.py")
     make(ROOT / "dist")

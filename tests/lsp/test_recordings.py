@@ -46,8 +46,9 @@ def gist(message: Message) -> Any:
     if isinstance(result, dict) and "contents" in result:
         return message["id"], result["contents"]["value"].split("\n")[0]
     if isinstance(result, list):
-        parts = ("range", "command", "kind", "isPreferred", "edit")
-        return message["id"], [{name: one.get(name) for name in parts} for one in result]
+        parts = ("range", "kind", "isPreferred", "edit")
+        titles = [one["command"]["title"].removesuffix(" …") for one in result if "command" in one]
+        return message["id"], titles, [{name: one.get(name) for name in parts} for one in result]
     return message.get("id"), result if message.get("id") is not None and "method" not in message else message["method"]
 
 
@@ -94,6 +95,10 @@ def test_a_recorded_session_goes_as_it_went(recording: Path, shop: Path) -> None
                 client.send(message)
                 sent = message
         client.number = 1_000
+
+
+def test_two_editors_are_recorded() -> None:
+    assert [file.stem.partition("-")[0] for file in RECORDINGS] == ["neovim", "vscode"]
 
 
 def _neovim() -> str | None:

@@ -2,8 +2,8 @@
 
 ``python scripts/record_lsp.py FILE FOLDER`` stands for ``kubesched-lint lsp``: it starts that, hands every message on
 and writes it to FILE, one JSON object a line, with FOLDER as ``$ROOT`` and without what differs from run to run.
-tests/lsp/test_recordings.py plays the files in fixtures/lsp again. They were recorded in a copy of its folder, in Neovim
-with tests/lsp/neovim.lua and in VS Code with tests/lsp/vscode.js.
+tests/lsp/test_recordings.py plays the files in fixtures/lsp again. They were recorded in a copy of its folder, with
+tests/lsp/neovim.lua in Neovim and tests/lsp/vscode.js in VS Code.
 """
 
 from __future__ import annotations

@@ -44,6 +44,8 @@ FAILING = (18, 50, 53, 74)
 """Worlds in which a selector fails on some device of a node that other pods may take."""
 PREEMPTING = (574, 1253)
 """Worlds where it matters which device a pod has, and pods preempt others."""
+UNDER_A_QUOTA = (781084,)
+"""A world where a quota grants all pods to those who come first, and the devices are too few for them."""
 FOUND = (259,)
 """Worlds that showed a wrong answer."""
 
@@ -62,7 +64,7 @@ def test_what_is_said_of_claims_that_pods_share_is_not_contradicted() -> None:
 
 
 def test_what_is_said_of_constraints_alternatives_and_all_devices_is_not_contradicted() -> None:
-    seeds = (*range(4), *OLD_PODS)
+    seeds = (*range(4), *OLD_PODS, *UNDER_A_QUOTA)
     found = {seed: contradictions(with_varied_claims(seed), thorough=seed in OLD_PODS) for seed in seeds}
     assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
 

@@ -68,7 +68,8 @@ def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> in
 def raced(setting: Setting, event: str, number: int, bounds: EventBounds) -> Cell | None:
     """Return the cell of a workload that gets all its pods only if it creates them before others do; else None.
 
-    Devices may be too few even for those who come first. After a deployment the same workloads may be first again: only a rollout requests more than the quota allows.
+    Devices may be too few even for those who come first. After a deployment the same workloads may be first again: only
+    a rollout requests more than the quota allows.
     """
     if event not in ("deploy", "scale-down", *LOSSES) or not quotas.goes_both_ways(setting, number):
         return None

@@ -101,6 +101,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                  'workloads': [{'as': 'StatefulSet',
                                                 'owner': 'Cluster',
                                                 'replica_pods': 1,
+                                                'rollout': 'one-by-one',
                                                 'claims': "metadata.name + '-' + (ordinal + 1) + ('-wal' if "
                                                           "claim == 'wal' else '')",
                                                 'varying_labels': ['cnpg.io/instanceName',
@@ -209,9 +210,6 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                 'unknown': {'any': {'when': 'spec.tablespaces',
                                                                     'why': 'each tablespace has a claim of '
                                                                            'its own'},
-                                                            'rollout': 'the operator updates replicas first, '
-                                                                       'and then restarts or switches over '
-                                                                       'the primary',
                                                             'drain': 'the operator has a PodDisruptionBudget '
                                                                      'for the primary, and switches over '
                                                                      'when its node is cordoned',
@@ -226,6 +224,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                  'part': 'item.name',
                                                                  'name': "metadata.name + '-es-' + item.name",
                                                                  'owner': 'StatefulSet',
+                                                                 'rollout': 'one-by-one',
                                                                  'revision_label': 'controller-revision-hash',
                                                                  'varying_labels': ['controller-revision-hash',
                                                                                     'statefulset.kubernetes.io/pod-name',
@@ -247,7 +246,6 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                  'fields': {'spec.replicas': 'item.count or '
                                                                                              '0',
                                                                             'spec.podManagementPolicy': "'Parallel'",
-                                                                            'spec.updateStrategy.type': "'OnDelete'",
                                                                             'spec.template': 'item.podTemplate',
                                                                             'spec.template.spec.initContainers': 'item.podTemplate.spec.initContainers '
                                                                                                                  '+ '
@@ -347,12 +345,15 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                              'item.name'},
                                                                  'selects': ['elasticsearch.k8s.elastic.co/cluster-name',
                                                                              'elasticsearch.k8s.elastic.co/statefulset-name'],
-                                                                 'unknown': {'rollout': 'the operator '
-                                                                                        'deletes pods as the '
-                                                                                        'health of the '
-                                                                                        'cluster and '
-                                                                                        'updateStrategy.changeBudget '
-                                                                                        'allow',
+                                                                 'unknown': {'rollout': {'when': '(spec.updateStrategy.changeBudget.maxUnavailable '
+                                                                                                 'or 1) != 1',
+                                                                                         'why': 'updateStrategy.changeBudget '
+                                                                                                'lets the '
+                                                                                                'operator '
+                                                                                                'delete '
+                                                                                                'several '
+                                                                                                'pods at a '
+                                                                                                'time'},
                                                                              'drain': "the operator's "
                                                                                       'PodDisruptionBudget '
                                                                                       'follows the health of '
@@ -440,6 +441,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                             'metadata.name',
                                                     'owner': 'StrimziPodSet',
                                                     'replica_pods': 1,
+                                                    'rollout': 'one-by-one',
                                                     'varying_labels': ['strimzi.io/pod-name',
                                                                        'statefulset.kubernetes.io/pod-name'],
                                                     'fields': {'spec.replicas': 'spec.replicas or 0',
@@ -543,10 +545,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'",
                                                                'strimzi.io/pool-name': 'metadata.name'},
                                                     'selects': ['strimzi.io/cluster', 'strimzi.io/pool-name'],
-                                                    'unknown': {'rollout': 'the operator restarts brokers '
-                                                                           'one by one, and the controller '
-                                                                           'of the cluster last',
-                                                                'drain': "the operator's PodDisruptionBudget "
+                                                    'unknown': {'drain': "the operator's PodDisruptionBudget "
                                                                          'covers all brokers and controllers '
                                                                          'of the cluster',
                                                                 'any': {'when': 'not kafka',
@@ -564,6 +563,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                             'part': "'kafka'",
                                             'name': "metadata.name + '-kafka'",
                                             'owner': 'StrimziPodSet',
+                                            'rollout': 'one-by-one',
                                             'varying_labels': ['strimzi.io/pod-name',
                                                                'statefulset.kubernetes.io/pod-name'],
                                             'fields': {'spec.replicas': 'spec.kafka.replicas',
@@ -625,10 +625,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                     'metadata.name',
                                                        'app.kubernetes.io/managed-by': "'strimzi-cluster-operator'"},
                                             'selects': ['strimzi.io/cluster', 'strimzi.io/name'],
-                                            'unknown': {'rollout': 'the operator restarts brokers one by '
-                                                                   'one, and the controller of the cluster '
-                                                                   'last',
-                                                        'drain': "the operator's PodDisruptionBudget covers "
+                                            'unknown': {'drain': "the operator's PodDisruptionBudget covers "
                                                                  'all brokers and controllers of the '
                                                                  'cluster'}},
                                            {'as': 'Deployment',

@@ -14,7 +14,7 @@ from kubesched_lint.manifests.document import Document, Move
 from kubesched_lint.model.decode.fields import DecodeError, words
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.workload import Custom, Strategy, Workload
+from kubesched_lint.model.workload import IN_OWN_ORDER, Custom, Strategy, Workload
 from kubesched_lint.record import replace
 
 MOST_PARTS = 200
@@ -114,7 +114,8 @@ def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, na
         _text(part.owner_name, scope) if part.owner_name else "",
         part.revision_label,
         part.varying_labels,
-        {event: why for event, when, why in part.unknown if not when or is_true(when, scope)},
+        ({"rollout": IN_OWN_ORDER} if part.rollout == "one-by-one" else {})
+        | {event: why for event, when, why in part.unknown if not when or is_true(when, scope)},
         _selected(part, labels, scope) or made.selector,
         _claims(part, made, scope),
     )
@@ -211,4 +212,6 @@ def _strategy(strategy: Strategy, part: Part) -> Strategy:
             return replace(strategy, is_whole=True)
         case "weights":
             return replace(strategy, by_weight=True)
+        case "one-by-one":
+            return replace(strategy, in_own_order=True)
     return strategy

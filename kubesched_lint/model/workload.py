@@ -38,6 +38,12 @@ class Strategy:
     """A blue-green rollout: the old pods stay until all new ones are available."""
     by_weight: bool = False
     """A canary by weights: while it waits at a weight, it may want one pod more than the replicas."""
+    in_own_order: bool = False
+    """An operator replaces one pod after another, as a StatefulSet does, but in an order of its own."""
+
+
+IN_OWN_ORDER = "its controller replaces one pod after another, in an order of its own"
+"""Why a rollout is unknown that does not end well in every order of a StatefulSet."""
 
 
 @record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,6 +100,38 @@ def test_a_budget_works_if_the_operator_has_the_scale_that_it_asks_for(
     report = simulate(text=text, cluster=cluster_of(tmp_path, 3))
     (drain,) = [outcome for outcome in report.outcomes if outcome.event == "drain"]
     assert drain.verdict == verdict
+
+
+def _running(number: int) -> list[dict[str, Any]]:
+    """Three nodes, and pods of the Cluster ``pg`` on the first of them."""
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "9"}
+    status = {"allocatable": allocatable, "conditions": [{"type": "Ready", "status": "True"}]}
+    names = ["a", "b", "c"]
+    nodes = [
+        {"kind": "Node", "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}}, "status": status}
+        for n in names
+    ]
+    pods = []
+    for count, node in enumerate(names[:number], 1):
+        owner = {"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "name": "pg", "uid": "1", "controller": True}
+        labels = {"cnpg.io/cluster": "pg", "cnpg.io/podRole": "instance"}
+        meta = {"name": f"pg-{count}", "namespace": "default", "labels": labels, "ownerReferences": [owner]}
+        containers = [{"name": "postgres", "image": "x"}]
+        spec = {"nodeName": node, "containers": containers}
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        pods.append({"kind": "Pod", "metadata": meta, "spec": spec, "status": ready})
+    return [{"apiVersion": "v1", **item} for item in (*nodes, *pods)]
+
+
+@pytest.mark.parametrize(("instances", "running", "verdict"), [(3, 0, "fine"), (4, 0, "unknown"), (3, 3, "unknown")])
+def test_an_order_of_its_own_matters_unless_equal_pods_end_well(instances: int, running: int, verdict: str) -> None:
+    text = (
+        "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: pg}\n"
+        f"spec: {{instances: {instances}, affinity: {{podAntiAffinityType: required}}}}\n"
+    )
+    report = simulate(text=text, cluster=load_cluster(objects=_running(running)))
+    (rollout,) = [outcome for outcome in report.outcomes if outcome.event == "rollout"]
+    assert rollout.verdict == verdict
 
 
 @pytest.mark.parametrize(("own", "count"), [("", 0), ("initContainers: [{name: i, image: x, resources: PEAK}]", 1)])

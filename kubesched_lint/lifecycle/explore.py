@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
@@ -11,6 +11,7 @@ from kubesched_lint import work
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
+from kubesched_lint.record import field as record_field
 from kubesched_lint.record import record
 
 Extra = Callable[[State], Iterator[Move]]
@@ -35,6 +36,13 @@ class TracePart:
     oracle: Oracle
     start: State
     steps: tuple[tuple[Step, State], ...]
+    names: Mapping[str, str] = record_field(default_factory=dict)
+    """Node of the trace → the equal node where the cluster file shows its pods, if that is another one."""
+
+    def node(self, position: int) -> str:
+        """Return the name of a node for people."""
+        name = self.oracle.index.names[position]
+        return self.names.get(name, name)
 
     @property
     def end(self) -> State:

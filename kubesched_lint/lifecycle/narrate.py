@@ -10,6 +10,7 @@ from kubesched_lint.lifecycle.explore import TracePart
 from kubesched_lint.lifecycle.states import PodTypes, State, Step
 from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness
+from kubesched_lint.model.node import ZONE
 
 MOST_STEPS = 40
 Newest = Mapping[int, int]
@@ -19,8 +20,18 @@ Newest = Mapping[int, int]
 def witness(end: FinalState) -> Witness:
     """Return the end with the course of events that leads there."""
     parts = trace(end.story.phases, end.state)
-    lines = [line(part, _happening(part, end.where if part is parts[-1] else "")) for part in parts]
-    return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), end.where)
+    where = _shown(end.where, parts[0])
+    lines = [line(part, _happening(part, where if part is parts[-1] else "")) for part in parts]
+    return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), where)
+
+
+def _shown(where: str, first: TracePart) -> str:
+    """Return the node or zone where the cluster file shows the pods that were on an equal node or in an equal zone."""
+    nodes = {node.name: node for node in first.oracle.index.nodes} if first.names else {}
+    if not nodes or where in nodes:
+        return first.names.get(where, where)
+    one = next((name for name, node in nodes.items() if node.labels.get(ZONE) == where), None)
+    return where if one is None else nodes[first.names.get(one, one)].labels.get(ZONE, where)
 
 
 def _happening(part: TracePart, where: str) -> str:
@@ -100,7 +111,7 @@ def _words(part: TracePart, step: Step, newest: Newest) -> tuple[str, str] | Non
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
     name = pod_name(part.oracle.pod_types, step.slot, newest)
-    node = part.oracle.index.names[step.position] if step.position >= 0 else ""
+    node = part.node(step.position) if step.position >= 0 else ""
     match step.what:
         case "bind":
             return f"{name} →", node
@@ -125,7 +136,7 @@ def _driven_out(part: TracePart, step: Step, newest: Newest, before: State, afte
     ]
     return (
         f"{pod_name(part.oracle.pod_types, step.slot, newest)} preempts {' and '.join(gone)} on",
-        part.oracle.index.names[step.position],
+        part.node(step.position),
     )
 
 

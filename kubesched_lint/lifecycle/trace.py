@@ -6,7 +6,7 @@ with real nodes: each move is one whose canonical form is the next state of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
@@ -38,6 +38,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
         targets.append(origin)
     at = target
     parts: list[TracePart] = []
+    moved: list[int] = []
     for phase, path, wanted in zip(phases, reversed(paths), reversed(targets[:-1]), strict=True):
         part = _known(phase, wanted) or _walk(phase, at, path)
         if phase.sampled:  # many traces begin with the same course
@@ -48,8 +49,19 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
             # The same end up to a swap of equal nodes: rename the nodes in all earlier parts.
             to = phase.transitions.oracle.symmetry.renaming(at)
             parts = [_renamed(s, to) for s in parts]
+            moved = [to[position] for position in moved or range(len(to))]
             at = wanted
-    return tuple(parts)
+    return tuple(_as_it_was(parts, moved))
+
+
+def _as_it_was(parts: Sequence[TracePart], moved: Sequence[int]) -> Iterator[TracePart]:
+    """Yield the parts with the names of the nodes on which pods ran before the first part, if it was renamed."""
+    if not moved or not any(parts[0].start.bound):
+        yield from parts
+        return
+    own = parts[0].oracle.index.names
+    names = {own[to]: own[position] for position, to in enumerate(moved) if to != position}
+    yield from (TracePart(s.name, s.oracle, s.start, s.steps, names) for s in parts)
 
 
 def _known(phase: Phase, final: State) -> TracePart | None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.pod import BoundPod, Owner
+from kubesched_lint.record import replace
 from tests.lifecycle.simulated import HOSTNAME, cell, other, report_of, sketch, workload
 
 KEEP = other("PodDisruptionBudget", "keep", "policy/v1", spec={"maxUnavailable": 0})
@@ -27,3 +32,16 @@ def test_a_budget_that_a_replacement_satisfies_lets_the_drain_go_on():
     drained = cell(report_of(sketch(1), workload("Deployment", "web", 5, spec), one, events=("drain",)), "web", "drain")
     assert (drained.verdict, drained.text, drained.stuck) == (BAD, "4/5 −1", False)
     assert "gives up" not in " ".join(drained.worst.lines)
+
+
+@pytest.mark.parametrize("holds", [0, 3, 5])
+def test_the_trace_names_the_node_on_which_the_pod_runs(holds: int) -> None:
+    """The search swaps equal nodes; a reader knows where the pods run."""
+    web, cluster = workload("ReplicaSet", "web", 1), sketch(2)
+    name = cluster.inventory.nodes[holds].name
+    pod = BoundPod("web-a", name, decode_workload(web, "default").pod, Owner("ReplicaSet", "web"))
+    inventory = replace(cluster.inventory, pods=(pod,))
+    drained = cell(report_of(replace(cluster, inventory=inventory), web, KEEP, events=("drain",)), "web", "drain")
+    assert drained.worst is not None
+    assert drained.worst.lines[-1] == f"{name} is drained: the drain gives up"
+    assert drained.worst.where == name

@@ -88,8 +88,8 @@ def _doubted(cell: Cell) -> Cell:
 
 
 def _runs_nowhere(cell: Cell, it: Member) -> bool:
-    """Return whether the deploy is proven to bind no pod, on today's nodes and on any that may come."""
-    if cell.event != "deploy" or cell.verdict != BAD or not cell.proven or cell.bound.most:
+    """Return whether the deploy is proven to bind no new pod, on today's nodes and on any that may come."""
+    if cell.event != "deploy" or cell.verdict != BAD or not cell.proven:
         return False
     if it.workload.kind == "DaemonSet" or it.pod.node_name or it.world.is_elastic:
         return False

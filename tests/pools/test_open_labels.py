@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from kubesched_lint.cluster.nodepools.label_demand import demand_of
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding
+from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod, SchedulerProfile
 from tests.pools.conftest import read_set
 from tests.pools.test_simulate_with_pools import NODES, POOL, Writer, simulated
 
@@ -50,3 +54,21 @@ def test_a_placeholder_beside_a_label_that_no_node_has_is_no_excuse(
         "error"
     ]
     assert simulated(manifests, cluster, "deploy").is_bad
+
+
+@pytest.mark.parametrize(("zones", "is_error"), [("", False), ("zones: [a, b], ", True), ("zones: [a, c], ", False)])
+def test_a_pool_that_names_no_zones_may_have_one_that_a_pod_does_not_exclude(
+    deployment: Writer, findings_of: Callable[..., dict[str, Finding]], zones: str, is_error: bool
+) -> None:
+    other = f"{{matchExpressions: [{{key: {ZONE}, operator: NotIn, values: [a, b]}}]}}"
+    required = f"{{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{other}]}}}}"
+    manifests = deployment(cpu="100m", pod=f"affinity: {{nodeAffinity: {required}}}")
+    cluster = NODES + (POOL % 9).replace("zones: [a, b], ", zones)
+    assert any(f.severity.word == "error" for f in findings_of(manifests, cluster).values()) == is_error
+    assert simulated(manifests, cluster, "deploy").is_bad == is_error
+
+
+def test_what_a_scheduler_adds_to_pods_is_a_zone_that_they_ask_for() -> None:
+    term = NodeSelectorTerm((Requirement(ZONE, "In", ("c",)),))
+    pod = Pod("default", {}, profile=SchedulerProfile(added_node_terms=(term,)))
+    assert demand_of([pod]).values(ZONE) == ("c",)

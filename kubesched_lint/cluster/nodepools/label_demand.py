@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.model.labels import Labels, Requirement, go_int
-from kubesched_lint.model.node import stable_key
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.node import ZONE, stable_key
+from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.record import field, record
 
 _COMMON = ("cpu", "memory", "pods", "ephemeral-storage")
+ANOTHER_ZONE = "another zone"
+"""The zone of a node that some pool makes where pods exclude zones, and no pool says which there are."""
 _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
 
 
@@ -51,7 +53,8 @@ def demand_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ..
 
 def _requirements(pod: Pod) -> Iterator[Requirement]:
     yield from (Requirement(key, "In", (value,)) for key, value in pod.node_selector.items())
-    for term in (*(pod.required_node_terms or ()), *(p.term for p in pod.preferred_node_terms)):
+    required = (*(pod.required_node_terms or ()), *(profile_of(pod).added_node_terms or ()))
+    for term in (*required, *(p.term for p in pod.preferred_node_terms)):
         yield from term.expressions
 
 
@@ -59,6 +62,8 @@ def _values(requirement: Requirement) -> Iterator[str]:
     """Yield values that meet the requirement: for Gt and Lt the integer next to the bound."""
     if requirement.operator == "In":
         yield from requirement.values
+    if requirement.operator == "NotIn" and stable_key(requirement.key) == ZONE:
+        yield ANOTHER_ZONE
     bound = go_int(requirement.values[0]) if requirement.operator in ("Gt", "Lt") and requirement.values else None
     if bound is not None:
         yield str(bound + (1 if requirement.operator == "Gt" else -1))

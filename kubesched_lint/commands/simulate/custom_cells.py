@@ -37,7 +37,7 @@ def _why_unknown(cell: Cell, number: int, custom: Custom, matrix: Matrix) -> str
         return _why_unscaled(number, custom, matrix)
     events = matrix.whole.parts(cell.event)
     told = next((custom.unknown[event] for event in sorted(events) if event in custom.unknown), "")
-    if told is IN_OWN_ORDER and cell.verdict == FINE and number not in matrix.whole.running:
+    if told == IN_OWN_ORDER and cell.verdict == FINE and number not in matrix.whole.running:
         told = ""  # equal pods change places, so it ends well in any order
     if not told and "drain" in events:
         told = unknown_scale(matrix.whole.workloads[number], matrix.setting.objects.budgets)

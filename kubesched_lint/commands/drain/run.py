@@ -39,6 +39,8 @@ from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few, plural
+from kubesched_lint.world.device_premises import pod_premises
+from kubesched_lint.world.devices_over_time import which_matters
 from kubesched_lint.world.pod_labels import not_followed
 
 T = TypeVar("T")
@@ -229,6 +231,9 @@ class Planner:
         yield "nobody creates or changes anything else meanwhile, and no autoscaler adds a node"
         if any(workload.kind == "Job" for workload in workloads(self._now)):
             yield "no pod of a Job ends meanwhile"
+        world = self._now.world
+        followed = (world.member(self._now.setting.workloads[number]) for number in self._now.members)
+        yield from dict.fromkeys(premise for it in followed for premise in pod_premises(it))
         if self._now.preempts:
             yield "pods preempt as the default scheduler does it, and victims are gone at once"
         if self._now.scope.open_:
@@ -291,7 +296,7 @@ def _missing(now: Now) -> Iterator[str]:
             yield f"how the scheduler {pod.scheduler_name} places the pods of {setting.workloads[number]}"
         if pod.group:
             yield f"{setting.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone"
-        if setting.need_devices((number,)):
+        if setting.need_devices((number,)) and which_matters(now.world):
             yield f"{setting.workloads[number]} claims devices: which ones its next pods get"
     followed = (*(setting.workloads[number] for number in now.members), *(guest.workload for guest in now.guests))
     yield from filter(None, (unknown_scale(workload, setting.objects.budgets) for workload in followed))

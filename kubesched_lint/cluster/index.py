@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
+from itertools import compress, repeat
 from math import inf
+from operator import attrgetter, is_
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, lowest, of, only, positions
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm
 
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
+_NAME, _TAINTS, _CORDONED, _ALLOCATABLE = map(attrgetter, ("name", "taints", "unschedulable", "allocatable"))
 
 
 def is_ample(amount: float) -> bool:
@@ -31,26 +35,13 @@ class NodeIndex:
         """
         self.nodes: tuple[Node, ...] = tuple(nodes)
         self.device_resources = device_resources
-        alike: dict[int, tuple[tuple[Taint, ...], NodeSet]] = {}  # nodes of a sketch's entry share their taints
-        for i, node in enumerate(self.nodes):
-            if node.taints:
-                alike[id(node.taints)] = (node.taints, alike.get(id(node.taints), (node.taints, EMPTY))[1] | only(i))
-        work.spend(2 * len(self.nodes) + sum(len(found) for found, _ in alike.values()) // 2)  # each taint is hashed
-        self.names: tuple[str, ...] = tuple(node.name for node in self.nodes)
-        self.positions: Mapping[str, int] = {name: i for i, name in enumerate(self.names)}
+        self.names: tuple[str, ...] = tuple(map(_NAME, self.nodes))
+        self.positions: Mapping[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
         self.all: NodeSet = first(len(self.nodes))
-        self.cordoned: NodeSet = _where(i for i, node in enumerate(self.nodes) if node.unschedulable)
-        self.unknown_resources: NodeSet = _where(i for i, node in enumerate(self.nodes) if node.allocatable is None)
+        self.unknown_resources: NodeSet = _where(
+            compress(range(len(self.nodes)), map(is_, map(_ALLOCATABLE, self.nodes), repeat(None)))
+        )
         """Nodes of a sketch without resources: rules about resources skip them."""
-        taints: dict[Taint, NodeSet] = {}
-        for found, nodes_with in alike.values():
-            for taint in found:
-                taints[taint] = taints.get(taint, EMPTY) | nodes_with
-        self.taints: Mapping[Taint, NodeSet] = taints
-        """Each distinct taint → the nodes that have it."""
-        self.taint_keys = frozenset(taint.key for taint in taints)
-        self._taints_of: dict[str, dict[str | None, list[Taint]]] = {}
-        self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
         self._single: dict[str, bool] = {}
@@ -60,6 +51,40 @@ class NodeIndex:
         self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
         self._images: dict[str, tuple[int, NodeSet]] = {}
+        self._read_taints()
+
+    def _read_taints(self) -> None:
+        """Set what depends on taints and cordons."""
+        alike: dict[int, tuple[tuple[Taint, ...], NodeSet]] = {}  # nodes of a sketch's entry share their taints
+        at = range(len(self.nodes))
+        for i in compress(at, map(_TAINTS, self.nodes)):
+            found = self.nodes[i].taints
+            alike[id(found)] = (found, alike.get(id(found), (found, EMPTY))[1] | only(i))
+        work.spend(2 * len(self.nodes) + sum(len(found) for found, _ in alike.values()) // 2)  # each taint is hashed
+        self.cordoned: NodeSet = _where(compress(at, map(_CORDONED, self.nodes)))
+        taints: dict[Taint, NodeSet] = {}
+        for found, nodes_with in alike.values():
+            for taint in found:
+                taints[taint] = taints.get(taint, EMPTY) | nodes_with
+        self.taints: Mapping[Taint, NodeSet] = taints
+        """Each distinct taint → the nodes that have it."""
+        self.taint_keys = frozenset(taint.key for taint in taints)
+        self._taints_of: dict[str, dict[str | None, list[Taint]]] = {}
+        self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
+
+    def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:
+        """Return the index after some nodes changed, by position, in nothing but taints and cordons."""
+        found = copy(self)  # shares all answers about names, labels and amounts
+        after = list(self.nodes)
+        for position, node in nodes.items():
+            after[position] = node
+        found.nodes = tuple(after)
+        found._read_taints()
+        return found
+
+    def without(self, position: int) -> NodeIndex:
+        """Return the index after one node is gone."""
+        return _OneLess(self, position)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -286,6 +311,37 @@ class NodeIndex:
         for term in terms:
             chosen |= self.matching_term(term)
         return found & chosen
+
+
+class _OneLess(NodeIndex):
+    """An index without one of the nodes of another, whose answers it narrows."""
+
+    def __init__(self, whole: NodeIndex, position: int) -> None:
+        super().__init__((*whole.nodes[:position], *whole.nodes[position + 1 :]), whole.device_resources)
+        self._whole = whole
+        self._gone = position
+
+    def domains(self, key: str) -> Mapping[str, NodeSet]:
+        found = self._domains.get(key)
+        if found is None:
+            gone = self._gone
+            below = first(gone)
+            before = self._whole.domains(key)
+            found = {value: nodes & below | nodes >> gone + 1 << gone for value, nodes in before.items()}
+            value = self._whole.nodes[gone].labels.get(key)
+            if value is not None and not found[value]:
+                del found[value]
+            elif value is not None and lowest(before[value]) == gone:  # domains are in the order of their first nodes
+                found = dict(sorted(found.items(), key=lambda domain: lowest(domain[1])))
+            self._domains[key] = found
+        return found
+
+    def stated(self, resource: str) -> list[float]:
+        found = self._stated.get(resource)
+        if found is None:
+            before = self._whole.stated(resource)
+            found = self._stated[resource] = [*before[: self._gone], *before[self._gone + 1 :]]
+        return found
 
 
 def _where(at: Iterable[int]) -> NodeSet:

@@ -6,6 +6,7 @@ The pod count is the resource ``pods``; every pod requests one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import sub
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
@@ -38,7 +39,7 @@ class Ledger:
         found = self._free.get(resource)
         if found is None:
             bare, taken = self._index.allocatable(resource), self.requested(resource)
-            found = self._free[resource] = [a - r for a, r in zip(bare, taken, strict=True)]
+            found = self._free[resource] = [*map(sub, bare, taken)]
         return found
 
     def book(self, position: int, amounts: Mapping[str, int], sign: int) -> None:

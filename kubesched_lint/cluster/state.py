@@ -89,7 +89,7 @@ class ClusterState:
         self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
         self._claims: dict[tuple[str, str], NodeCounter] = {}
         self.touched = Touched()
-        self._on: list[list[Placement]] = [[] for _ in range(len(index))]
+        self._on: dict[int, list[Placement]] = {}
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption nominated for them."""
@@ -159,7 +159,7 @@ class ClusterState:
         return Placement(self.classes.of(pod), position, None)
 
     def _enter(self, placement: Placement) -> None:
-        self._on[placement.position].append(placement)
+        self._on.setdefault(placement.position, []).append(placement)
         placement.pod_class.tally.add(only(placement.position))
         self._count(placement, 1)
 
@@ -223,10 +223,10 @@ class ClusterState:
 
     def pods_on(self, position: int) -> list[Placement]:
         """Return the pods of a node, in the order of the scheduler's cache (framework.NodeInfo.Pods)."""
-        return list(self._on[position])
+        return list(self._on.get(position, ()))
 
     def placements(self) -> Iterator[Placement]:
-        for held in self._on:
+        for _, held in sorted(self._on.items()):
             yield from held
 
     def pod_count(self, position: int) -> int:

@@ -5,7 +5,8 @@ A random course shows what is likely; a course with these choices shows what the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import inf
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
@@ -19,14 +20,22 @@ def worst(feasible: NodeSet, victim: Pod, cluster: ClusterState) -> int:
     The choice is a node where it fits, in the domain with the least room for such pods, and there the fullest node.
     """
     open_ = diagnose(victim, cluster).feasible
-    asked = {"pods": 1, **victim.requests}
-    free = [(cluster.ledger.free(resource), each) for resource, each in asked.items() if each]
-    room = {p: min(here[p] // each for here, each in free) for p in positions(open_ | feasible)}
+    room = _room({"pods": 1, **victim.requests}, cluster)
     around = _around(victim, open_, room, cluster)
-    return min(positions(feasible), key=lambda p: (not open_ >> p & 1, around.get(p, 0.0), room[p], p))
+    options = positions(feasible & open_ or feasible)
+    if not around:
+        return min(options, key=room.__getitem__)
+    return min(options, key=lambda p: (around.get(p, 0.0), room[p]))
 
 
-def _around(victim: Pod, open_: NodeSet, room: Mapping[int, float], cluster: ClusterState) -> Mapping[int, float]:
+def _room(asked: Mapping[str, int], cluster: ClusterState) -> Sequence[float]:
+    """Return by position how many pods that ask for this much fit there."""
+    free = [(cluster.ledger.free(resource), each) for resource, each in asked.items() if each]
+    fits = [[amount // each if amount < inf else inf for amount in here] for here, each in free]
+    return fits[0] if len(fits) == 1 else [*map(min, *fits)]
+
+
+def _around(victim: Pod, open_: NodeSet, room: Sequence[float], cluster: ClusterState) -> Mapping[int, float]:
     """Return position → room in its domain, for the victim's first topology key with several nodes per domain."""
     index = cluster.index
     keys = [c.topology_key for c in victim.spread if c.is_hard]

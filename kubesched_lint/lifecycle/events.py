@@ -119,15 +119,18 @@ class Story:
         precedence: Mapping[ObjectRef, int] | None = None,
         against: Pod | None = None,
         admission: Admission | None = None,
+        index: NodeIndex | None = None,
         by_readiness: bool = False,
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are later workloads and revisions, ``marks`` the nodes
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
         this number of seeded courses. ``preempting``: waiting pods preempt others, see lifecycle.preempting. Pods of
         ``never_ready`` workloads become ready until ``from_now_unready`` is called. ``precedence``: see Transitions,
-        ``against``: see Oracle. ``admission`` is that of ``objects``, if several stories share it.
+        ``against``: see Oracle. ``admission`` is that of ``objects`` and ``index`` that of ``nodes``, if
+        several stories share them.
         ``by_readiness``: running pods that are not ready stay so; else they count as ready."""
-        self.nodes = tuple(nodes)
+        resources = device_class_resources(objects.device_classes, kubernetes_version)
+        self.index = NodeIndex(nodes, resources) if index is None else index
         self.objects = objects
         self.admission = admission or Admission(objects)
         self.pod_types = PodTypes()
@@ -170,6 +173,10 @@ class Story:
         )
         return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self.index.nodes
+
     def oracle(self) -> Oracle:
         """Return the oracle of the current nodes, cached until a new kind of pod may distinguish nodes."""
         key = (id(self.nodes), 0 if self.runs else self.pod_types.size)
@@ -177,9 +184,9 @@ class Story:
         if known is None:
             oracle = Oracle(
                 self.pod_types,
-                NodeIndex(self.nodes, device_class_resources(self.objects.device_classes, self.version)),
+                self.index,
                 self.objects,
-                [self.marks.get(node.name, 0) for node in self.nodes],
+                [] if self.runs else [self.marks.get(node.name, 0) for node in self.nodes],
                 expected=self.expected,
                 kubernetes_version=self.version,
                 foreseen=self.foreseen,

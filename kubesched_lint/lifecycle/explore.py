@@ -55,7 +55,7 @@ class TracePart:
 
 
 def _work(state: State) -> int:
-    held = sum(map(len, state.bound)) + sum(map(len, state.pinned)) + len(state.waiting)
+    held = sum(map(len, filter(None, state.bound))) + sum(map(len, filter(None, state.pinned))) + len(state.waiting)
     return _STEP + len(state.bound) + held
 
 

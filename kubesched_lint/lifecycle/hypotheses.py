@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -40,11 +41,19 @@ class NodeChange:
     unlabelled: tuple[tuple[Names, str], ...] = ()
     added: tuple[Newcomer, ...] = ()
 
+    def index(self, before: NodeIndex) -> NodeIndex:
+        """Return the index of the nodes afterwards: those that stay, in their order, then those that come."""
+        lost = [before.positions[name] for name in self.lost if name in before.positions]
+        if len(lost) == 1 and not (self.tainted or self.unlabelled or self.added):
+            return before.without(lost[0])
+        return NodeIndex(tuple(self.nodes(before.nodes)), before.device_resources)
+
     def nodes(self, before: Iterable[Node]) -> Iterator[Node]:
-        """Yield the nodes afterwards: those that stay, in their order, then those that come."""
+        """Yield the nodes afterwards."""
+        is_changed = bool(self.tainted or self.unlabelled)
         for node in before:
             if node.name not in self.lost:
-                yield self._changed(node)
+                yield self._changed(node) if is_changed else node
         for newcomer in self.added:
             yield self._changed(newcomer.node)
 

@@ -9,7 +9,9 @@ on the number of available pods.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import compress
 from random import Random
+from typing import TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
@@ -25,6 +27,8 @@ from kubesched_lint.lifecycle.transitions import Move, Transitions, overlooked
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import DisruptionBudget
 
+T = TypeVar("T")
+
 
 class NodeEvent:
     """A change of the nodes of ``before``; ``after`` has the nodes as they are then, and the new desired states."""
@@ -35,9 +39,10 @@ class NodeEvent:
         self._change = change
         at, index = before.oracle.index.positions, after.oracle.index
         came = {newcomer.node.name for newcomer in change.added}
-        self._origin = [-1 if name in came else at[name] for name in index.names]
-        """Per position afterwards: the position before, -1 for a new node."""
         self._touched = sorted(at[name] for name in change.touched if name in at)
+        at = at if not came else {name: -1 if name in came else at[name] for name in index.names}
+        self._origin = [*map(at.__getitem__, index.names)]
+        """Per position afterwards: the position before, -1 for a new node."""
 
     def enter(self, state: State) -> Iterator[State]:
         """Yield the states after the change; DaemonSet pods that wait for a lost node stay until the next sync."""
@@ -75,19 +80,19 @@ class NodeEvent:
 
     def _on_later_nodes(self, state: State) -> State:
         orphans = state.orphans
-        for p in set(range(len(state.pinned))).difference(self._origin):
+        for p in set(compress(range(len(state.pinned)), state.pinned)).difference(self._origin):
             for slot, status, count in state.pinned[p]:
                 orphans = queued(orphans, slot, status, count)
-        touched = frozenset(self._touched)
-        bound = [state.bound[p] if p >= 0 else () for p in self._origin]
-        for later, p in enumerate(self._origin):
-            if p in touched:
-                bound[later] = tuple(held for held in state.bound[p] if not self._must_go(held[0], p))
-        return state._replace(
-            bound=tuple(bound),
-            pinned=tuple(state.pinned[p] if p >= 0 else () for p in self._origin),
-            orphans=orphans,
-        )
+        names, later = self._before.oracle.index.names, self._after.oracle.index.positions
+        bound = self._moved(state.bound)
+        for p in self._touched:
+            if names[p] in later:
+                bound[later[names[p]]] = tuple(held for held in state.bound[p] if not self._must_go(held[0], p))
+        return state._replace(bound=tuple(bound), pinned=tuple(self._moved(state.pinned)), orphans=orphans)
+
+    def _moved(self, by_position: Sequence[tuple[T, ...]]) -> list[tuple[T, ...]]:
+        """Return what is by position before the change by position afterwards; nothing for new nodes."""
+        return [*map((*by_position, ()).__getitem__, self._origin)]  # -1 is the last one
 
     def _with_holdings(self, after: State, before: State, leaving: Collection[int]) -> State:
         """Return the state with the devices of all pods; those that still have to be deleted hold theirs until then."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.lifecycle.events import Enter, Phase, Story, in_turn
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
@@ -45,7 +45,7 @@ def lose(story: Story, names: Iterable[str]) -> Phase:
 def alter(story: Story, title: str, change: NodeChange, workloads: Sequence[Workload] = ()) -> Phase:
     """Change nodes and then apply objects, at one moment."""
     before = Transitions(story.oracle(), story.desired_states.values())
-    story.nodes = tuple(change.nodes(story.nodes))
+    story.index = change.index(story.index)
     story.objects = change.objects(story.objects)
     oracle, applied = story.applying(workloads)
     event = NodeEvent(before, Transitions(oracle, story.desired_states.values()), change)
@@ -71,7 +71,7 @@ def uncordon(story: Story, names: Collection[str]) -> Phase | None:
     """Let pods come to nodes again; pods that wait may do so at once. None if no pod waits: then nothing happens."""
     if any(state.waiting or any(state.pinned) for state in story.states):
         return story.run("uncordon", *_changing(story, names, uncordoned))
-    story.nodes = tuple(uncordoned(node) if node.name in names else node for node in story.nodes)
+    story.index = story.index.with_taints(_changed(story, names, uncordoned))
     return None
 
 
@@ -92,12 +92,12 @@ def uncordoned(node: Node) -> Node:
 def _changing(story: Story, names: Collection[str], change: Callable[[Node], Node]) -> tuple[Oracle, Enter]:
     """Change nodes of the story. Return the oracle after that and what the change does to a state."""
     before = story.oracle()
-    changed = [node for node in map(change, story.nodes) if node.name in names]
-    story.nodes = tuple(change(n) if n.name in names else n for n in story.nodes)
+    changed = _changed(story, names, change)
+    story.index = story.index.with_taints(changed)
     after = story.oracle()
 
     def wakes(pod: Pod, by: frozenset[str]) -> bool:
-        return any(wakes_on_node_change(pod, by, node.labels) for node in changed)
+        return any(wakes_on_node_change(pod, by, node.labels) for node in changed.values())
 
     def enter(state: State) -> Iterator[State]:
         if after.may_miss():
@@ -106,3 +106,9 @@ def _changing(story: Story, names: Collection[str], change: Callable[[Node], Nod
             yield state
 
     return after, enter
+
+
+def _changed(story: Story, names: Collection[str], change: Callable[[Node], Node]) -> Mapping[int, Node]:
+    """Return position → changed node."""
+    at = sorted(story.index.positions[name] for name in names if name in story.index.positions)
+    return {position: change(story.nodes[position]) for position in at}

@@ -343,7 +343,8 @@ class Oracle:
         """
         if not state.leaving:
             return _NO_CLAIMS
-        return self._shared_claims(state.leaving).difference(*map(self._shared_claims, state.bound))
+        claims = self._shared_claims(state.leaving)
+        return claims.difference(*map(self._shared_claims, state.bound)) if claims else claims
 
     def _shared_claims(self, held: Held) -> frozenset[tuple[str, str]]:
         pods = (self.pod(slot) for slot, _ in held)

@@ -349,7 +349,7 @@ def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
 def settled(state: State) -> State:
     """Return the state after all fresh pods were tried; pods that missed an event keep their status."""
     work.spend(len(state.pinned) // 8)
-    pinned = tuple(queue and _settled(queue) for queue in state.pinned)
+    pinned = tuple(queue and _settled(queue) for queue in state.pinned) if any(state.pinned) else state.pinned
     return state._replace(waiting=_settled(state.waiting), pinned=pinned, orphans=_settled(state.orphans))
 
 

@@ -78,6 +78,7 @@ def story_of(
         precedence={setting.workloads[i].ref: value for i, value in (precedence or {}).items()},
         against=against,
         admission=_admission(setting),
+        index=setting.index,
         by_readiness=by_readiness,
     )
     for guest in guests:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import compress, islice
 from random import Random
 
 from kubesched_lint import work
@@ -161,9 +161,8 @@ class Transitions:
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
         queue = [(slot, status, -1) for slot, status, _ in state.waiting if status <= FRESH]
-        for position, pinned in enumerate(state.pinned):
-            if pinned:
-                queue += [(slot, status, position) for slot, status, _ in pinned if status <= FRESH]
+        for position in compress(range(len(state.pinned)), state.pinned):
+            queue += [(slot, status, position) for slot, status, _ in state.pinned[position] if status <= FRESH]
         work.spend(len(queue) // 2)
         random.shuffle(queue)
         if self.precedence:

@@ -193,7 +193,10 @@ class PerNode:
                 self._move(position)
         else:
             work.spend(self._width)
-            self._values = [self._value(position) for position in range(self._width)]
+            numbers = list(zip(*self._rows, strict=True))
+            for different in set(numbers).difference(self._known):
+                self._known[different] = self._scored(different)
+            self._values = [*map(self._known.__getitem__, numbers)]
             members: dict[int, list[int]] = {}
             for position, value in enumerate(self._values):
                 members.setdefault(value, []).append(position)
@@ -218,6 +221,9 @@ class PerNode:
         numbers = tuple([row[position] for row in self._rows])
         value = self._known.get(numbers)
         if value is None:
-            half = len(numbers) // 2
-            value = self._known[numbers] = self._score(numbers[:half], cast("Sequence[int]", numbers[half:]))
+            value = self._known[numbers] = self._scored(numbers)
         return value
+
+    def _scored(self, numbers: tuple[float, ...]) -> int:
+        half = len(numbers) // 2
+        return self._score(numbers[:half], cast("Sequence[int]", numbers[half:]))

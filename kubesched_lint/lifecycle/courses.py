@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import compress
 from math import inf
 from random import Random
 from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
@@ -16,7 +18,7 @@ from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import verdict_of
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
 from kubesched_lint.lifecycle.verdicts import BAD
@@ -114,6 +116,8 @@ class Courses:
         """The last course against a workload, and its workloads."""
         self._pods_of: dict[tuple[int, ...], int] = {}
         """Members → number of pods of all of them."""
+        self._well: dict[tuple[str, int], bool] = {}
+        """Event and workload → whether counting proves that it ends well where there is no other workload."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
         self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
@@ -123,7 +127,8 @@ class Courses:
         """Return the ends of an event's courses for a workload; empty if they would take too many steps.
 
         In turn 0 the scheduler tries waiting pods in any order. In each later turn it first tries pods that waited
-        at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order.
+        at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order. Later turns
+        follow nothing where counting proves that each such course ends well.
         """
         setting = self.setting
         if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
@@ -133,8 +138,10 @@ class Courses:
         hypothesis = setting.supposes(event)
         if hypothesis is not None and len(hypothesis.upgraded) > MOST_UPGRADED:
             return []
-        if turn and (turn in self._given_up or self._is_too_large(number)):
+        if turn and (turn in self._given_up or self._is_too_large(number) or self._ends_well(event, number, turn)):
             return []
+        if self._ends_well(event, number, turn):  # one node or zone shows what all do
+            return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
         return self._followed(turn, lambda: self.event_outcomes(number, turn).ends(event, number) or [])
 
     def ends_against(
@@ -172,6 +179,17 @@ class Courses:
         if found is None:
             found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
         return len(members) * found > MOST_ASKED
+
+    def _ends_well(self, event: str, number: int, turn: Turn) -> bool:
+        """Whether every course of a turn ends well: the workload is alone in it, and counting proves it then."""
+        if self._members(number, turn) != (number,):
+            return False
+        if (event, number) not in self._well:
+            setting = self.setting
+            followed = setting.supposed or setting.need_devices((number,)) or guests_of(setting).hosted
+            alone = None if followed or len(setting.workloads) == 1 else setting.alone(number)
+            self._well[event, number] = alone is not None and count(alone, event, 0).is_fine
+        return self._well[event, number]
 
     def _members(self, number: int, turn: Turn) -> tuple[int, ...]:
         if isinstance(turn, Aim) and turn.against:
@@ -294,7 +312,9 @@ class Courses:
         few = sum(most_pods(self.setting, i) for i in members) <= _FEW_PODS
         most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
         most = 1 if start.against >= 0 else most
-        return deployed.at(self._lost_of(story, turn, most) if isinstance(turn, Aim) else _lost(story, most))
+        if isinstance(turn, Aim):
+            return deployed.at(self._lost_of(story, turn, most))
+        return deployed.at(_lost(story, most, _kinds(self.setting)))
 
     def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
         aim = turn if isinstance(turn, Aim) else None
@@ -339,23 +359,33 @@ def _pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
     """Return node → number of pods on it, over all ends of a story; with ``workload``, only pods of that workload."""
     found: dict[str, int] = {}
     for state in story.states:
-        for position, held in enumerate(state.bound):
-            if held:
-                name, slots = story.nodes[position].name, story.pod_types.slots
-                count = sum(n for slot, n in held if workload in (-1, slots[slot].workload))
-                found[name] = found.get(name, 0) + count
+        slots = story.pod_types.slots
+        for position in compress(range(len(state.bound)), state.bound):
+            name = story.nodes[position].name
+            count = sum(n for slot, n in state.bound[position] if workload in (-1, slots[slot].workload))
+            found[name] = found.get(name, 0) + count
     return found
 
 
-def _lost(story: Story, most: int) -> Sequence[str]:
+def _lost(story: Story, most: int, kinds: Mapping[str, int]) -> Sequence[str]:
     """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods."""
     pods = _pods_by_node(story)
-    ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name))
+    ordered = [*sorted(pods, key=lambda name: (-pods[name], name)), *(name for name in kinds if name not in pods)]
     if len(ordered) <= most:
-        return [node.name for node in ordered]
-    kinds: dict[Hashable, str] = {}
-    for node in ordered:
+        return ordered
+    found: dict[int, str] = {}
+    for name in ordered:
+        found.setdefault(kinds[name], name)
+    return list(dict.fromkeys((*found.values(), *ordered)))[:most]
+
+
+@once_per_setting
+def _kinds(setting: Setting) -> Mapping[str, int]:
+    """Return name of a node → number of its kind, in the order of names."""
+    numbers: dict[Hashable, int] = {}
+    found = {}
+    for node in sorted(setting.nodes, key=lambda node: node.name):
         labels = frozenset((k, v) for k, v in node.labels.items() if k != HOSTNAME)
         room = None if node.allocatable is None else frozenset(node.allocatable.items())
-        kinds.setdefault((labels, frozenset(node.taints), room), node.name)
-    return list(dict.fromkeys((*kinds.values(), *(node.name for node in ordered))))[:most]
+        found[node.name] = numbers.setdefault((labels, frozenset(node.taints), room), len(numbers))
+    return found

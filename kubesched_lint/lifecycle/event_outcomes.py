@@ -118,7 +118,9 @@ class EventOutcomes:
             found += list(self._ends(event, where, story, number))
         return found
 
-    def first_ends(self, event: str, number: int, is_sought: Callable[[FinalState], bool]) -> list[FinalState]:
+    def first_ends(
+        self, event: str, number: int, is_sought: Callable[[FinalState], bool] = lambda _: True
+    ) -> list[FinalState]:
         """Return the sought ends for the first node or zone that has any; skip the others."""
         for where, story in self._forks(event, number):
             found = list(filter(is_sought, self._ends(event, where, story, number)))

@@ -118,8 +118,21 @@ class Setting:
         kept = [i for i in range(len(self.workloads)) if i not in self.refused]
         staying = tuple(b for i in sorted(self.refused) for b in self.running.get(i, ()))
         return replace(
-            self,
+            self._among(kept),
             objects=replace(self.objects, pods=(*self.objects.pods, *staying)),
+            going=tuple(b for i in sorted(self.refused) if self._takes_away(i) for b in self.running.get(i, ())),
+        )
+
+    def alone(self, number: int) -> Setting:
+        """Return the setting of one workload, without the others and their pods."""
+        found = self._among([number])
+        found.__dict__.update(index=self.index, cluster=self.cluster, pods=(self.pods[number],))  # the same there
+        return found
+
+    def _among(self, kept: Sequence[int]) -> Setting:
+        """Return the setting of some workloads, renumbered, without the others and their pods."""
+        return replace(
+            self,
             workloads=tuple(self.workloads[i] for i in kept),
             running=_renumbered(self.running, kept),
             changes=_renumbered(self.changes, kept),
@@ -128,7 +141,6 @@ class Setting:
             scaled=_renumbered(self.scaled, kept),
             supposed=self.supposed and replace(self.supposed, sizes=_renumbered(self.supposed.sizes, kept)),
             never_ready=frozenset(n for n, i in enumerate(kept) if i in self.never_ready),
-            going=tuple(b for i in sorted(self.refused) if self._takes_away(i) for b in self.running.get(i, ())),
             claim_templates=_renumbered(self.claim_templates, kept),
             decisions=_renumbered(self.decisions, kept),
         )

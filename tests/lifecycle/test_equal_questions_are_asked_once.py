@@ -40,19 +40,29 @@ def test_with_nobody_beside_it_a_workload_has_the_same_course_in_every_turn(alon
     assert [story for _, story in lost[0]] == [story for _, story in lost[1]]
 
 
-def test_courses_aimed_at_a_workload_share_what_they_have_in_common(alone):
+def test_followedaimed_at_a_workload_share_what_they_have_in_common(alone):
     aims = [alone.event_outcomes(0, Aim(0, first, draw)) for first in (True, False) for draw in (0, 1)]
     assert aims[0].deployed is aims[2].deployed is alone.event_outcomes(0).deployed
     assert aims[0].deployed is not aims[1].deployed
     assert aims[0].nodes != aims[2].nodes, "one loses the nodes with the fewest pods, the other those with the most"
 
 
-def test_courses_of_one_workload_are_forgotten_after_it(alone):
+def test_followedof_one_workload_are_forgotten_after_it(alone):
     before = alone.event_outcomes(0)
     alone.event_outcomes(1)
     after = alone.event_outcomes(0)
     assert after.deployed is not before.deployed
     assert after.deployed[0].states == before.deployed[0].states
+
+
+def test_later_followedfollow_nothing_where_counting_proves_how_each_ends(alone):
+    """Two pods always find room in the empty cluster; of seven that need a node each, one never does."""
+    tight = setting_of(workload("Deployment", "a", 7, asking("3")), workload("Deployment", "b", 2, asking("1")))
+    for followed, proven in ((alone, True), (Courses(tight, Effort(), lambda members: False), False)):
+        for event in ("deploy", "node-loss", "drain"):
+            assert followed.ends(event, 0)
+            for turn in (1, Aim(0, True, 0)):
+                assert bool(followed.ends(event, 0, turn)) is not proven
 
 
 def test_equal_workloads_share_the_bound_on_full_nodes(monkeypatch):

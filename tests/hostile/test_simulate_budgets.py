@@ -30,16 +30,25 @@ def set_of(files: Files) -> ManifestSet:
 
 
 @pytest.mark.parametrize(
-    ("shape", "size", "ordinary"),
-    [("crowd", 60, True), ("crowd", 201, False), ("apart", 60, False), ("spreads", 40, False), ("daemons", 501, False)],
+    ("shape", "size", "most", "each"),
+    [
+        ("crowd", 60, run.MOST_STEPS, run.STEPS_EACH),
+        ("crowd", 201, run.MOST_STEPS_OF_LARGE, run.STEPS_EACH_OF_LARGE),
+        ("crowd", 801, run.MOST_STEPS_OF_LARGE, 0),
+        ("pools", 201, run.MOST_STEPS_OF_LARGE, 0),
+        ("apart", 60, run.MOST_STEPS_OF_LARGE, 0),
+        ("spreads", 40, run.MOST_STEPS_OF_LARGE, 0),
+        ("daemons", 501, run.MOST_STEPS_OF_LARGE, run.STEPS_EACH_OF_LARGE),
+        ("daemons", 2_001, run.MOST_STEPS_OF_LARGE, 0),
+    ],
 )
-def test_an_ordinary_set_may_take_more_steps(shape: str, size: int, ordinary: bool) -> None:
-    """Few workloads, few parts of their pods, few nodes; a larger effort raises either limit."""
+def test_more_steps_are_for_sets_where_they_establish_more(shape: str, size: int, most: int, each: int) -> None:
+    """Few workloads, few parts of their pods, few nodes; a larger effort raises each limit."""
     files = SHAPES[shape].make(size)
     manifests, nodes = set_of(files).inventory, len(cluster_of(files).inventory.nodes)
-    steps = run.MOST_STEPS + run.STEPS_EACH * len(manifests.workloads) if ordinary else run.MOST_STEPS_OF_LARGE
-    assert run._steps(Effort(), manifests, nodes) == steps
-    assert run._steps(Effort(states=2 * Effort().states), manifests, nodes) == 2 * steps
+    steps, pools = most + each * len(manifests.workloads), len(manifests.node_pools)
+    assert run._steps(Effort(), manifests, nodes, pools) == steps
+    assert run._steps(Effort(states=2 * Effort().states), manifests, nodes, pools) == 2 * steps
 
 
 def test_an_inventory_indexes_its_claims_and_volumes_once() -> None:

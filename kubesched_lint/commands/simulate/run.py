@@ -40,10 +40,12 @@ from kubesched_lint.world.world import World
 
 MOST_STEPS, STEPS_EACH = 6_000_000, 80_000
 """Steps for the cells of an ordinary set (see ``work``), and further steps per workload."""
-MOST_STEPS_OF_LARGE = 2_500_000
-"""Steps for the cells of any other set."""
+MOST_STEPS_OF_LARGE, STEPS_EACH_OF_LARGE = 2_500_000, 15_000
+"""Steps for the cells of any other set, and further steps per workload of a large one."""
 ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
 """The most that an ordinary set has; parts are those of the average pod."""
+LARGE_WORKLOADS, LARGE_NODES, LARGE_POOLS = 800, 2_000, 50
+"""The most that a large set of such pods has."""
 
 _FEW = 5
 """Number of objects of a kind that a note names."""
@@ -101,7 +103,9 @@ def simulate(
     inventory, chosen = defined_once(manifests.inventory, options)
     world = World(inventory, without_transient(cluster), manifests.premises(options))
     effort, wishes = effort or Effort(), wishes or Wishes()
-    limit = _steps(effort, inventory, len(cluster.inventory.nodes)) * WHOLE * (1 + len(wishes.suppose))
+    limit = (
+        _steps(effort, inventory, len(cluster.inventory.nodes), len(world.pools)) * WHOLE * (1 + len(wishes.suppose))
+    )
     try:
         with work.within(limit):
             return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, wishes)
@@ -109,16 +113,20 @@ def simulate(
         return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
 
 
-def _steps(effort: Effort, manifests: Inventory, nodes: int) -> int:
+def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     """Return the limit of steps for all cells (see ``work``); a larger ``effort`` raises it.
 
     An ordinary set has few workloads, whose pods have few parts, and few nodes. There, more steps establish more cells.
-    In any other set a trace is so long that more steps would allow only a few more traces and cost many seconds.
+    In a large one, counting needs some steps for each workload. In any other set a trace is so long that more steps
+    would allow only a few more traces and cost many seconds.
     """
-    workloads = manifests.workloads
-    few = len(workloads) <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES
-    is_ordinary = few and sum(_parts(w.pod) for w in workloads) <= ORDINARY_PARTS * len(workloads)
-    steps = MOST_STEPS + STEPS_EACH * len(workloads) if is_ordinary else MOST_STEPS_OF_LARGE
+    number = len(manifests.workloads)
+    has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= ORDINARY_PARTS * number
+    steps = MOST_STEPS_OF_LARGE
+    if has_few_parts and number <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES:
+        steps = MOST_STEPS + STEPS_EACH * number
+    elif has_few_parts and number <= LARGE_WORKLOADS and nodes <= LARGE_NODES and pools <= LARGE_POOLS:
+        steps += STEPS_EACH_OF_LARGE * number
     return steps * max(1, effort.states // Effort().states)
 
 

@@ -43,7 +43,7 @@ class OutputError(Exception):
 
 def visible(text: str) -> str:
     """Return ``text`` as one line that neither a terminal nor a CI runner obeys."""
-    if _is_plain(text):
+    if is_plain(text):
         return text
     text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
     return _unsafe().sub(lambda found: _shown(found[0]), text)
@@ -51,7 +51,7 @@ def visible(text: str) -> str:
 
 def visible_lines(text: str, *, painted: bool = False) -> str:
     """Return ``text`` with its line ends, made safe like ``visible``; with ``painted``, our own colours stay too."""
-    if _is_plain(text.replace("\n", "").replace("\t", "")):
+    if is_plain(text.replace("\n", "").replace("\t", "")):
         return text
     kept = re.compile(rf"{_PAINT}|[\n\t]" if painted else "[\n\t]")
     pieces = []
@@ -67,7 +67,7 @@ def visible_lines(text: str, *, painted: bool = False) -> str:
 def cells_of(text: str) -> list[str]:
     """Return the text to show for each character of ``text``."""
     cells = list(text)
-    if not _is_plain(text):
+    if not is_plain(text):
         for found in _unsafe().finditer(text):
             cells[found.start()] = _shown(found[0])
     return cells
@@ -97,10 +97,11 @@ def escaped(text: str) -> str:
 
 def is_obeyed(text: str) -> bool:
     """Return whether a terminal or a CI runner would act on a line, or reverse it, instead of printing it."""
-    return not _is_plain(text) and re.search(f"{_OBEYED}|{_COMMAND}", text) is not None
+    return not is_plain(text) and re.search(f"{_OBEYED}|{_COMMAND}", text) is not None
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
+    """Return whether each character of ``text`` is shown as it is."""
     return text.isascii() and text.isprintable() and "::" not in text and "##" not in text
 
 

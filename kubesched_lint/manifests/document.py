@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
 from kubesched_lint.record import field, record, replace
@@ -21,13 +21,6 @@ class Written:
 
     path: str
     text: str
-
-
-@runtime_checkable
-class Locating(Source, Protocol):
-    """A source that was rendered, or whose object is in no file."""
-
-    def location(self, path: Path, *, key: bool = False) -> Location: ...
 
 
 class Rendering(Protocol):
@@ -202,8 +195,9 @@ class Skipped:
 
 def location_of(source: Source, at: Path, *, key: bool = False) -> Location:
     """Return the location of the value at ``at`` of a source; a source may know better than its lines."""
-    if isinstance(source, Locating):
-        return source.location(at, key=key)
+    if hasattr(source, "location"):  # far faster than to ask whether a protocol fits
+        found: Location = source.location(at, key=key)
+        return found
     return Location(source.path, source.span(at, key=key))
 
 

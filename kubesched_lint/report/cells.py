@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
-from kubesched_lint.printing import cells_of, visible
+from kubesched_lint.printing import cells_of, is_plain, visible
 from kubesched_lint.record import record
 
 _TAB = "    "
@@ -33,7 +34,7 @@ class Window:
     """The printed part of a source line, and the cell of each column."""
 
     text: str
-    starts: tuple[int, ...]
+    starts: Sequence[int]
     """The first cell of each code point of the examined part, and the end of the last one."""
     offset: int
     """Code points before the examined part."""
@@ -59,13 +60,10 @@ def window(line: str, column: int, end_column: int, room: int) -> Window:
     if len(line) > _REACH:
         offset = max(0, min(column - 1, len(line)) - _REACH // 4)
     part = line[offset : offset + _REACH]
-    pieces = [_TAB if sign == "\t" else cell for sign, cell in zip(part, cells_of(part), strict=True)]
-    starts = [0]
-    for piece in pieces:
-        starts.append(starts[-1] + width(piece))
+    pieces, starts = _pieces(part)
     total = starts[-1]
     beyond = offset + len(pieces) < len(line)
-    whole = Window("".join(pieces), tuple(starts), offset, 0, total, 0)
+    whole = Window("".join(pieces), starts, offset, 0, total, 0)
     if total <= room and not offset and not beyond:
         return whole
     start, length = whole.underline(column, end_column)
@@ -83,12 +81,22 @@ def window(line: str, column: int, end_column: int, room: int) -> Window:
     text = _between(pieces, starts, first, last)
     return Window(
         f"{_ELLIPSIS if cut_left else ''}{text}{_ELLIPSIS if cut_right else ''}",
-        tuple(starts), offset, first, last, shift,
+        starts, offset, first, last, shift,
     )  # fmt: skip
 
 
-def _between(pieces: list[str], starts: list[int], first: int, last: int) -> str:
+def _pieces(part: str) -> tuple[Sequence[str], Sequence[int]]:
+    """Return what is printed for each character, and the first cell of each and the end of the last one."""
+    if is_plain(part):
+        return part, range(len(part) + 1)
+    pieces = [_TAB if sign == "\t" else cell for sign, cell in zip(part, cells_of(part), strict=True)]
+    return pieces, (0, *accumulate(map(width, pieces)))
+
+
+def _between(pieces: Sequence[str], starts: Sequence[int], first: int, last: int) -> str:
     """Return the pieces in the cells ``first`` to ``last``; blanks replace a piece that is only partly inside."""
+    if isinstance(pieces, str):
+        return pieces[first:last]
     shown = []
     for piece, start, end in zip(pieces, starts, starts[1:], strict=False):
         if start >= first and end <= last:

@@ -19,7 +19,7 @@ from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import fits_limits, take
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, only, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.model.inventory import Inventory
@@ -228,8 +228,10 @@ class _Growth:
             options = [o for o in options if o.template.pool.maker == KARPENTER]
         else:
             options += [o for o in self.blind if self._fits_alone(pod, o)]
-        allowed = [o for o in options if self._room_for(o) != 0]
-        queue.limited = tuple(dict.fromkeys(o.template.pool.name for o in options if self._room_for(o) == 0))
+        rooms = [self._room_for(o) for o in options]
+        allowed = [o for o, room in zip(options, rooms, strict=True) if room != 0]
+        full = (o for o, room in zip(options, rooms, strict=True) if room == 0)
+        queue.limited = tuple(dict.fromkeys(o.template.pool.name for o in full))
         if not allowed:
             return None
         weight = max(o.template.pool.weight for o in allowed)
@@ -250,6 +252,8 @@ class _Growth:
         """
         pod, fair = self._unbalanced(pod, left)
         found: dict[int, int] = {}
+        spares = {id(offer): self._spare_of(offer) for offer in offers}
+        rooms = dict(copies(pod, self.state, of(spares.values()), fair))
         alike: dict[tuple[object, ...], list[Offer]] = {}
         for offer in offers:
             template = offer.template
@@ -258,7 +262,7 @@ class _Growth:
             group.sort(key=lambda o: o.size, reverse=True)
             most = fair
             for number, offer in enumerate(group):
-                count = self._counted(pod, offer, most)
+                count = max(1, min(rooms[spares[id(offer)]], most))
                 if number == 0:
                     count = most = self._held(pod, offer, count)
                 found[id(offer)] = count
@@ -276,11 +280,6 @@ class _Growth:
         domains = max(len({o.template.labels[key] for o in offers if key in o.template.labels}) for key in keys)
         kept = tuple(c for c in pod.spread if c.topology_key not in keys)
         return replace(pod, spread=kept), -(-left // max(1, domains))
-
-    def _counted(self, pod: Pod, offer: Offer, most: int) -> int:
-        position = self._spare_of(offer)
-        ((_, room),) = copies(pod, self.state, only(position), most)
-        return max(1, room)
 
     def _held(self, pod: Pod, offer: Offer, most: int) -> int:
         position = self._spare_of(offer)

@@ -302,8 +302,9 @@ def _worth_planning(groups: Sequence[Sequence[Offer]], asked: Asked) -> Iterator
     used = [groups[position] for position in positions(wanted)]
     step = -(-sum(map(len, used)) // _MOST_OFFERS)
     for group in used:
-        yield from _largest(group)
-        yield from (offer for offer in group[::step] if offer not in _largest(group))
+        largest = _largest(group)
+        yield from largest
+        yield from (offer for offer in group[::step] if offer not in largest)
 
 
 def _outdoes(one: Offer, other: Offer) -> bool:

@@ -30,7 +30,7 @@ for path in sys.stdin.read().split("\\n"):
 
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
-        folders = [_made(Path(name, str(part)), COUNT // part) for part in PARTS]
+        folders = [corpus(Path(name, str(part)), COUNT // part) for part in PARTS]
         yield from _sizes(folders)
         ours = (*OURS, "--no-cache", folders[-1])
         yield _together(ours)
@@ -73,7 +73,8 @@ def _together(ours: Sequence[str]) -> Row:
     return Row("… `--jobs 2`", both / alone, "× the wall clock of one", 0.6, also=f"{both:.2f} s")
 
 
-def _made(folder: Path, count: int) -> str:
+def corpus(folder: Path, count: int) -> str:
+    """Write the files and return the folder."""
     command = (*PYTHON, "scripts/make_corpus.py", str(folder), str(count))
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return str(folder)

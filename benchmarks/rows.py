@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log
 from pathlib import Path
 from typing import NamedTuple
@@ -74,6 +74,14 @@ def spent(command: Sequence[str], given: str = "") -> Spent:
 def least(runs: Sequence[Spent]) -> Spent:
     """The least of each figure: other load only adds."""
     return Spent(*map(min, zip(*runs, strict=True)))
+
+
+def growing(what: str, runs: Mapping[int, Sequence[str]], goal: float, nothing: float, said: str = "") -> Row:
+    """The row of the largest of some runs, by size; ``nothing`` is the CPU of a run on next to nothing."""
+    found = {size: least([spent(command) for _ in range(2)]) for size, command in runs.items()}
+    largest = found[max(found)]
+    growth = exponent([*found], [one.cpu - nothing for one in found.values()])
+    return Row(what, largest.cpu, "s", goal, growth, f"{largest.peak:.0f} MiB{said}")
 
 
 def beside(ours: Sequence[str], reference: Sequence[str], given: str = "", rounds: int = 3) -> tuple[Spent, Spent]:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.rows import Row  # noqa: E402
 
-TABLE = ("start", "many_files")
+TABLE = ("start", "many_files", "many_nodes", "many_workloads", "many_clusters", "tied")
 """Modules of this folder, in the order of the table."""
 
 

@@ -1,0 +1,54 @@
+"""What ``simulate`` costs for many workloads on 100 and on 1,000 nodes; the workloads are those of ``lifecycle.py``.
+
+A row says how many cells are left open: a limit of work ends each run, and what it cuts short is no speed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.lifecycle import manifest
+from benchmarks.rows import PYTHON, ROOT, Row, growing, spent
+
+SIMULATE = (*PYTHON, "-m", "kubesched_lint", "simulate")
+ZONES = 3
+RUNS = (((50, 100, 200), 100, 5.0), ((50, 100, 200), 1_000, 5.0), ((150, 300, 600), 1_000, 20.0))
+"""Numbers of workloads, nodes, and the goal in seconds of CPU."""
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        for sizes, nodes, goal in RUNS:
+            cluster = Path(name, f"{nodes}.yaml")
+            cluster.write_text(json.dumps(sketch(nodes)), encoding="utf-8")
+            runs = {size: command(Path(name), size, cluster) for size in sizes}
+            what = f"`simulate`: {sizes[-1]} workloads on {nodes:,} nodes"
+            nothing = spent(command(Path(name), 1, cluster)).cpu
+            yield growing(what, runs, goal, nothing, f"; {open_cells(runs[sizes[-1]])} open")
+
+
+def command(folder: Path, workloads: int, cluster: Path) -> tuple[str, ...]:
+    """The command that simulates so many workloads."""
+    file = folder / f"{workloads}-workloads.yaml"
+    file.write_text("\n---\n".join(json.dumps(manifest(i)) for i in range(workloads)), encoding="utf-8")
+    return (*SIMULATE, str(file), "-c", str(cluster), "--no-config")
+
+
+def sketch(nodes: int) -> dict[str, object]:
+    """Nodes of 8 CPUs in three zones and two pools, as many as are equally many in each."""
+    shape = {"count": max(nodes // 2 // ZONES, 1), "zones": ["a", "b", "c"]}
+    amounts = {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110"}}
+    entries = [{"name": f"pool-{pool}", **shape, **amounts, "labels": {"pool": pool}} for pool in "ab"]
+    return {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": entries}
+
+
+def open_cells(simulate: tuple[str, ...]) -> str:
+    """How many cells of how many are not established."""
+    done = subprocess.run(simulate, cwd=ROOT, capture_output=True, text=True, check=False)
+    found = re.search(r"^not established: ([\d,]+ of [\d,]+) cells", done.stdout, re.M)
+    return found[1] if found else "no cells"

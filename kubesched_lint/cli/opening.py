@@ -51,6 +51,7 @@ def _sessions(call: Invocation, settings: Settings, paths: Sequence[str]) -> dic
         cluster_options=settings.cluster_options,
         render=settings.flag("render"),
         baseline=settings.maybe("baseline"),
+        max_age=settings.maybe("max-age"),
         cache=True,
         config_file=settings.config.file,
         force_exclude=call.params.get("force_exclude", False),

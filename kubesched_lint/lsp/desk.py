@@ -91,6 +91,8 @@ class Desk:
     def close(self, path: str) -> None:
         if self._buffers.pop(path, None) is not None:
             self._edited.discard(path)
+            if not os.path.isdir(path):
+                self._projects.pop(path, None)
             for project in self._projects.values():
                 project.put(path, None)
 
@@ -154,9 +156,15 @@ class Desk:
         for project in self._projects.values():
             words = self._translator(project)
             for error in project.problems or project.said.report.errors:
-                now.setdefault(self._uri(error.path), []).append(words.problem(error))
+                if os.path.isdir(error.path):  # such as that it holds no manifests
+                    self._say_once(f"{error.path}: {error.message}", self._client.log)
+                else:
+                    now.setdefault(self._uri(error.path), []).append(words.problem(error))
             for finding in project.said.findings:
-                now.setdefault(self._uri(annotated(finding.location).path), []).append(words.finding(finding))
+                there = now.setdefault(self._uri(annotated(finding.location).path), [])
+                shown = words.finding(finding)
+                if shown not in there:  # several open folders may have the same targets
+                    there.append(shown)
         versions = {buffer.uri: buffer.version for buffer in self._buffers.values()}
         edited = {self._uri(path) for path in self._edited}
         for uri in {**now, **self._published}:

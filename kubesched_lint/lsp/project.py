@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kubesched_lint import work
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Report
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, Cell
 from kubesched_lint.manifests.document import location_of
@@ -100,7 +101,8 @@ class Project:
         return Rulebook.shipped() if first is None else first.rulebook
 
     def holds(self, path: str) -> bool:
-        return path == self.root or path.startswith(os.path.join(self.root, ""))
+        """Return whether a file lies in its folder, or in one of its targets."""
+        return is_within(path, self.root) or any(session.files.reads(path) for _, session in self._each())
 
     def put(self, path: str, text: str | None) -> bool:
         """Lay a buffer over a file, or take it away with None. Return whether that changes what is read."""

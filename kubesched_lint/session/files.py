@@ -74,7 +74,11 @@ class SessionFiles:
                 self._readings.pop(real, None)
         else:
             self._buffers[real] = text.encode("utf-8", "surrogatepass")
-        return before != self._buffers.get(real) and (real in self._known or self._is_new(real))
+        return before != self._buffers.get(real) and self.reads(real)
+
+    def reads(self, real: str) -> bool:
+        """Return whether a file, named without links, is read, or would be if somebody wrote it."""
+        return real in self._known or self._is_new(real)
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries of all files; for a buffer that cannot be read those of its last text that could."""

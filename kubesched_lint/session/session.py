@@ -61,8 +61,9 @@ class Session:
         self.cluster, self._problem = open_cluster(self.request.cluster, self.request.cluster_options)
         if self.request.baseline:
             self._known = read_baseline(self.request.baseline, self.rulebook)
-        version = judged_by(self.options.kubernetes_version, self.cluster.server_version if self.cluster else "")
-        self._decoder = Decoder(self.options, version)
+        server = self.cluster.server_version if self.cluster else ""
+        self._version = judged_by(self.options.kubernetes_version, server)
+        self._decoder = Decoder(self.options, self._version)
         self._manifests = self._whole = None
         self._costs = {}
 
@@ -142,6 +143,10 @@ class Session:
         )
         if self._known:
             report = held_against(report, self._known, source=self.request.baseline or "").report
+        if self.request.max_age:
+            from kubesched_lint.commands.lint.freshness import judged_now
+
+            report = judged_now(report, self.cluster, self.request.max_age, self._version)
         return report
 
     def _kept(self, whole: Answer, ran: set[str]) -> Iterator[Finding]:

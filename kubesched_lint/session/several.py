@@ -96,7 +96,7 @@ class Sessions:
         """Yield (target, session) of those that read a file, or its buffer."""
         real = os.path.realpath(path)
         for name, session in self.each.items():
-            if any(os.path.realpath(known) == real for known in session.files.data()):
+            if session.files.reads(real):
                 yield name, session
 
     def _joined(self) -> Answer:

@@ -174,6 +174,24 @@ def test_files_come_go_and_are_made(shop: Path) -> None:
         assert problem["message"] == "a link that leads out of the repository: it is not read"
 
 
+def test_open_folders_may_share_targets_and_may_hold_nothing(shop: Path) -> None:
+    file, empty = shop / "manifests/cache.yaml", shop.parent / "empty"
+    empty.mkdir()
+    target = '[[targets]]\nname = "eu"\npaths = ["manifests"]\ncluster = "cluster.yaml"\nnode-groups = "complete"\n'
+    (shop / "kubesched.toml").write_text(target)
+    with serving(folder=shop) as client:
+        client.start(shop, shop / "manifests", empty)
+        client.open(file)
+        client.finding(file, RULE)
+        gone = [{"uri": shop.as_uri(), "name": "shop"}]
+        client.tell("workspace/didChangeWorkspaceFolders", event={"added": [], "removed": gone})
+        client.type(file, CACHE + "# 2\n", 2)
+        client.finding(file, RULE)
+        assert client.lenses(file) == [(2, "deploy 3/6 · rollout stuck · node loss 3/6 · zone loss 2/6 · drain 3/6")]
+        (said,) = [message for message in client.said if str(empty) in str(message.get("params"))]
+        assert said["method"] == "window/logMessage"
+
+
 def test_a_file_without_a_folder_is_judged_with_the_configuration_above_it(shop: Path) -> None:
     file = shop / "manifests/cache.yaml"
     (shop / "manifests/web.yaml").write_text(OLD_KEY)
@@ -185,6 +203,8 @@ def test_a_file_without_a_folder_is_judged_with_the_configuration_above_it(shop:
         client.open(file)
         client.finding(file, RULE)
         client.lenses(file)
+        client.tell("textDocument/didClose", textDocument={"uri": file.as_uri()})
+        client.shown(file, lambda params: not params["diagnostics"])
         files = {m["params"]["uri"] for m in client.said if m.get("method") == "textDocument/publishDiagnostics"}
         assert files == {file.as_uri()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,17 @@ def test_a_rule_that_turns_out_dear_is_left_out_the_next_time(tmp_path: Path, mo
     monkeypatch.setattr("kubesched_lint.checks.nodeselector_matches_nothing.check", lambda *_: work.spend(10**9))
     assert SLOW in session.at_once().waiting
     assert found(session.at_once()) == [10]
+
+
+def test_a_snapshot_may_be_too_old(tmp_path: Path) -> None:
+    cluster = tmp_path / "old.json"
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
+    (tmp_path / "web.yaml").write_text(WEB)
+    request = Request((str(tmp_path / "web.yaml"),), str(cluster), max_age="1h")
+    session = Session(request, Options(), Rulebook.shipped())
+    (error,) = session.whole().report.errors
+    assert "older than --max-age 1h" in error.message
 
 
 def test_a_whole_run_stops_when_nobody_wants_it(tmp_path: Path) -> None:

@@ -52,20 +52,24 @@ def lint(
     options: Options,
     rules: Sequence[Rule],
     costs: dict[str, float] | None = None,
+    *,
+    is_refuting: bool = True,
 ) -> tuple[Report, tuple[Judged, ...]]:
     """Return the report and its findings with their rules and hazards, before waivers and baseline.
 
-    Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps.
+    Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps. ``is_refuting``: whether
+    exact runs try to refute proofs.
     """
     with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
-        return _lint(manifests, cluster, options, rules, {} if costs is None else costs)
+        run = _Run(manifests, options, {} if costs is None else costs)
+        return _lint(run, cluster, rules, is_refuting)
 
 
 def _lint(
-    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule], costs: dict[str, float]
+    run: _Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool
 ) -> tuple[Report, tuple[Judged, ...]]:
+    manifests, options = run.manifests, run.options
     premises = manifests.premises(options)
-    run = _Run(manifests, options, costs)
     world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
     world.refused = manifests.refused if manifests.judged_for == minor_of(world.premises.kubernetes_version) else None
     run.rules(rules, world)
@@ -74,7 +78,7 @@ def _lint(
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
     judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.meet))))
     run.skipped.extend(unfilled)
-    if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
+    if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established
 
         judged = tuple(established(judged, lambda one: run.world_of(one, world)))

@@ -1,7 +1,8 @@
 """One set of files and one cluster, kept warm: what did not change is neither read nor decoded again.
 
 An edit gets two answers. ``at_once`` runs the rules that cost little in the last whole run, and keeps what the other
-rules found then, at the places where it is now. ``whole`` runs every rule, and says what ``lint`` says of these files.
+rules found then, at the places where it is now; no exact run tries its proofs yet. ``whole`` runs every rule, and says
+what ``lint`` says of these files.
 """
 
 from __future__ import annotations
@@ -139,7 +140,15 @@ class Session:
         paths = self.request.paths
         manifests = self.manifests
         report = report_on(
-            manifests, self.cluster, self._problem, self.options, self.rulebook, paths, rules=rules, costs=costs
+            manifests,
+            self.cluster,
+            self._problem,
+            self.options,
+            self.rulebook,
+            paths,
+            rules=rules,
+            costs=costs,
+            is_refuting=rules is None,
         )
         if self._known:
             report = held_against(report, self._known, source=self.request.baseline or "").report

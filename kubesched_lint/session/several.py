@@ -33,6 +33,7 @@ class Sessions:
         self._folders = tuple(folders)
         self._last: dict[str, Answer] = {}
         self._changed = set(sessions)
+        self._not_whole = set(sessions)
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -75,6 +76,7 @@ class Sessions:
     def _noted(self, change: Callable[[Session], bool]) -> bool:
         changed = {name for name, session in self.each.items() if change(session)}
         self._changed |= changed
+        self._not_whole |= changed
         return bool(changed)
 
     def at_once(self) -> Answer:
@@ -86,10 +88,10 @@ class Sessions:
 
     def whole(self, is_stopped: Callable[[], bool] = lambda: False) -> Answer:
         """Return the findings of every rule. Raises work.StoppedError soon after ``is_stopped`` becomes true."""
-        for name, session in self.each.items():
-            if name not in self._last or name in self._changed or self._last[name].waiting:
-                self._last[name] = session.whole(is_stopped)
-                self._changed.discard(name)
+        for name in tuple(self._not_whole):
+            self._last[name] = self.each[name].whole(is_stopped)
+            self._changed.discard(name)
+            self._not_whole.discard(name)
         return self._joined()
 
     def reading(self, path: str) -> Iterator[tuple[str, Session]]:

@@ -9,6 +9,8 @@ import pytest
 
 from kubesched_lint import work
 from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.findings import Severity
+from kubesched_lint.linter import refuting
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.session import decoding
@@ -108,6 +110,18 @@ def test_a_snapshot_may_be_too_old(tmp_path: Path) -> None:
     session = Session(request, Options(), Rulebook.shipped())
     (error,) = session.whole().report.errors
     assert "older than --max-age 1h" in error.message
+
+
+def test_only_a_whole_run_tries_to_refute_proofs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    monkeypatch.setattr(refuting, "established", lambda judged, _: tried.append(len(judged)) or judged)
+    session = opened(tmp_path)
+    (error,) = (f for f in session.whole().report.findings if f.rule == SLOW)
+    assert error.severity is Severity.ERROR
+    assert len(tried) == 1
+    session.put(str(tmp_path / "web.yaml"), WEB + "# 2\n")
+    assert found(session.at_once()) == [10]
+    assert len(tried) == 1
 
 
 def test_a_whole_run_stops_when_nobody_wants_it(tmp_path: Path) -> None:

@@ -264,14 +264,16 @@ def report_on(
     paths: Sequence[str] = (),
     rules: Sequence[Rule] | None = None,
     costs: dict[str, float] | None = None,
+    *,
+    is_refuting: bool = True,
 ) -> Report:
     """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
 
     That there is nothing to check is an error of the input, at the first of ``paths``, unless the set is partial.
-    ``rules`` are those to run, by default what the options select; ``costs`` as for ``lint``.
+    ``rules`` are those to run, by default what the options select; ``costs`` and ``is_refuting`` as for ``lint``.
     """
     rules = rulebook.select(options.profile, options.select, options.ignore) if rules is None else rules
-    report, _ = lint(manifests, cluster, options, rules, costs)
+    report, _ = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting)
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)

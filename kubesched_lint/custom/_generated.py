@@ -1150,9 +1150,10 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                           'fields': {'spec.replicas': 'spec.replicas or 1',
                                      'spec.selector': 'spec.selector or referenced.spec.selector',
                                      'spec.template': 'spec.template if spec.template else '
-                                                      'referenced.spec.template',
+                                                      'referenced.spec.template or referenced.template',
                                      'spec.template.metadata.labels': '(spec.template if spec.template else '
-                                                                      'referenced.spec.template).metadata.labels '
+                                                                      'referenced.spec.template or '
+                                                                      'referenced.template).metadata.labels '
                                                                       '+ '
                                                                       '(spec.strategy.canary.stableMetadata.labels '
                                                                       'or '
@@ -1163,7 +1164,8 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                           'revision_label': 'rollouts-pod-template-hash',
                           'unknown': {'deploy': {'when': "(spec.workloadRef.scaleDown == 'onsuccess' or "
                                                          "spec.workloadRef.scaleDown == 'progressively') and "
-                                                         'referenced.spec.replicas != 0',
+                                                         'referenced.spec.replicas != 0 and '
+                                                         "spec.workloadRef.kind != 'PodTemplate'",
                                                  'why': 'the controller scales the Deployment of workloadRef '
                                                         'down'}},
                           'workloads': [{'as': 'Deployment',

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.frontmatter import CardError
 
 
+_NAMED = ("v1", "PodTemplate")
+"""An object that makes no pods, but a custom resource may name it and make pods of it."""
+
+
 @record
 class Kinds:
     """``own`` are the kinds of a team's cards, which replace shipped ones; ``faults`` are their invalid cards."""
@@ -23,8 +27,8 @@ class Kinds:
     faults: tuple[CardError, ...] = ()
 
     def is_read(self, api_version: object, kind: object) -> bool:
-        """Return whether objects of a kind are decoded."""
-        if is_read(api_version, kind):
+        """Return whether documents of a kind are read."""
+        if is_read(api_version, kind) or (api_version, kind) == _NAMED:
             return True
         if not isinstance(kind, str) or not isinstance(api_version, str) or not (self.own or kind in KINDS):
             return False

@@ -171,7 +171,8 @@ def manifest_set(
     for entry in entries:
         if isinstance(entry, Document):
             if not is_read(entry.api_version, entry.kind):
-                custom.append((len(documents), entry))
+                if kinds.of(entry.api_version, entry.kind) is not None:
+                    custom.append((len(documents), entry))
                 documents.append(entry)
                 continue
             try:

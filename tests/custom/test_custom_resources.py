@@ -176,13 +176,22 @@ def test_a_template_of_another_object_stands_there() -> None:
     assert rollout.source.span(rollout.replicas_path).line == 22
 
 
-def test_a_rollout_without_its_deployment_is_told() -> None:
-    spec = "{workloadRef: {kind: Deployment, name: gone}, strategy: {canary: {}}}"
+@pytest.mark.parametrize("kind", ["Deployment", "PodTemplate"])
+def test_a_rollout_without_its_template_is_told(kind: str) -> None:
+    spec = f"{{workloadRef: {{kind: {kind}, name: gone}}, strategy: {{canary: {{}}}}}}"
     text = f"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {{name: web}}\nspec: {spec}\n"
     manifests = read(text)
     assert not manifests.inventory.workloads
     assert [unread.why for unread in manifests.unread] == ["no containers of its pods are known"]
     assert not manifests.is_complete
+
+
+def test_a_pod_template_that_nothing_names_makes_no_pods() -> None:
+    template = "{spec: {containers: [{name: c, image: x}]}}"
+    manifests = read(f"apiVersion: v1\nkind: PodTemplate\nmetadata: {{name: web}}\ntemplate: {template}\n")
+    assert not manifests.inventory.workloads
+    assert not manifests.unread
+    assert manifests.is_complete
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,11 @@ def test_two_editors_are_recorded() -> None:
     assert [file.stem.partition("-")[0] for file in RECORDINGS] == ["neovim", "vscode"]
 
 
+def test_the_page_shows_the_configuration_of_helix() -> None:
+    _, text = (ROOT / "editors/helix/languages.toml").read_text().split("\n", 1)
+    assert f"```toml\n{text}```\n" in (ROOT / "docs/editors.md").read_text()
+
+
 def _neovim() -> str | None:
     """The path of a Neovim that has ``vim.lsp.enable``."""
     program = shutil.which("nvim")

@@ -46,7 +46,8 @@ def node_premise(world: World) -> str:
         makers = pools_in_words(world.pools)
         room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
         size = ", on no larger machines than their cloud sells" if any(map(is_open, world.pools)) else ""
-        where = ", in the zones of the cluster" if any(pool.inferred for pool in world.pools) else ""
+        unsaid = any(pool.inferred or pool.zones is None for pool in world.pools)
+        where = ", in the zones of the cluster" if unsaid else ""
         return f"the nodes of the snapshot stay, and others come only from the {makers}{where}{room}{size}"
     return "the nodes stay as in the snapshot"
 

@@ -68,6 +68,18 @@ def test_a_pool_that_names_no_zones_may_have_one_that_a_pod_does_not_exclude(
     assert simulated(manifests, cluster, "deploy").is_bad == is_error
 
 
+@pytest.mark.parametrize("zones", ["", "zones: [a], "])
+def test_an_error_says_that_it_knows_all_zones_of_a_pool_that_names_none(
+    deployment: Writer, findings_of: Callable[..., dict[str, Finding]], zones: str
+) -> None:
+    term = f"{{labelSelector: {{matchLabels: {{app: web}}}}, topologyKey: {ZONE}}}"
+    required = f"podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}"
+    cluster = NODES + (POOL % 9).replace("zones: [a, b], ", zones)
+    found = findings_of(deployment(replicas=3, cpu="100m", pod=f"affinity: {{{required}}}"), cluster)
+    premise, *_ = found["anti-affinity-exceeds-domains"].evidence.assumes
+    assert ("in the zones of the cluster" in premise) == (not zones)
+
+
 def test_what_a_scheduler_adds_to_pods_is_a_zone_that_they_ask_for() -> None:
     term = NodeSelectorTerm((Requirement(ZONE, "In", ("c",)),))
     pod = Pod("default", {}, profile=SchedulerProfile(added_node_terms=(term,)))

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from jsonschema import Draft4Validator
 
-from kubesched_lint.cli.output import _cards
 from kubesched_lint.findings import (
     Finding,
     Location,
@@ -25,14 +24,14 @@ from kubesched_lint.findings import (
 )
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.report import as_sarif
-from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.context import CardView, RenderContext, cards_of
 from kubesched_lint.rulebook.examples import examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMA = Draft4Validator(json.loads((ROOT / "fixtures/sarif/sarif-schema-2.1.0.json").read_bytes()))
 BOOK = Rulebook.shipped()
-CARDS = _cards(BOOK)
+CARDS = cards_of(BOOK)
 ONE = Finding(
     "pod-count-limit", Severity.WARNING, "message", "", pattern(),
     ObjectRef("Pod", "", "a"), Location("a.yaml", Span(1, 1, 1, 2)),

@@ -19,7 +19,7 @@ _MOST_NAMED = 3
 
 def blocking(now: Now) -> Iterator[Found]:
     """Yield budgets that allow no eviction today although they cover running pods, then pods that drains wait for."""
-    for budget, covered in _covered(now):
+    for budget, covered in _covered(now, now.running.inventory.budgets):
         kept = [b for b in covered if b.node and not b.terminating and not b.outlasts_drains]
         kept = [b for b in kept if b.ready or not _lets_unready_go(budget, covered)]
         if kept and not allowed_disruptions(budget, covered):
@@ -30,7 +30,7 @@ def blocking(now: Now) -> Iterator[Found]:
 
 def unknown_budgets(now: Now) -> Iterator[str]:
     """Yield the budgets of which nobody knows whether they allow any eviction."""
-    for budget, covered in _covered(now):
+    for budget, covered in _covered(now, [b for b in now.running.inventory.budgets if b.may_fail("")]):
         owners = {str(ref_of(b, None)) for b in covered if b.owner is not None and budget.may_fail(b.owner.kind)}
         if owners:
             names = first_few(sorted(owners), _MOST_NAMED)
@@ -38,11 +38,11 @@ def unknown_budgets(now: Now) -> Iterator[str]:
             yield f"whether {ref} ({budget.bound}) allows any eviction: it needs the scale subresource of {names}"
 
 
-def _covered(now: Now) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod]]]:
+def _covered(now: Now, budgets: Sequence[DisruptionBudget]) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod]]]:
     by_namespace: dict[str, list[BoundPod]] = {}
     for bound in now.cluster.inventory.pods:
         by_namespace.setdefault(bound.namespace, []).append(bound)
-    for budget in now.running.inventory.budgets:
+    for budget in budgets:
         there = by_namespace.get(budget.namespace, ())
         yield budget, [b for b in there if covers(budget, budget.namespace, b.pod.labels)]
 

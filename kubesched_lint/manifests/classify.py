@@ -268,8 +268,14 @@ def _amounts() -> re.Pattern[str]:
     )
 
 
+def is_custom(api_version: str) -> bool:
+    """Return whether a kind of this apiVersion is one of those that operators add to Kubernetes."""
+    group = api_version.rpartition("/")[0]
+    return "." in group and (not group.endswith(".k8s.io") or group.endswith(".x-k8s.io"))
+
+
 def places_pods(text: str) -> bool:
-    """Return whether the text of a document seems to place pods, so that its controller may make some."""
+    """Return whether the text of a custom resource seems to place pods, so that its controller may make some."""
     return any(f"{name}:" in text for name in _PLACING) or _amounts().search(text) is not None
 
 

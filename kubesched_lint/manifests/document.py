@@ -178,7 +178,7 @@ class Unread:
     why: str = ""
     """Why its card could not read it; empty for a kind without a card."""
     places_pods: bool = False
-    """It has a field that places pods, such as ``tolerations``: its controller may make some."""
+    """It is a custom resource with a field that places pods, such as ``tolerations``: its controller may make some."""
 
 
 @record

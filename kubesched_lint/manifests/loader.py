@@ -15,6 +15,7 @@ from kubesched_lint.manifests.classify import (
     has_placing_field,
     holds_pod_template,
     is_called_patch,
+    is_custom,
     is_named_by_template,
     is_of_ytt,
     kind_to_count,
@@ -141,7 +142,7 @@ class _Reader:
         if known is not None:
             version, kind, at = known
             line = part.line + part.text.count("\n", 0, at)
-            wraps, places = wraps_pod_template(part.text), places_pods(part.text)
+            wraps, places = wraps_pod_template(part.text), is_custom(version) and places_pods(part.text)
             counted = Unread(self._path, line, kind, version, wraps, places_pods=places)
             if not suspect:
                 if is_sound(part.text):
@@ -235,7 +236,7 @@ class _Reader:
         if not name and self._path.endswith(KUSTOMIZATIONS):
             name = "Kustomization"
         version = version if isinstance(version, str) else ""
-        places = has_placing_field(value)
+        places = is_custom(version) and has_placing_field(value)
         return Unread(self._path, line, name, version, holds_pod_template(value), places_pods=places)
 
 

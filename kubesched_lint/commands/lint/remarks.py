@@ -144,8 +144,7 @@ def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:
     found = Counter((u.kind, u.api_version) for u in manifests.unread if u.places_pods and not u.wraps_pod_template)
     for (kind, version), count in found.items():
         group = version.rpartition("/")[0]
-        is_custom = "." in group and (not group.endswith(".k8s.io") or group.endswith(".x-k8s.io"))
-        if is_custom and not group.endswith(_NO_OPERATOR) and (group, kind) not in _RENDERED_ELSEWHERE:
+        if not group.endswith(_NO_OPERATOR) and (group, kind) not in _RENDERED_ELSEWHERE:
             yield _without_card(f"{count} {kind}: seems to make pods, which are not checked", kind, version)
 
 

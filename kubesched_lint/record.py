@@ -11,6 +11,7 @@ file, and their users may not run mypy.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from operator import attrgetter
@@ -44,7 +45,22 @@ if TYPE_CHECKING:
     from dataclasses import Field
     from dataclasses import field as field
     from dataclasses import replace as replace
+    from typing import NamedTuple as NamedTuple
 else:
+
+    class _TupleMeta(type):
+        def __new__(cls, name, bases, body):
+            if not bases:
+                return super().__new__(cls, name, bases, body)
+            names = body.get("__annotations__", {})
+            given = [body.pop(name) for name in names if name in body]
+            made = namedtuple(name, names, defaults=given, module=body.pop("__module__"))
+            for key, value in body.items():
+                setattr(made, key, value)
+            return made
+
+    class NamedTuple(metaclass=_TupleMeta):
+        """What ``typing.NamedTuple`` makes, in a third of the time: that one compiles every annotation."""
 
     def field(*, default=_Missing, default_factory=_Missing, compare=True):
         """Describe a field of a record, as ``dataclasses.field`` does; that module takes 4 ms to import."""

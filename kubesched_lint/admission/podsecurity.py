@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from kubesched_lint.admission.podsecurity_baseline import (
     Check,
@@ -38,6 +37,7 @@ from kubesched_lint.admission.podsecurity_baseline import (
     volumes,
     windows_host_process,
 )
+from kubesched_lint.record import NamedTuple
 from kubesched_lint.validation.causes import quoted
 
 LEVEL = "pod-security.kubernetes.io/enforce"

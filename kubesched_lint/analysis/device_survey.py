@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.analysis.devices import CONSTRAINTS, Asked, devices_in
@@ -22,7 +21,7 @@ from kubesched_lint.model.devices import (
     DeviceTaint,
 )
 from kubesched_lint.model.quantity import show
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import NamedTuple, record, replace
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room

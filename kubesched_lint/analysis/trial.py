@@ -6,8 +6,7 @@ A pod that stays Pending in every trial is a witness, not a proof: other random 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.rollout import stays
@@ -54,14 +53,16 @@ class Waiting:
     message: str
 
 
-@dataclass(slots=True)
 class Queued:
     """``left`` pods that need a place; a DaemonSet has one entry per node."""
 
-    workload: Workload
-    pod: Pod
-    owner: Selector | None
-    left: int
+    __slots__ = ("left", "owner", "pod", "workload")
+
+    def __init__(self, workload: Workload, pod: Pod, owner: Selector | None, left: int) -> None:
+        self.workload = workload
+        self.pod = pod
+        self.owner = owner
+        self.left = left
 
 
 def waiting_everywhere(world: World) -> Iterator[Waiting]:
@@ -77,7 +78,8 @@ def waiting_everywhere(world: World) -> Iterator[Waiting]:
             yield Waiting(workload, min(counts), max(counts), created[id(workload)], found[0][1])
 
 
-class Tried(NamedTuple):
+@record
+class Tried:
     """The end of one trial, by ``id(workload)``."""
 
     left: dict[int, tuple[int, str]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.joint import contradictions
 from kubesched_lint.analysis.trial import SEEDS, waiting_everywhere
 from kubesched_lint.analysis.wanted import pods_of_the_set
@@ -14,6 +14,9 @@ from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
 from kubesched_lint.world.claims import unbound_claims
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.world import Member, World
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.plan import Verdict
 
 
 def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
@@ -30,7 +33,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
             continue  # set-does-not-fit reports it: the order decides which one waits
         if world.pools and needs_devices(workload.pod, world) and devices_unknown(world):
             continue  # nobody knows the devices of the nodes that the pools could add
-        verdict = growth_plan(world).of(workload) if world.pools else None
+        verdict = _planned(workload, world) if world.pools else None
         pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
         if not pending:
             continue  # the pools add nodes for them
@@ -59,6 +62,13 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
             variant="pools" if verdict is not None else "default",
             cause=_cause(now.member(workload), message),
         )
+
+
+def _planned(workload: Workload, world: World) -> Verdict | None:
+    """Return what the pools add for a workload."""
+    from kubesched_lint.analysis.growth import growth_plan  # most clusters have no pools
+
+    return growth_plan(world).of(workload)
 
 
 def _cause(it: Member, message: str) -> str:

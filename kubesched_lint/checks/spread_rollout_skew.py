@@ -40,10 +40,10 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         if revision_label(it.workload) in constraint.match_label_keys or version_label(it.workload, constraint):
             continue
-        if rollouts is None:
+        if rollouts is None and constraint.topology_key != HOSTNAME:
             rollouts = _rollouts(it)
-        evidence = _evidence(it, constraint, rollouts)
-        is_even = evidence.kind == "pattern" and _ends_even(it, constraint, rollouts)
+        evidence = _evidence(it, constraint, rollouts or ())
+        is_even = evidence.kind == "pattern" and _ends_even(it, constraint, rollouts or ())
         yield Hazard(
             at=constraint.path,
             evidence=evidence,

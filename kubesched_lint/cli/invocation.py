@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
+
+from kubesched_lint.record import NamedTuple
 
 
 class Source(NamedTuple):

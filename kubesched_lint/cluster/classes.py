@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
@@ -17,6 +16,7 @@ from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
+from kubesched_lint.record import NamedTuple
 
 ClassSet = int
 """A set of pod classes: bit i is the class numbered i."""

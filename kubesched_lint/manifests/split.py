@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kubesched_lint.findings import InputError
+from kubesched_lint.record import NamedTuple
 
 _BEFORE_JSON = frozenset("{ \t\n")
 _BYTE = "[\udc80-\udcff]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
@@ -17,7 +17,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod, Toleration, profile_of
 from kubesched_lint.model.resources import is_ignored
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import NamedTuple, record, replace
 from kubesched_lint.scheduler.plugins import (
     dynamic_resources,
     inter_pod_affinity,

@@ -9,7 +9,6 @@ after the cycle.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -18,7 +17,7 @@ from kubesched_lint.model.feature_gates import GANGS, PREEMPTION, TOPOLOGY
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.record import record
+from kubesched_lint.record import NamedTuple, record
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.placement import Placer

@@ -7,7 +7,6 @@ Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
@@ -16,7 +15,7 @@ from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, PREEMPTION_SAYS_WHAT_IT_FOUND, has
-from kubesched_lint.record import record
+from kubesched_lint.record import NamedTuple, record
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
 from kubesched_lint.scheduler.plugins import dynamic_resources
 

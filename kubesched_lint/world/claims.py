@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import NamedTuple, record, replace
 from kubesched_lint.text import closest
 from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.world.volume_places import classes_of, volumes_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.commands.drain.nodes import replacement
@@ -12,7 +11,7 @@ from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import Node
-from kubesched_lint.record import record
+from kubesched_lint.record import NamedTuple, record
 
 Wave = tuple[str, ...]
 Waves = tuple[Wave, ...]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import NamedTuple, field, record, replace
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS

@@ -7,9 +7,10 @@ revision) is left out, because the manifest does not contain it. The meaning of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.node import ZONE
+from kubesched_lint.record import NamedTuple
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Field, Struct, View
 from kubesched_lint.world.room import domain_room
 

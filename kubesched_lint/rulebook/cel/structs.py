@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.record import record
+from kubesched_lint.record import NamedTuple, record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload

@@ -6,7 +6,8 @@ Field numbers are those of cel-spec's ``checked.proto`` and ``syntax.proto``; on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from kubesched_lint.record import NamedTuple
 
 _ANY_VALUE = 2
 _TYPE_MAP, _SOURCE_INFO, _EXPR = 3, 5, 4

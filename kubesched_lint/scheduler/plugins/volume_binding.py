@@ -7,7 +7,6 @@ Mirrors ``pkg/scheduler/framework/plugins/volumebinding/{volume_binding,binder}.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -15,6 +14,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
+from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeBinding"

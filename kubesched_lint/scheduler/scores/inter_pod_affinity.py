@@ -7,13 +7,13 @@ counts too, with the profile's hardPodAffinityWeight; terminating pods count lik
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.classes import PodClass, signed
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, profile_of
+from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, plus
 

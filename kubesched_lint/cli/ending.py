@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from kubesched_lint.printing import OutputError, forget, tell
+
+if TYPE_CHECKING:
+    import threading
 
 FAILED = 2
 TRACEBACK = "KUBESCHED_LINT_TRACEBACK"
@@ -130,13 +133,17 @@ def _usage(error: Any) -> int:
 
 def _hide_thread_tracebacks() -> None:
     """Hide tracebacks of threads and finalizers unless KUBESCHED_LINT_TRACEBACK is set."""
-    import threading
 
     def hook(ended: threading.ExceptHookArgs) -> None:
         if ended.exc_value is not None and os.environ.get(TRACEBACK):
             _failed(ended.exc_value, _bug(ended.exc_value))
 
-    threading.excepthook = hook
+    if "threading" in sys.modules:
+        sys.modules["threading"].excepthook = hook  # type: ignore[attr-defined]
+    else:
+        import _thread
+
+        _thread._excepthook = hook  # threading takes it from there when a thread is needed
     if not os.environ.get(TRACEBACK):
         sys.unraisablehook = lambda _: None
 

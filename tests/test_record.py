@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import typing
 from dataclasses import FrozenInstanceError, dataclass, fields
 from functools import cached_property
 
 import pytest
 
-from kubesched_lint.record import field, frozen_record, record, replace
+from kubesched_lint.record import NamedTuple, field, frozen_record, record, replace
 
 
 @record
@@ -29,6 +30,28 @@ class Wanted:
     name: str
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
     line: int = dataclasses.field(default=0, compare=False)
+
+
+class Pair(NamedTuple):
+    """A pair."""
+
+    left: int
+    right: Seen | None = None
+
+    @property
+    def total(self) -> int:
+        return self.left + 1
+
+
+class TheirPair(typing.NamedTuple):
+    """A pair."""
+
+    left: int
+    right: Seen | None = None
+
+    @property
+    def total(self) -> int:
+        return self.left + 1
 
 
 @record
@@ -180,3 +203,16 @@ def test_a_field_of_dataclasses_is_refused() -> None:
         @record
         class Mixed:
             line: int = dataclasses.field(default=0)
+
+
+def test_a_named_tuple_is_that_of_typing() -> None:
+    ours, theirs = Pair(1), TheirPair(1)
+    assert ours == theirs == (1, None)
+    assert repr(ours) == repr(theirs).removeprefix("Their")
+    assert (ours.total, ours._replace(left=2), ours._asdict()) == (2, (2, None), theirs._asdict())
+    assert list(Pair.__annotations__) == list(TheirPair.__annotations__)
+    assert (Pair._fields, Pair.__doc__, Pair.__match_args__) == (TheirPair._fields, "A pair.", ("left", "right"))
+    assert pickle.loads(pickle.dumps(ours)) == ours
+    assert not hasattr(ours, "__dict__")
+    with pytest.raises(TypeError):
+        Pair()  # type: ignore[call-arg]

@@ -28,6 +28,7 @@ from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.premises import SET_PREMISES, groups_premise
+from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
@@ -142,10 +143,16 @@ def _asks_a_card(error: Judged, world: World) -> bool:
     return any(_unknown_to_cards(error, world))
 
 
+@once_per_world
+def _of_cards(world: World) -> Sequence[Workload]:
+    """Return the workloads that stand for custom resources; every error asks for them."""
+    return tuple(workload for workload in world.manifests.workloads if workload.custom is not None)
+
+
 def _unknown_to_cards(error: Judged, world: World) -> Iterator[str]:
     """Yield what the cards of custom resources do not know about the event of an error."""
     refs = {*error.hazard.together, *((error.workload.ref,) if error.workload else ())}
-    for workload in world.manifests.workloads:
+    for workload in _of_cards(world):
         why = workload.custom.unknown.get(error.hazard.evidence.event) if workload.custom is not None else None
         if why and workload.ref in refs:
             yield f"the controller of {workload} makes no difference: {why}"

@@ -298,8 +298,10 @@ class Admission:
 
     def _by_pod_security(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         namespace, policy = self._enforcing.get(workload.namespace, (None, None))
-        template = written_template(workload)
-        if namespace is None or policy is None or not isinstance(template, dict) or self._is_cut(workload):
+        if namespace is None or policy is None or self._is_cut(workload):
+            return
+        template = written_template(workload)  # it may be read again
+        if not isinstance(template, dict):
             return
         if is_in_reach(namespace.source, workload.source, namespace.name):
             from kubesched_lint.admission.podsecurity import violation

@@ -1,7 +1,8 @@
 """Post a file as one comment on a pull request (GitHub) or merge request (GitLab), or update the earlier one in place.
 
-``python3 comment.py FILE``. The first line of the file marks the comment. A comment of somebody else is never changed,
-even if it has the mark. Needs only Python. It reads what the runners set, and
+``python3 comment.py FILE [ABOUT]``. The first line of the file, an HTML comment, marks the comment; with ABOUT (the
+paths and the cluster, say), one pull request has a comment for each. A comment of somebody else is never changed, even
+if it has the mark. Needs only Python. It reads what the runners set, and
 
 - GitHub: ``GITHUB_TOKEN``, and ``COMMENT_AUTHOR`` (default ``github-actions[bot]``);
 - GitLab: ``GITLAB_TOKEN``, a token with the scope ``api``; its user is the author.
@@ -17,6 +18,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 _PER_PAGE, _MOST_PAGES = 100, 50
@@ -79,16 +81,24 @@ def gitlab(environ: Mapping[str, str]) -> tuple[Forge, str] | None:
     return forge, notes
 
 
-def main(path: str, environ: Mapping[str, str]) -> int:
+def marked(body: str, about: str) -> tuple[str, str]:
+    """Return the mark of what a comment is about, and the body that begins with it."""
+    mark, line_end, rest = body.partition("\n")
+    if about:
+        mark = mark.replace("-->", f"{sha256(about.encode()).hexdigest()[:12]} -->")
+    return mark, f"{mark}{line_end}{rest}"
+
+
+def main(path: str, about: str, environ: Mapping[str, str]) -> int:
     with open(path, encoding="utf-8") as file:
-        body = file.read()
+        mark, body = marked(file.read(), about)
     try:
         found = gitlab(environ) if "CI_API_V4_URL" in environ else github(environ)
         if found is None:
             print("no pull request: no comment")
             return 0
         forge, updated = found
-        earlier = forge.earlier(body.partition("\n")[0])
+        earlier = forge.earlier(mark)
         if earlier is None:
             forge.call("POST", forge.comments, body)
         else:
@@ -100,4 +110,4 @@ def main(path: str, environ: Mapping[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], os.environ))
+    sys.exit(main(sys.argv[1], " ".join(sys.argv[2:]), os.environ))

@@ -80,11 +80,11 @@ def forge() -> Iterator[tuple[Forge, str]]:
     server.server_close()
 
 
-def post(folder: Path, text: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def post(folder: Path, text: str, *about: str, **environ: str) -> subprocess.CompletedProcess[str]:
     file = folder / "plan.md"
     file.write_text(text)
     own = {**{name: value for name, value in os.environ.items() if "proxy" not in name.lower()}, **environ}
-    return subprocess.run([sys.executable, SCRIPT, file], env=own, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, SCRIPT, file, *about], env=own, capture_output=True, text=True, check=False)
 
 
 def on_github(folder: Path, address: str, number: int | None = 7) -> dict[str, str]:
@@ -117,6 +117,15 @@ def test_a_merge_request_gets_one_note(tmp_path: Path, forge: tuple[Forge, str])
     assert found.requests == ["POST /projects/3/merge_requests/9/notes", "PUT /projects/3/merge_requests/9/notes/1"]
 
 
+def test_each_set_and_cluster_has_a_comment_of_its_own(tmp_path: Path, forge: tuple[Forge, str]) -> None:
+    found, address = forge
+    for cluster, text in (("prod.yaml", "one"), ("staging.yaml", "two"), ("prod.yaml", "three")):
+        post(tmp_path, f"<!-- mark -->\n{text}", "manifests", cluster, **on_github(tmp_path, address))
+    bodies = [comment["body"].partition("\n") for comment in found.comments.values()]
+    assert [text for _, _, text in bodies] == ["three", "two"]
+    assert all(mark.startswith("<!-- mark ") and mark.endswith(" -->") for mark, _, _ in bodies)
+
+
 def test_without_a_pull_request_or_a_forge_nothing_is_posted(tmp_path: Path, forge: tuple[Forge, str]) -> None:
     found, address = forge
     assert post(tmp_path, "x", **on_github(tmp_path, address, None)).returncode == 0
@@ -143,6 +152,12 @@ def test_the_action_posts_the_plan(
     code, shown, outputs = run_step(tmp_path, work, step("Plan"), inputs)
     assert (code, outputs) == (1, {"exit-code": "1"}), shown
     (comment,) = found.comments.values()
-    assert comment["body"].startswith("<!-- kubesched-lint plan -->\n## ❌")
-    assert "scaled 6 → 8" in comment["body"]
-    assert comment["body"] == (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    mark, _, text = comment["body"].partition("\n")
+    assert mark.startswith("<!-- kubesched-lint plan ")
+    assert text.startswith("## ❌")
+    assert "scaled 6 → 8" in text
+    assert text == (tmp_path / "GITHUB_STEP_SUMMARY").read_text().partition("\n")[2]
+    cache.write_text(cache.read_text().replace("replicas: 8", "replicas: 9"))
+    run_step(tmp_path, work, step("Plan"), inputs)
+    (updated,) = found.comments.values()
+    assert "scaled 6 → 9" in updated["body"]

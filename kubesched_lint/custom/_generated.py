@@ -244,7 +244,7 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                     'elasticsearch.k8s.elastic.co/node-data_warm',
                                                                                     'elasticsearch.k8s.elastic.co/node-data_frozen'],
                                                                  'fields': {'spec.replicas': 'item.count or '
-                                                                                             '0',
+                                                                                             '1',
                                                                             'spec.podManagementPolicy': "'Parallel'",
                                                                             'spec.template': 'item.podTemplate',
                                                                             'spec.template.spec.initContainers': 'item.podTemplate.spec.initContainers '
@@ -345,7 +345,55 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                                              'item.name'},
                                                                  'selects': ['elasticsearch.k8s.elastic.co/cluster-name',
                                                                              'elasticsearch.k8s.elastic.co/statefulset-name'],
-                                                                 'unknown': {'rollout': {'when': '(spec.updateStrategy.changeBudget.maxUnavailable '
+                                                                 'unknown': {'deploy': {'when': 'item.count '
+                                                                                                '== null',
+                                                                                        'why': 'the '
+                                                                                               'autoscaler '
+                                                                                               'of ECK sets '
+                                                                                               'the absent '
+                                                                                               'count; '
+                                                                                               'without an '
+                                                                                               'autoscaler '
+                                                                                               'it is 0'},
+                                                                             'scale-down': {'when': 'item.count '
+                                                                                                    '== null',
+                                                                                            'why': 'the '
+                                                                                                   'autoscaler '
+                                                                                                   'of ECK '
+                                                                                                   'sets the '
+                                                                                                   'absent '
+                                                                                                   'count; '
+                                                                                                   'without '
+                                                                                                   'an '
+                                                                                                   'autoscaler '
+                                                                                                   'it is 0'},
+                                                                             'node-loss': {'when': 'item.count '
+                                                                                                   '== null',
+                                                                                           'why': 'the '
+                                                                                                  'autoscaler '
+                                                                                                  'of ECK '
+                                                                                                  'sets the '
+                                                                                                  'absent '
+                                                                                                  'count; '
+                                                                                                  'without '
+                                                                                                  'an '
+                                                                                                  'autoscaler '
+                                                                                                  'it is 0'},
+                                                                             'zone-loss': {'when': 'item.count '
+                                                                                                   '== null',
+                                                                                           'why': 'the '
+                                                                                                  'autoscaler '
+                                                                                                  'of ECK '
+                                                                                                  'sets the '
+                                                                                                  'absent '
+                                                                                                  'count; '
+                                                                                                  'without '
+                                                                                                  'an '
+                                                                                                  'autoscaler '
+                                                                                                  'it is 0'},
+                                                                             'rollout': {'when': 'item.count '
+                                                                                                 '== null or '
+                                                                                                 '(spec.updateStrategy.changeBudget.maxUnavailable '
                                                                                                  'or 1) != 1',
                                                                                          'why': 'updateStrategy.changeBudget '
                                                                                                 'lets the '
@@ -353,7 +401,9 @@ FRONTS: dict[str, dict[str, Any]] = {'alertmanagers.monitoring.coreos.com': {'gr
                                                                                                 'delete '
                                                                                                 'several '
                                                                                                 'pods at a '
-                                                                                                'time'},
+                                                                                                'time, or '
+                                                                                                'count is '
+                                                                                                'absent'},
                                                                              'drain': "the operator's "
                                                                                       'PodDisruptionBudget '
                                                                                       'follows the health of '

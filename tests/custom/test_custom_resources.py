@@ -144,6 +144,22 @@ def test_no_finding_blames_a_container_of_the_operator(own: str, count: int) -> 
     assert len(lint(text=text, select=["init-container-peak"]).findings) == count
 
 
+@pytest.mark.parametrize(("count", "verdict"), [("", "unknown"), ("count: 0, ", "none"), ("count: 1, ", "depends")])
+def test_a_node_set_without_count_has_an_unknown_number_of_pods(tmp_path: Path, count: str, verdict: str) -> None:
+    pod = "{containers: [{name: elasticsearch, resources: {requests: {cpu: '1', memory: 9Gi}}}]}"
+    text = (
+        "apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: es}\n"
+        f"spec: {{nodeSets: [{{name: a, {count}podTemplate: {{spec: {pod}}}}}]}}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: other}\n"
+        "spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '1', memory: 9Gi}}}]}\n"
+    )
+    found = {
+        o.object.name: o for o in simulate(text=text, cluster=cluster_of(tmp_path, 1)).outcomes if o.event == "deploy"
+    }
+    assert found["es:a"].verdict == verdict
+    assert any("the autoscaler of ECK sets" in text for text in found["other"].assumes) == (verdict == "unknown")
+
+
 def test_blue_green_deletes_no_old_pod_before_all_new_ones_are_available() -> None:
     strategy = Strategy(max_surge="100%", max_unavailable=0, is_whole=True)
     old = ReplicaSetSize(0, 3, 3)

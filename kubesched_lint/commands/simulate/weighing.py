@@ -31,7 +31,7 @@ def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World)
     }
     own = _with_gangs(lacks, rows, matrix, setting, world)
     lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in lacks.items()}
-    lacking = {members: [i for i in members if lacks[i]] for members in components(setting)}
+    lacking = {members: [i for i in members if lacks[i] or _untold(setting, i)] for members in components(setting)}
     empty = emptiness(world)
     for row in rows:
         decision = setting.decisions.get(row.number)
@@ -82,10 +82,17 @@ def _of_neighbours(
     for other in lacking:
         if len(found) == _FEW:
             break
-        own = [lack for lack in lacks[other] if lack.text not in shared and not lack.events]
+        texts = (lack.text for lack in lacks[other] if lack.text not in shared and not lack.events)
+        own = [*_untold(setting, other), *texts]
         if own and other != number:
-            found.append(f"{setting.workloads[other]} is as modelled, although this is not known: {own[0].text}")
+            found.append(f"{setting.workloads[other]} is as modelled, although this is not known: {own[0]}")
     return tuple(found)
+
+
+def _untold(setting: Setting, number: int) -> Sequence[str]:
+    """Return why the pods of a custom resource are unknown from their creation on; its card says so."""
+    custom = setting.workloads[number].custom
+    return [custom.unknown["deploy"]] if custom is not None and "deploy" in custom.unknown else ()
 
 
 def _without_known_nodes(cell: Cell, world: World) -> Cell:

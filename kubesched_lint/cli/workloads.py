@@ -114,21 +114,43 @@ def run_examples(
     folder: Annotated[
         str | None, typer.Argument(metavar="[DIR]", help="A folder of cards.  [default: the shipped cards]")
     ] = None,
+    crd: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--crd",
+            metavar="FILE",
+            help="A definition that must have the cards' paths. Repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Test the examples of the cards: a custom resource must give the findings and cells of the plain workloads.
 
-    Exits with 2 when a card is invalid or an example fails.
+    Exits with 2 when a card is invalid, an example fails, or a definition lacks a path that a card reads.
+
+    Example: kubesched-lint workloads test ops/workloads --crd widgets-crd.yaml
     """
     from pathlib import Path
 
+    from kubesched_lint.commands.workloads.schema import SchemaError
     from kubesched_lint.commands.workloads.trial import trial_of
     from kubesched_lint.custom.card import cards_folder
+    from kubesched_lint.files import content
+    from kubesched_lint.manifests.inputs import LARGEST
     from kubesched_lint.text import many
 
     where = cards_folder() if folder is None else Path(folder)
     if not where.is_dir():
         _give_up(f"{where} is not a folder")
-    found = trial_of(where)
+    definitions = {}
+    for path in crd or ():
+        try:
+            definitions[path] = content(path, LARGEST)
+        except OSError as error:
+            _give_up(f"{path}: cannot be read: {error.strerror}")
+    try:
+        found = trial_of(where, definitions)
+    except SchemaError as error:
+        _give_up(str(error))
     if not found.cards and not found.problems:
         _give_up(f"{where} has no cards")
     for problem in found.problems:

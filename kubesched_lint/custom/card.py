@@ -178,21 +178,56 @@ def _schema_file() -> File:
     return cards_folder() / "card.schema.json"
 
 
-def _faults_of_values(card: Card) -> Iterator[CardError]:
-    front = cast("dict[str, Any]", card.front.value)
+@record
+class Written:
+    """An expression of a card: ``at`` is its place, ``items`` are the lists of which ``item`` may be a member."""
+
+    at: Path
+    text: str
+    names: tuple[str, ...]
+    items: tuple[str, ...] = ()
+
+
+def expressions(front: Mapping[str, Any]) -> Iterator[Written]:
+    """Yield all expressions of a card, those for all workloads first."""
     names = (*_SCOPE, *front.get("refs", {}))
     for name, ref in front.get("refs", {}).items():
-        for key in ("kind", "name"):
-            yield from _fault_of(card, ("refs", name, key), ref[key], _SCOPE)
-    yield from _faults_of_maps(card, (), front, (*names, "item") if _have_items(front) else names)
+        yield from (Written(("refs", name, key), _expression(ref[key]), _SCOPE) for key in ("kind", "name"))
+    lists = tuple(_expression(part["each"]) for part in front["workloads"] if "each" in part)
+    everywhere = len(lists) == len(front["workloads"])
+    yield from _of_maps(front, (), (*names, "item") if everywhere else names, lists)
     for number, part in enumerate(front["workloads"]):
         at: Path = ("workloads", number)
-        of_part = (*names, "item") if "each" in part else names
+        items = (_expression(part["each"]),) if "each" in part else ()
+        of_part = (*names, "item") if items else names
         for key in _FACTS:
             if key in part:
                 own = names if key == "each" else (*of_part, *_OF_CLAIMS) if key == "claims" else of_part
-                yield from _fault_of(card, (*at, key), part[key], own)
-        yield from _faults_of_maps(card, at, part, of_part)
+                yield Written((*at, key), _expression(part[key]), own, items)
+        yield from _of_maps(part, at, of_part, items)
+
+
+def _of_maps(held: Mapping[str, Any], at: Path, names: tuple[str, ...], items: tuple[str, ...]) -> Iterator[Written]:
+    for key in ("fields", "labels", "excludes"):
+        for name, value in held.get(key, {}).items():
+            yield Written((*at, key, name), _expression(value), names, items)
+    for event, why in held.get("unknown", {}).items():
+        if not isinstance(why, str):
+            yield Written((*at, "unknown", event, "when"), _expression(why["when"]), names, items)
+
+
+def _faults_of_values(card: Card) -> Iterator[CardError]:
+    front = cast("dict[str, Any]", card.front.value)
+    for written in expressions(front):
+        try:
+            parsed(written.text, written.names)
+        except ExpressionError as error:
+            what = written.at[-1]
+            yield CardError(card.path, card.front.line(written.at), f"{what}: {error}")
+    yield from _faults_of_fields(card, (), front)
+    for number, part in enumerate(front["workloads"]):
+        at: Path = ("workloads", number)
+        yield from _faults_of_fields(card, at, part)
         labels = {**front.get("labels", {}), **part.get("labels", {})}
         for label in part.get("selects", front.get("selects", ())):
             if label not in labels:
@@ -202,30 +237,12 @@ def _faults_of_values(card: Card) -> Iterator[CardError]:
             yield CardError(card.path, card.front.line(at), "one of several workloads needs `part`, or `when`")
 
 
-def _have_items(front: Mapping[str, Any]) -> bool:
-    return all("each" in part for part in front["workloads"])
-
-
-def _faults_of_maps(card: Card, at: Path, held: Mapping[str, Any], names: Sequence[str]) -> Iterator[CardError]:
-    for name, value in held.get("fields", {}).items():
+def _faults_of_fields(card: Card, at: Path, held: Mapping[str, Any]) -> Iterator[CardError]:
+    for name in held.get("fields", {}):
         path = path_of(name)
         if path is None or path[0] not in ("metadata", "spec"):
             words = f"`{name}` is no field of a plain workload: it begins with spec or metadata"
             yield CardError(card.path, card.front.line((*at, "fields", name)), words)
-        yield from _fault_of(card, (*at, "fields", name), value, names)
-    for key in ("labels", "excludes"):
-        for name, value in held.get(key, {}).items():
-            yield from _fault_of(card, (*at, key, name), value, names)
-    for event, why in held.get("unknown", {}).items():
-        if not isinstance(why, str):
-            yield from _fault_of(card, (*at, "unknown", event, "when"), why["when"], names)
-
-
-def _fault_of(card: Card, at: Path, value: object, names: Sequence[str]) -> Iterator[CardError]:
-    try:
-        parsed(_expression(value), tuple(names))
-    except ExpressionError as error:
-        yield CardError(card.path, card.front.line(at), f"{at[-1]}: {error}")
 
 
 def _faults_of_headings(card: Card) -> Iterator[CardError]:

@@ -14,6 +14,7 @@ from kubesched_lint.commands.lint.remarks import set_notes
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, remark, write
+from kubesched_lint.commands.workloads.paths import misspelt
 from kubesched_lint.commands.workloads.trial import examples, failures
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
@@ -138,6 +139,37 @@ def test_a_card_begun_without_a_template_passes_and_says_so(
     assert found[0].pod.tolerations or spec == {"size": {"type": "integer"}}
 
 
+OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+@pytest.mark.parametrize(
+    ("expression", "missing"),
+    [
+        ("spec.size", ""),
+        ("spec.sise", "spec.sise; did you mean `size`?"),
+        ("spec.any.thing or spec.labels['a/b'] or spec.groups[0].size or metadata.x", ""),
+        ("2 if spec.size and spec.group[0].size else spec.size.number", "spec.group; did you mean `groups`?"),
+        ("spec.groups[1].sise", "spec.groups[0].sise; did you mean `size`?"),
+        ("[group.sise for group in spec.groups if group.size]", "spec.groups[0].sise; did you mean `size`?"),
+        ("1 if has(spec.groups, 'sise') else 2", "spec.groups[0].sise; did you mean `size`?"),
+        ("item.sise", "spec.groups[0].sise; did you mean `size`?"),
+        ("item.size or (spec.any or spec.labels).thing", ""),
+    ],
+)
+def test_a_path_that_the_schema_does_not_have_is_told(tmp_path: Path, expression: str, missing: str) -> None:
+    size = {"size": {"type": "integer"}}
+    groups = {"groups": {"type": "array", "items": {"properties": {**size, "name": {}, "template": TEMPLATE}}}}
+    data = crd({**size, **groups, "any": OPEN, "labels": {"additionalProperties": {"type": "string"}}})
+    name, text = card_of_crd("crd.yaml", data)
+    file = write(tmp_path, name, text.replace("spec.replicas: item.size or 1", f'spec.replicas: "{expression}"'))
+    (found,) = usable(tmp_path)[0]
+    told = [(e.line, e.message.partition(" has no ")[2]) for e in misspelt([found[0]], "crd.yaml", data)]
+    line = 1 + file.read_text().splitlines().index(f'      spec.replicas: "{expression}"')
+    assert told == ([(line, missing)] if missing else [])
+    other = data.replace(b"name: v1\n", b"name: v9\n")
+    assert [e.message for e in misspelt([found[0]], "f", other)] == ["versions: f has a schema of none of them"]
+
+
 def test_a_card_begun_from_a_name_passes(tmp_path: Path) -> None:
     write(tmp_path, *card_of_name("Widget.example.com"))
     assert not tried(tmp_path)[1]
@@ -258,6 +290,9 @@ def test_the_commands_begin_test_and_use_a_card(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(WIDGET.replace("- {name: c}", "- {name: c}\n      nodeName: n1"))
     assert run("workloads", "new", "Widget.example.com", "--dir", "cards", cwd=tmp_path)[0] == 0
     assert run("workloads", "test", "cards", cwd=tmp_path) == (0, "1 card, 1 example: all alike\n")
+    (tmp_path / "crd.yaml").write_bytes(crd({"template": TEMPLATE}))
+    code, said = run("workloads", "test", "cards", "--crd", "crd.yaml", cwd=tmp_path)
+    assert (code, "the schema in crd.yaml has no spec.replicas" in said) == (2, True)
     assert "Widget.example.com" in run("workloads", "list", "--workloads", "cards", cwd=tmp_path)[1]
     assert run("workloads", "explain", "Rollout", cwd=tmp_path)[1].startswith("# rollouts.argoproj.io")
     assert "did you mean `Rollout`?" in run("workloads", "explain", "Rolout", cwd=tmp_path)[1]

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path as File
 from typing import Any
 
-from kubesched_lint.commands.workloads.schema import SchemaError, Shape, Template, shape_of
-from kubesched_lint.findings import InputError, Path
-from kubesched_lint.manifests.loader import documents
+from kubesched_lint.commands.workloads.schema import SchemaError, Shape, Template, definitions, shape_of
+from kubesched_lint.findings import Path
 
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9]*)\.([a-z0-9]([a-z0-9.-]*[a-z0-9])?\.[a-z]+)")
 _REQUESTS = {"requests": {"cpu": "1", "memory": "1Gi"}}
@@ -31,16 +30,16 @@ def card_of_name(name: str) -> tuple[str, str]:
 
 def card_of_crd(path: str, data: bytes) -> tuple[str, str]:
     """Return (file name, text) of a card for the first CustomResourceDefinition of a file. Raises NewCardError."""
-    for entry in documents(path, data, lambda version, kind: kind == "CustomResourceDefinition"):
-        if isinstance(entry, InputError):
-            raise NewCardError(f"{path}:{entry.line}:{entry.column}: {entry.message}")
-        value = getattr(entry, "value", None)
-        if isinstance(value, dict):
-            try:
-                return _written(shape_of(value))
-            except SchemaError as error:
-                raise NewCardError(f"{path}: {error}") from None
-    raise NewCardError(f"{path} holds no CustomResourceDefinition")
+    try:
+        found = next(definitions(path, data), None)
+    except SchemaError as error:
+        raise NewCardError(str(error)) from None
+    if found is None:
+        raise NewCardError(f"{path} holds no CustomResourceDefinition")
+    try:
+        return _written(shape_of(found))
+    except SchemaError as error:
+        raise NewCardError(f"{path}: {error}") from None
 
 
 def _written(shape: Shape) -> tuple[str, str]:

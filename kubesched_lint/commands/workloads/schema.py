@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.findings import InputError, Path
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.loader import documents
 from kubesched_lint.record import record, replace
 
 _NUMBERS = ("replicas", "count", "size", "instances", "numberOfInstances", "members")
@@ -57,6 +59,15 @@ _NAMES = {
     "kind": re.compile(r"[A-Za-z][A-Za-z0-9]*"),
     "plural": re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"),
 }
+
+
+def definitions(path: str, data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the CustomResourceDefinitions of a file. Raises SchemaError if the file cannot be read."""
+    for entry in documents(path, data, lambda version, kind: kind == "CustomResourceDefinition"):
+        if isinstance(entry, InputError):
+            raise SchemaError(f"{path}:{entry.line}:{entry.column}: {entry.message}")
+        if isinstance(entry, Document):
+            yield entry.value
 
 
 def shape_of(crd: Mapping[str, Any]) -> Shape:

@@ -8,6 +8,7 @@ from pathlib import Path as File
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.workloads.paths import misspelt
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import Finding
@@ -61,10 +62,16 @@ class Trial:
     problems: tuple[CardError, ...]
 
 
-def trial_of(folder: File) -> Trial:
-    """Run all examples of a folder; its cards are the only ones."""
+def trial_of(folder: File, definitions: Mapping[str, bytes]) -> Trial:
+    """Run all examples of a folder; its cards are the only ones.
+
+    ``definitions`` are files of CustomResourceDefinitions, whose schemas must have the paths of the cards. Raises
+    SchemaError.
+    """
     cards, wrong = usable(folder)
     kinds, problems, tested = Kinds(tuple(kind for _, kind in cards)), list(wrong), 0
+    for path, data in definitions.items():
+        problems += misspelt([card for card, _ in cards], path, data)
     for card, _ in cards:
         try:
             its = examples(card)

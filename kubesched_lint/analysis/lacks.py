@@ -247,10 +247,13 @@ _GAPS: tuple[tuple[str, str, _Matters, _Matters, tuple[str, ...]], ...] = (
 _BESIDE = (("Pod", "running pods"), ("PersistentVolume", "volumes"), ("ResourceQuota", "quotas"))
 
 
-def emptiness(world: World) -> str:
-    """The assumption about kinds that a sketch or kubectl's output leaves out; empty if none is missing."""
+def emptiness(world: World, *more: tuple[str, str]) -> str:
+    """The assumption about kinds that a sketch or kubectl's output leaves out; empty if none is missing.
+
+    ``more`` are further (kind, noun) that matter.
+    """
     assert world.cluster is not None
-    missing = [noun for kind, noun in _BESIDE if not world.cluster_has(kind)]
+    missing = [noun for kind, noun in (*_BESIDE, *more) if not world.cluster_has(kind)]
     if world.cluster.origin == "snapshot" or not missing:
         return ""
     named = " or ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))

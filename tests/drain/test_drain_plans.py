@@ -110,6 +110,14 @@ def test_nodes_that_nobody_can_choose_are_an_error(arguments, says) -> None:
     assert says in refused.output
 
 
+def test_nodes_without_pods_prove_no_drain() -> None:
+    nodes = str(ROOT / "fixtures" / "clusters" / "three-zones.yaml")
+    refused = CliRunner().invoke(app, ["-c", nodes])
+    assert (refused.exit_code, "holds no Pods" in refused.output) == (2, True)
+    planned = CliRunner().invoke(app, [MANIFESTS, "-c", nodes])
+    assert "- no running pods, volumes, quotas or disruption budgets are known beyond the manifests" in planned.output
+
+
 def test_a_selector_is_read_as_kubectl_reads_it() -> None:
     labels = [{"a": "1"}, {"a": "2", "b": ""}, {"c": "x"}]
     selected = {

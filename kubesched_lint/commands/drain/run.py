@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kubesched_lint import work
+from kubesched_lint.analysis.lacks import emptiness
 from kubesched_lint.analysis.pending import agreement
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.template import written_template
 from kubesched_lint.commands.drain.nodes import targets_of, zone_by_zone
 from kubesched_lint.commands.drain.now import Now, unmodelled_controllers
@@ -72,13 +73,19 @@ def drain(
     rules: Rules | None = None,
     effort: Effort | None = None,
 ) -> DrainPlan:
-    """Return the waves, or the obstacles. Raises ValueError if the nodes to drain are unknown."""
+    """Return the waves, or the obstacles.
+
+    Raises ValueError if the nodes to drain are unknown, and ClusterError if all pods are.
+    """
     rules = rules or Rules()
     if rules.surge and rules.remove:
         raise ValueError("--surge and --remove exclude each other: removed nodes are not replaced")
     targets = targets_of(cluster.inventory.nodes, pool, nodes)
     if rules.remove and len(targets) == len(cluster.inventory.nodes):
         raise ValueError("--remove would remove every node: choose with --pool or --nodes which ones go")
+    if not manifests.inventory.workloads and cluster.origin != "snapshot" and not cluster.has("Pod"):
+        why = "holds no Pods: drain moves running pods; name manifests to plan as if they ran"
+        raise ClusterError(cluster.path, 0, 0, why)
     now = Now(manifests, cluster, options)
     plan = Planner(now, targets, rules, effort or Effort()).plan()
     notes = (*_notes(now, cluster), *agreement(cluster, manifests.premises(options)))
@@ -241,6 +248,8 @@ class Planner:
         others = list(dict.fromkeys(unmodelled_controllers(self._now.guests)))
         if others:
             yield f"{first_few(others, _FEW)} {plural(len(others), 'makes', 'make')} lost pods again as they are"
+        if absent := emptiness(world, ("PodDisruptionBudget", "disruption budgets")):
+            yield absent
         if self._now.deploys:
             yield "the manifests are deployed first: the cluster file shows none of their pods"
 

@@ -30,6 +30,7 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTR
 from kubesched_lint.scheduler.plugins.single_node import ENFORCED
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.verdict import Rejection
+from kubesched_lint.text import many
 
 CONTROLLER_SAYS = "the controller says (FailedCreate)"
 EVICTION_SAYS = "the eviction is refused"
@@ -60,13 +61,13 @@ def is_stuck(event: str, end: FinalState) -> bool:
 def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
     states = sum(s.phases[-1].found.states for s in {id(e.story): e.story for e in ends}.values())
     whom = "any scheduler" if proven else "the default scheduler"
-    many = f"an exact search over {states:,} states"
+    search = f"an exact search over {many(states, 'state')}"
     match verdict:
         case "fine":
-            return f"{many} finds no bad end, for {whom}"
+            return f"{search} finds no bad end, for {whom}"
         case "bad":
-            return f"{many} finds no good end, for {whom}"
-    return f"{many} finds good ends and bad ones"
+            return f"{search} finds no good end, for {whom}"
+    return f"{search} finds good ends and bad ones"
 
 
 def with_details(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int) -> Cell:

@@ -17,6 +17,7 @@ from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of
 from kubesched_lint.cluster.nodepools.templates import templates
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -205,6 +206,15 @@ def test_what_no_further_node_cures_is_an_error_if_the_groups_are_complete(rule:
         assert finding.evidence.assumes[-1] == (
             'there are no others than the node group general (node-groups = "complete" states that)'
         )
+
+
+@pytest.mark.parametrize("said", ["complete", "open", ""])
+def test_simulate_asks_for_no_statement_that_is_made(said: str) -> None:
+    (row,) = simulate(read_set(PER_ZONE), cluster_of(eks(), said=said), Options(), ("deploy",)).rows
+    (cell,) = row.cells
+    assert cell.proven == (said == "complete")
+    named = "others come only from the node group general" in " ".join(cell.assumes)
+    assert (named, any("states that" in premise for premise in cell.assumes)) == (said == "complete", False)
 
 
 @pytest.mark.parametrize("said", ["complete", "open", ""])

@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Ra
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.device_premises import pod_premises
-from kubesched_lint.world.premises import groups_premise, node_premise
+from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.world import Member, World
 
 MEANWHILE = "the pools add nodes while this happens"
@@ -113,7 +113,7 @@ def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -
     assert cluster is not None
     grown = next(iter(again), None)
     if grown is not None and grown.proven and grown.text == cell.text:
-        return _assuming(cell, groups_premise(world.node_groups.inferred))
+        return _assuming(cell, node_premise(with_known_growth(world)))
     return _doubted(_assuming(cell, cluster.elastic_premise))
 
 

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cli.invocation import refused
@@ -97,14 +97,16 @@ class _Watching:
 
     def _difference(self, before: Report, after: Report) -> Iterator[str]:
         old, new = tuple(open_findings(before)), tuple(open_findings(after))
-        gone = "\n".join(map(self._gone, _without(old, new)))
+        unread = {error.path for error in after.errors if not error.rule}
+        gone = "\n".join(self._gone(finding, unread) for finding in _without(old, new))
         errors = tuple(error for error in after.errors if error not in before.errors)
         came = render(Report(tuple(_without(new, old)), errors=errors), self._context)
         yield from filter(None, (gone, "".join(came).rstrip("\n")))
 
-    def _gone(self, finding: Finding) -> str:
+    def _gone(self, finding: Finding, unread: Set[str]) -> str:
+        what = "not judged now" if finding.location.path in unread else "gone"
         tag = Palette(self._context.color).severity(finding.severity, f"{finding.severity.word}[{finding.rule}]")
-        return f"gone: {tag}: {visible(brief(finding.message))}"
+        return f"{what}: {tag}: {visible(brief(finding.message))}"
 
     def _matrices(self, before: Mapping[str, _Texts]) -> Iterator[str]:
         """Yield the matrix of the workloads whose documents differ, for each target."""

@@ -81,7 +81,7 @@ def test_changes_are_told(shop: Path) -> None:
         (shop / "db.yaml").rename(shop / "gone.txt")
         edit(shop / "cache.yaml", "replicas: 3", "replicas: [")
         said = until(stream, r"no findings, 1 problem with the input$")
-        assert "gone: error[rollout-surge-deadlock]" in said
+        assert "not judged now: error[rollout-surge-deadlock]" in said
         assert "error: not YAML" in said
         edit(shop / "cache.yaml", "replicas: [", "replicas: 3")
         until(stream, r"1 error$")

@@ -241,5 +241,5 @@ def _as_json(rule: Rule) -> dict[str, object]:
 
 
 def _give_up(message: str) -> NoReturn:
-    tell(f"kubesched-lint rules: {message}")
+    tell(f"error: {message}")
     raise typer.Exit(UNUSABLE)

@@ -84,7 +84,8 @@ def explain(
     if not found:
         from kubesched_lint.text import did_you_mean
 
-        _give_up(f"no card has the kind `{name}`{did_you_mean(name, [kind.kind for kind in kinds])}")
+        nearest = did_you_mean(name, [kind.kind for kind in kinds])
+        _give_up(f"no card has the kind `{name}`{nearest or ' (--workloads names a folder of your own cards)'}")
     if paths:
         _explain_resources(found, kinds, paths)
         return
@@ -216,5 +217,5 @@ def _kinds(own: list[str] | None) -> Kinds:
 
 
 def _give_up(message: str) -> NoReturn:
-    tell(f"kubesched-lint workloads: {message}")
+    tell(f"error: {message}")
     raise typer.Exit(UNUSABLE)

@@ -10,7 +10,7 @@ from kubesched_lint.report.audit_text import verdict
 from kubesched_lint.report.html.page import head, part
 from kubesched_lint.report.markdown import LIMIT, Block, code, plain, size, within
 from kubesched_lint.report.words import esc
-from kubesched_lint.text import first_few, many
+from kubesched_lint.text import first_few, many, plural
 
 _MOST = 50
 """Findings of a section that HTML shows."""
@@ -80,9 +80,9 @@ def _page(audit: Audit) -> Iterator[str]:
 def _tiles(audit: Audit) -> Iterator[str]:
     for severity in sorted(Severity, reverse=True):
         count = sum(one.severity is severity for one in audit.found)
-        yield f"<li><span><b>{count:,}</b> {severity.word}s</span></li>"
+        yield f"<li><span><b>{count:,}</b> {plural(count, severity.word)}</span></li>"
     if audit.tally.compared:
-        agree = f"<b>{audit.tally.agree:,}</b> of {audit.tally.compared:,} messages agree"
+        agree = f"<b>{audit.tally.agree:,}</b> of {many(audit.tally.compared, 'message agrees', 'messages agree')}"
         yield f"<li><span>{agree}</span></li>"
 
 

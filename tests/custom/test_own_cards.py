@@ -327,7 +327,7 @@ def test_explain_shows_what_a_card_reads_in_a_file(tmp_path: Path) -> None:
     )
     assert run("workloads", "explain", "Rollout", "m.yaml", cwd=tmp_path) == (
         2,
-        "kubesched-lint workloads: m.yaml: no Rollout\n",
+        "error: m.yaml: no Rollout\n",
     )
 
 

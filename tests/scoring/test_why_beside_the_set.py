@@ -57,6 +57,10 @@ def test_a_workload_without_others_has_no_note_of_them() -> None:
         assert not why(SMALL, "web", WEB, alone=alone).notes
 
 
+def test_a_workload_that_comes_first_has_no_note_of_later_ones() -> None:
+    assert not why(SMALL, "web", WEB, FILLER).notes
+
+
 def test_who_comes_first_in_apply_order_is_first() -> None:
     assert why(SMALL, "web", WEB, FILLER).fitting
     helm = [FILLER, other("Pod", "web", spec={"containers": [{"name": "c", **asking("2")["containers"][0]}]})]

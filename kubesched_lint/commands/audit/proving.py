@@ -81,4 +81,4 @@ def _searched(setting: Setting, members: tuple[int, ...], number: int) -> Waits:
         return Waits(0)
     at = story.numbers[setting.workloads[number].key]
     most = max(story.pod_types.bound_by_workload(state).get(at, 0) for state in story.states)
-    return Waits(setting.wanted(number) - most, "in no order does any scheduler bind more of them")
+    return Waits(setting.wanted(number) - most, "no scheduler binds more of them, in any order")

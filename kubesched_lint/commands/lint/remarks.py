@@ -92,7 +92,7 @@ def version_notes(options: Options, cluster: Cluster | None) -> Iterator[str]:
     if given != minor_of(version):
         end = f"newer than {MODELLED[-1]}, the newest" if is_newer(given) else f"older than {MODELLED[0]}, the oldest"
         what = f"Kubernetes {given} is {end} version that is modelled: {what}"
-    yield f"{what}; its differences from {RECORDED}, which was recorded, follow the source"
+    yield f"{what}: recordings test {RECORDED}, and what differs is taken from the source code of Kubernetes"
 
 
 _HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"

@@ -359,7 +359,7 @@ def _about_running(before: World, after: World) -> Iterator[str]:
     if unseen:
         whose = many(unseen, "running workload")
         yield f"the snapshot does not show whether the templates of {whose} change in what scheduling does not read"
-    yield "rules about the text of manifests do not speak about what runs: their findings count as new"
+    yield "rules about the text of manifests do not judge running workloads: their findings count as new"
 
 
 # --- the rest -------------------------------------------------------------------------------------------------------

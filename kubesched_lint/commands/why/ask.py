@@ -170,7 +170,8 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
     were = plural(found.placed, "was", "were")
     waiting = f", and {_pods(found.waiting)} found no node" if found.waiting else ""
     order = f"in {question.apply_order} order, with one seed{waiting} (--alone skips them)"
-    yield f"{_pods(found.placed)} of the other manifests {were} placed first, {order}"
+    if found.placed or found.waiting:
+        yield f"{_pods(found.placed)} of the other manifests {were} placed first, {order}"
     if found.cut:
         yield "more pods of the other manifests might find nodes: placing them was stopped at the limit of work"
     ending = [w for w in others if w.kind in ("Job", "CronJob")]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
 from kubesched_lint import work
-from kubesched_lint.controllers.bounds import allowed_disruptions, covers
+from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _STEPS = 3
 """Work units (see ``work``) to check whether a budget covers a pod."""
+_MANY = 100
+"""Pods of which a bound allows some to be missing, unless it allows that of no number."""
 _Label = tuple[str, str] | None
 _Alike = tuple[str, Selector]
 """Namespace and selector; budgets with the same pair cover the same pods."""
@@ -42,6 +45,7 @@ class Budgets:
                 for label in _posted_under(budget.selector):
                     self._posted.setdefault((budget.namespace, label), []).append(group)
         self._first_covered: dict[int, Sequence[Workload]] = {}
+        self._first_of_kinds: dict[int, Mapping[str, Workload]] = {}
 
     def of(self, workload: Workload) -> Iterator[DisruptionBudget]:
         """Yield the budgets that cover its pods, in their order."""
@@ -66,6 +70,18 @@ class Budgets:
         if group not in self._first_covered:
             self._first_covered[group] = tuple(islice(self._covered(budget, budget.selector), 2))
         return self._first_covered[group]
+
+    def first_of_kinds(self, budget: DisruptionBudget) -> Mapping[str, Workload]:
+        """Kind of the controller of covered pods → the first such workload that is not scaled to nothing."""
+        if budget.selector is None:
+            return {}
+        group = self._group[id(budget)]
+        if group not in self._first_of_kinds:
+            found = self._first_of_kinds[group] = dict[str, Workload]()
+            for workload in self._covered(budget, budget.selector):
+                if workload.kind == "DaemonSet" or self._world.member(workload).replicas:
+                    found.setdefault(owner_kind(workload), workload)
+        return self._first_of_kinds[group]
 
     def _covered(self, budget: DisruptionBudget, selector: Selector) -> Iterator[Workload]:
         for label in _posted_under(selector):
@@ -123,6 +139,43 @@ def nothing_may_go(it: Member, budget: DisruptionBudget) -> Evidence:
         supply=0,
         assumes=(f"{it.workload.ref.kind} {it.workload.ref.name} runs {many(it.replicas, 'replica')}",),
     )
+
+
+@record
+class Unscaled:
+    """A budget that allows no eviction, because it asks for a scale that the controller of a workload's pods lacks."""
+
+    budget: DisruptionBudget
+    hits: Workload
+    """A workload whose pods a drain evicts; another one if possible."""
+
+
+def unscaled_budgets(it: Member) -> Iterator[Unscaled]:
+    """Yield budgets that refuse every eviction while there are pods of the workload, although their bounds would not.
+
+    A bare pod has no controller: it stops a budget that covers only such pods. Pods of DaemonSets alone do not matter,
+    because drains leave them.
+    """
+    kind = owner_kind(it.workload)
+    if not it.replicas and it.workload.kind != "DaemonSet":
+        return
+    for budget in budgets_of(it):
+        if not budget.asks_for_scale or not allowed_disruptions(budget, _MANY, _MANY):
+            continue
+        if kind not in WITHOUT_SCALE and not (kind == "Pod" and _are_bare(budget, it.world)):
+            continue
+        beside = {k: w for k, w in _budgets(it.world).first_of_kinds(budget).items() if k != "DaemonSet"}
+        hit = next((w for k, w in beside.items() if k != kind), beside.get(kind))
+        if hit is not None:
+            yield Unscaled(budget, hit)
+
+
+def _are_bare(budget: DisruptionBudget, world: World) -> bool:
+    """Whether a budget covers only pods without a controller, of the set and of those that run."""
+    if not _budgets(world).first_of_kinds(budget).keys() <= {"Pod"}:
+        return False
+    running = () if world.cluster is None else world.cluster.inventory.pods
+    return not any(b.owner is not None and covers(budget, b.namespace, b.pod.labels) for b in running)
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:

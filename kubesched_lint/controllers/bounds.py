@@ -85,6 +85,11 @@ def covers(budget: DisruptionBudget, namespace: str, labels: Labels) -> bool:
     return budget.namespace == namespace and budget.selector is not None and budget.selector.matches(labels)
 
 
+def owner_kind(workload: Workload) -> str:
+    """Return the kind that a budget asks for the scale of these pods; empty if the card of a resource does not say."""
+    return workload.kind if workload.custom is None else workload.custom.owner
+
+
 def unknown_scale(workload: Workload, budgets: Iterable[DisruptionBudget]) -> str:
     """Return which budget asks an operator for a scale that it may not have; empty if none does."""
     custom = workload.custom

@@ -114,6 +114,11 @@ class DisruptionBudget:
             return f"maxUnavailable {self.max_unavailable}"
         return f"minAvailable {self.min_available}"
 
+    @property
+    def asks_for_scale(self) -> bool:
+        """Whether the disruption controller asks the controllers of the pods for their scale."""
+        return self.max_unavailable is not None or isinstance(self.min_available, str)
+
     def expected(self, pods: int, scales: Iterable[tuple[str, int]]) -> int:
         """Return the pods that the disruption controller expects; 0 if it therefore allows no disruption.
 
@@ -121,19 +126,19 @@ class DisruptionBudget:
         one. minAvailable as a number counts the pods, other bounds the scales. See getExpectedPodCount in
         ``pkg/controller/disruption``.
         """
-        if self.max_unavailable is None and isinstance(self.min_available, int):
-            return pods
-        known = [] if self.max_unavailable is self.min_available is None else list(scales)
+        if not self.asks_for_scale:
+            return 0 if self.min_available is None else pods
+        known = list(scales)
         if not WITHOUT_SCALE.isdisjoint(kind for kind, _ in known):
             return 0
         return sum(replicas for kind, replicas in known if kind != "Pod")
 
     def may_fail(self, kind: str) -> bool:
         """Whether nobody knows if a budget works for the pods of such controllers, as it asks for their scale."""
-        return kind not in WITH_SCALE | WITHOUT_SCALE and not self.expected(1, ()) and self.disruptions_allowed is None
+        return kind not in WITH_SCALE | WITHOUT_SCALE and self.asks_for_scale and self.disruptions_allowed is None
 
 
-WITHOUT_SCALE = frozenset({"DaemonSet", "Job", "Node"})
+WITHOUT_SCALE = frozenset({"CronJob", "DaemonSet", "Job", "Node"})
 """Kinds of controllers without a scale subresource: a budget that asks for it allows nothing, for no pod."""
 WITH_SCALE = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from kubesched_lint.analysis import disruption
-from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
+from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted, unscaled_budgets
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.bounds import covers
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import Custom, Workload
 from kubesched_lint.world.world import World
 
 REQUIREMENTS = (
@@ -70,6 +71,44 @@ def test_the_index_says_what_each_pair_says(seed: int) -> None:
             held = any(covers(found, w.namespace, world.member(w).pod.labels) for w in others)
             assert guards_others(found, it) == held
             assert is_linted(found, world) == any(found is ours for ours in world.manifests.budgets)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "bound", "found"),
+    [
+        (("Job",), {"max_unavailable": 1}, {"Job": "Job"}),
+        (("CronJob", "Job"), {"min_available": "50%"}, {"CronJob": "Job", "Job": "CronJob"}),
+        (("Deployment", "Job"), {"max_unavailable": "10%"}, {"Job": "Deployment"}),
+        (("DaemonSet", "Job", "StatefulSet"), {"max_unavailable": 1}, {"DaemonSet": "Job", "Job": "StatefulSet"}),
+        (("DaemonSet",), {"max_unavailable": 1}, {}),
+        (("DaemonSet", "RayCluster"), {"max_unavailable": 1}, {"DaemonSet": "RayCluster"}),
+        (("RayCluster",), {"max_unavailable": 1}, {}),
+        (("Pod",), {"max_unavailable": 1}, {"Pod": "Pod"}),
+        (("Pod", "Job"), {"max_unavailable": 1}, {"Job": "Pod"}),
+        (("Pod", "Deployment"), {"max_unavailable": 1}, {}),
+        (("Pod", "runs"), {"max_unavailable": 1}, {}),
+        (("Job", "none"), {"max_unavailable": 1}, {}),
+        (("Deployment", "Job"), {"min_available": 1}, {}),
+        (("Deployment", "Job"), {"max_unavailable": "0%"}, {}),
+        (("Deployment", "Job"), {"min_available": "100%"}, {}),
+        (("Deployment", "Job"), {}, {}),
+    ],
+)
+def test_a_budget_needs_a_scale_of_each_controller(kinds, bound, found) -> None:
+    """getExpectedScale of ``pkg/controller/disruption``: it fails at the first controller without one."""
+    pod, custom = Pod("m", {"app": "a"}), Custom(ObjectRef("RayCluster", "m", "RayCluster"), owner="RayCluster")
+    workloads = tuple(
+        Workload("ReplicaSet", "m", kind, pod, custom=custom)
+        if kind == "RayCluster"
+        else Workload(kind, "m", kind, pod, replicas=int("none" not in kinds and kind != "DaemonSet"))
+        for kind in kinds
+        if kind not in ("none", "runs")
+    )
+    running = [BoundPod("other", "n1", pod, owner=Owner("ReplicaSet", "other"))] if "runs" in kinds else []
+    budgets = (DisruptionBudget("m", "all", Selector((REQUIREMENTS[0],)), **bound),)
+    world = World(Inventory(workloads=workloads, budgets=budgets), Cluster(Inventory(pods=tuple(running))))
+    each = {one.name: [u.hits.name for u in unscaled_budgets(world.member(one))] for one in workloads}
+    assert {name: hits[0] for name, hits in each.items() if hits} == found
 
 
 def asked(count: int, monkeypatch: pytest.MonkeyPatch) -> int:

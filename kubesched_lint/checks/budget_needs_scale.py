@@ -1,0 +1,33 @@
+"""A budget that counts by scale, and pods whose controller has none: the disruption controller gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.disruption import is_linted, unscaled_budgets
+from kubesched_lint.controllers.bounds import owner_kind
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.world.world import Member
+
+_RESOURCES = {"CronJob": "jobs.batch", "DaemonSet": "daemonsets.apps", "Job": "jobs.batch"}
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    kind = owner_kind(it.workload)
+    resource = _RESOURCES.get(kind)
+    why = f"{resource} does not implement the scale subresource" if resource else "these pods have no controller"
+    for found in unscaled_budgets(it):
+        budget, linted = found.budget, is_linted(found.budget, it.world)
+        bound = "minAvailable" if budget.max_unavailable is None else "maxUnavailable"
+        yield Hazard(
+            at=(*budget.path, bound) if linted else ("metadata", "name"),
+            source=budget.source if linted else None,
+            victim=it.workload.ref,
+            variant="" if found.hits is it.workload else "beside",
+            # getExpectedScale of pkg/controller/disruption/disruption.go; pods that have finished count as well.
+            evidence=proof(
+                f"{budget.bound}: {why}, so 0 disruptions are allowed", assumes=(f"pods of {it.workload} exist",)
+            ),
+            values={"budget": budget.name, "bound": budget.bound, "why": why, "other": str(found.hits)},
+            related=(Place(("metadata", "name"), why, it.workload.source, it.workload.ref),) if linted else (),
+        )

@@ -130,6 +130,13 @@ def test_the_exit_code_is_as_asked(fail_on: str, code: int) -> None:
     assert json.loads(done.stdout)["model"]["agree"] == 1
 
 
+def test_why_says_too_whether_the_model_agrees_with_kube_scheduler() -> None:
+    done = called("why", "cache", "-c", str(AGED), "--no-config", cwd=ROOT)
+    assert "1 of 1 message of kube-scheduler about pending pods agrees with this model on this cluster" in " ".join(
+        done.stdout.split()
+    )
+
+
 def test_nodes_without_pods_are_no_cluster_that_runs() -> None:
     with pytest.raises(ClusterError, match="holds no Pods"):
         audit(read_cluster(str(ROOT / "fixtures/clusters/three-zones.yaml")), Options(), Rulebook.shipped())

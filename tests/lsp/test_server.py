@@ -58,7 +58,9 @@ def test_what_an_editor_does(shop: Path) -> None:
         assert related["location"]["range"]["start"] == {"line": 7, "character": 12}
         assert client.lenses(file) == [(2, "deploy 3/6 · rollout stuck · node loss 3/6 · zone loss 2/6 · drain 3/6")]
 
-        assert client.hover(file, 17, 20).startswith(f"# {RULE}\n")
+        card = client.hover(file, 17, 20)
+        assert card.startswith(f"# {RULE}\n")
+        assert card.count("```yaml") == 1, "only what to use instead: the other examples are tests"
         explained = client.hover(file, 4, 9)
         assert "Deployment shop/cache on 6 nodes" in explained, "where the first pod would go"
         assert "3 replicas stay Pending" in explained or "deploy 3/6" in explained, "and what happens when"

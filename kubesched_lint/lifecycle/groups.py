@@ -38,6 +38,23 @@ def group_of(setting: Setting, number: int) -> tuple[int, ...]:
 
 
 @once_per_setting
+def guarded_groups(setting: Setting) -> tuple[tuple[int, ...], ...]:
+    """Return the groups in a drain: one budget counts the pods of several of ``components`` together."""
+    guarded = sharing([[(b.namespace, b.name) for b in setting.guards(i)] for i in range(len(setting.workloads))])
+    return _joined(setting, [*(pair for members in components(setting) for pair in pairwise(members)), *guarded])
+
+
+def group_in(setting: Setting, event: str, number: int) -> tuple[int, ...]:
+    """Return the group of a workload in an event: in ``guarded_groups`` if it drains nodes."""
+    return _guarded_groups(setting)[number] if setting.drains(event) else group_of(setting, number)
+
+
+@once_per_setting
+def _guarded_groups(setting: Setting) -> Mapping[int, tuple[int, ...]]:
+    return {i: members for members in guarded_groups(setting) for i in members}
+
+
+@once_per_setting
 def _groups(setting: Setting) -> Mapping[int, tuple[int, ...]]:
     return {i: members for members in components(setting) for i in members}
 
@@ -130,6 +147,11 @@ def template_variants(setting: Setting, members: Iterable[int]) -> tuple[frozens
         return (frozenset(unknown), frozenset())
     counts = range(len(unknown), -1, -1)
     return tuple(frozenset(chosen) for count in counts for chosen in combinations(unknown, count))
+
+
+def tries_all_templates(setting: Setting, event: str, number: int) -> bool:
+    """Whether ``template_variants`` has every combination of the group of a workload in an event."""
+    return sum(map(setting.is_template_unknown, group_in(setting, event, number))) <= MOST_UNKNOWN
 
 
 def unknown_templates(setting: Setting, number: int) -> tuple[int, ...]:

@@ -15,11 +15,11 @@ from kubesched_lint.lifecycle.devices import by_allocator, with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.groups import MOST_UNKNOWN, components, group_of, template_variants, unknown_templates
+from kubesched_lint.lifecycle.groups import components, group_in, group_of, template_variants, tries_all_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
-from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, outranks, preemption_scope
+from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, outranks, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import Setting
@@ -97,14 +97,14 @@ class Matrix:
 
     def _answer(self, event: str, number: int) -> Cell:
         bounds = count(self.setting, event, number)
-        members = group_of(self.setting, number)
+        members = group_in(self.setting, event, number)
         doubt = self._doubt(event, members, number) if bounds.is_fine else ""
         if doubt:
             bounds.least, bounds.never_stuck = Counted(0, doubt), False
         with_devices(bounds, self.setting, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
-        scope = self._scopes[members]
+        scope = scope_of(self.setting, members)
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
         if not scope.strong and self._is_made(members, number) and not by_allocator(self.setting, members):
@@ -128,7 +128,7 @@ class Matrix:
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
         """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
-        setting, scope = self.setting, self._scopes[members]
+        setting, scope = self.setting, scope_of(self.setting, members)
         if len(members) < 2 or not (scope.strong or scope.uncounted):
             return ""
         workload, lost = setting.workloads[number], ""
@@ -183,11 +183,11 @@ class Matrix:
     @cached_property
     def _scopes(self) -> dict[tuple[int, ...], PreemptionScope]:
         """By group of workloads that can affect each other."""
-        return {members: preemption_scope(self.setting, members) for members in components(self.setting)}
+        return {members: scope_of(self.setting, members) for members in components(self.setting)}
 
     def _is_followed(self, members: tuple[int, ...]) -> bool:
         """Whether to use the search over the whole set: other groups may have preemptions that it cannot follow."""
-        return bool(self._scopes[members].open_) or not any(c.open_ for c in self._scopes.values())
+        return bool(scope_of(self.setting, members).open_) or not any(c.open_ for c in self._scopes.values())
 
     def _is_played(self, members: tuple[int, ...]) -> bool:
         """Whether pods of these groups may preempt others, and a search can follow every such preemption."""
@@ -239,7 +239,7 @@ class Matrix:
         verdict, stuck, always = verdict_of(event, ends)
         counts = [e.filled(wanted) for e in ends]
         bound = Range(min(counts), max(counts), "search")
-        followed = any_ends is not None and len(unknown_templates(self.setting, number)) <= MOST_UNKNOWN
+        followed = any_ends is not None and tries_all_templates(self.setting, event, number)
         proven = verdict != DEPENDS and followed and verdict_of(event, any_ends or ())[::2] == (verdict, always)
         ready = None
         if any(e.outcome.unready for e in ends):
@@ -337,7 +337,7 @@ class Matrix:
         )
         if ends and seen != FINE:
             return with_details(cell, ends, self.setting, number)
-        if ends and not self._scopes[group_of(self.setting, number)].open_:
+        if ends and not scope_of(self.setting, group_in(self.setting, event, number)).open_:
             self.well[event, number] = missing, len(ends)
         return cell
 

@@ -28,6 +28,19 @@ class PreemptionScope(NamedTuple):
 NONE = PreemptionScope()
 
 
+def scope_of(setting: Setting, members: tuple[int, ...]) -> PreemptionScope:
+    """Return ``preemption_scope``, computed once for each group."""
+    found = _scopes(setting).get(members)
+    if found is None:
+        found = _scopes(setting)[members] = preemption_scope(setting, members)
+    return found
+
+
+@once_per_setting
+def _scopes(setting: Setting) -> dict[tuple[int, ...], PreemptionScope]:
+    return {}
+
+
 def preemption_scope(setting: Setting, members: Sequence[int]) -> PreemptionScope:
     """Return who may preempt others among ``members``, and why a search cannot follow it, if it cannot."""
     why = next(_uncounted(setting, members), "")

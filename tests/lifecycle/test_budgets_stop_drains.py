@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.lifecycle.verdicts import BAD, FINE
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.pod import BoundPod, Owner
 from kubesched_lint.record import replace
-from tests.lifecycle.simulated import HOSTNAME, cell, other, report_of, sketch, workload
+from tests.lifecycle.simulated import HOSTNAME, asking, cell, other, report_of, sketch, workload
 
 KEEP = other("PodDisruptionBudget", "keep", "policy/v1", spec={"maxUnavailable": 0})
 KEEP["spec"]["selector"] = {"matchLabels": {"app": "web"}}
@@ -45,3 +45,20 @@ def test_the_trace_names_the_node_on_which_the_pod_runs(holds: int) -> None:
     assert drained.worst is not None
     assert drained.worst.lines[-1] == f"{name} is drained: the drain gives up"
     assert drained.worst.where == name
+
+
+@pytest.mark.parametrize(
+    ("beside", "bound", "verdict"),
+    [
+        (workload("DaemonSet", "agent", None), {"maxUnavailable": 1}, BAD),  # the controller asks for its scale
+        (workload("DaemonSet", "agent", None), {"minAvailable": 1}, FINE),
+        (workload("Deployment", "huge", 1, asking("64")), {"maxUnavailable": 1}, BAD),  # it is missing
+        (workload("Deployment", "small", 1), {"maxUnavailable": 1}, FINE),
+        (workload("Deployment", "small", 1), {"minAvailable": 2}, FINE),
+    ],
+)
+def test_a_budget_counts_the_pods_of_all_that_it_selects(beside, bound, verdict) -> None:
+    """The other workload shares nothing with the first but the budget, so each alone would be judged apart."""
+    all_of_them = other("PodDisruptionBudget", "keep", "policy/v1", spec={"selector": {}, **bound})
+    result = report_of(sketch(2, "a"), workload("Deployment", "web", 2), beside, all_of_them, events=("drain",))
+    assert cell(result, "web", "drain").verdict == verdict

@@ -179,6 +179,25 @@ def test_a_change_beside_the_workload_is_listed() -> None:
     assert [(b.budget, b.is_new) for b in found.budgets] == [("keep", True)]
 
 
+def test_a_change_of_one_workload_concerns_all_whose_pods_its_budget_counts() -> None:
+    """A pod of the other one that cannot run is the one that may be missing."""
+    budget: dict[str, Any] = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep", "namespace": "shop"},
+        "spec": {"maxUnavailable": 1, "selector": {}},
+    }
+    small, large = web(), web()
+    for one in (small, large):
+        one["metadata"]["name"] = "api"
+        one["spec"]["selector"]["matchLabels"]["app"] = "api"
+        one["spec"]["template"]["metadata"]["labels"]["app"] = "api"
+    large["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "64"}}
+    found = plan_of([web(), small, budget], [web(), large, budget])
+    (one,) = (w for w in found.workloads if w.object.name == "web")
+    assert [(cell.event, cell.direction) for cell in one.cells] == [("drain", WORSE)]
+
+
 def test_what_one_side_cannot_read_is_neither_created_nor_removed() -> None:
     whole, unread = {"a/web.yaml": json.dumps(web())}, {"a/web.yaml": "kind: ["}
     for before, after, when in ((whole, unread, "after"), (unread, whole, "before")):

@@ -12,7 +12,7 @@ from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.worlds import grown_world
 from kubesched_lint.cluster.template import changed_fields
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.groups import components
+from kubesched_lint.lifecycle.groups import guarded_groups
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import Workload, written_template
@@ -100,5 +100,5 @@ def _by_ref(workloads: Sequence[Workload]) -> Mapping[ObjectRef, Workload]:
 def _groups(setting: Setting) -> Mapping[ObjectRef, frozenset[ObjectRef]]:
     """Return each workload's group; none for CronJobs."""
     refs = [workload.ref for workload in setting.workloads]
-    groups = (frozenset(refs[number] for number in members) for members in components(setting))
+    groups = (frozenset(refs[number] for number in members) for members in guarded_groups(setting))
     return {ref: group for group in groups for ref in group}

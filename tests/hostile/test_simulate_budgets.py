@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.world import potential
 from tests.hostile.shapes import SHAPES, Files
 
@@ -57,6 +58,17 @@ def test_an_inventory_indexes_its_claims_and_volumes_once() -> None:
     assert len(one.claims) == len(one.volumes) == 3
     assert one.claims is other.claims
     assert one.volumes is other.volumes
+
+
+def test_a_simulation_names_no_workload_for_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    named, real = [], Workload.__str__
+    monkeypatch.setattr(Workload, "__str__", lambda one: named.append(one.name) or real(one))
+    files = SHAPES["ring"].make(20)
+    found = kubesched_lint.simulate(
+        text={"m.yaml": files.manifests}, cluster=cluster_of(files), events=("deploy",), states=10
+    )
+    assert len(found.outcomes) == 20
+    assert len(named) <= 20
 
 
 def test_all_pools_together_have_a_limit_of_machine_types(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,10 @@ class Rows:
         """Number of a workload whose possible nodes are unknown → the missing fact."""
         return dict(_missing(self.setting, self._world))
 
+    @cached_property
+    def _named_missing(self) -> Sequence[str]:
+        return [str(self.setting.workloads[number]) for number in self.missing]
+
     def _tested(self, row: Row) -> Row:
         """Return the row with its cells tested in other worlds: see ``commands.simulate.what_if_cells``."""
         table = self._table(row.number)
@@ -96,8 +100,7 @@ class Rows:
 
     def _table(self, number: int) -> Sequence[WhatIf[Cell]]:
         member = with_known_growth(self._world).member(self.setting.workloads[number])
-        names = [str(workload) for workload in self.setting.workloads]
-        return (*of_cluster(self._cluster, member), *of_unknown_nodes(number, self.missing, names))
+        return (*of_cluster(self._cluster, member), *of_unknown_nodes(number, self.missing, self._named_missing))
 
     def _with_gangs(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         if not gangs_of(self._world):

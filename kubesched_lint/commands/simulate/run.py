@@ -244,7 +244,7 @@ def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[st
 def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
     if len(setting.nodes) > _SKEW_NODES:
         return
-    kept = {w.ref for i, w in enumerate(setting.workloads) if i in set(numbers)}
+    kept = {setting.workloads[number].ref for number in numbers}
     for number, workload in enumerate(setting.created.workloads):
         if workload.ref in kept:
             for skew in skews(setting.created, number, seed=effort.seed):

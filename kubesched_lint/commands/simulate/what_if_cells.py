@@ -55,10 +55,10 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     )
 
 
-def of_unknown_nodes(number: int, missing: Mapping[int, str], names: Sequence[str]) -> tuple[WhatIf[Cell], ...]:
+def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[str]) -> tuple[WhatIf[Cell], ...]:
     """Return the tests for a workload if the possible nodes of some workloads are unknown.
 
-    ``missing``: number of such a workload → the missing fact; ``names`` are the names of all workloads.
+    ``missing``: number of such a workload → the missing fact; ``named`` are the names of these workloads.
     """
     if not missing:
         return ()
@@ -66,13 +66,9 @@ def of_unknown_nodes(number: int, missing: Mapping[int, str], names: Sequence[st
         return (
             WhatIf("its nodes were known", _applies, lambda cell, world, again: _unknown_nodes(cell, missing[number])),
         )
-    others = f"pods on unknown nodes take no room here: {_named(names, missing)}"
+    others = f"pods on unknown nodes take no room here: {first_few(named, _FEW)}"
     doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
     return (doubt,)
-
-
-def _named(names: Sequence[str], numbers: Mapping[int, str]) -> str:
-    return first_few([names[number] for number in numbers], _FEW)
 
 
 def _applies(cell: Cell, world: World) -> bool:

@@ -107,13 +107,10 @@ def _tree(text: str, line: int, places: bool) -> ComposedValue:
 
     module: Any = yaml
     try:
-        builder = _Builder(module, text, line, places)
-        return builder.run()
+        return _Builder(module, text, line, places).run()
     except yaml.reader.ReaderError:
         raise _bad_character(text, line) from None
     except yaml.MarkedYAMLError as error:
-        if error.problem == _LIBYAML_TOO_DEEP:
-            raise builder.too_deep(error.problem_mark) from None
         words, mark = _problem_of(error, text)
         raise BuildError(f"not YAML: {words}", *place_of(text, mark.index, line)) from None
 
@@ -197,15 +194,22 @@ class _Builder:
 
     def run(self) -> ComposedValue:
         get, on, last = self._parser.get_event, self._on, self._last
-        for _ in range(MOST_PARTS):
-            if (kind := (event := get()).__class__) in last:
-                break
-            act = on.get(kind)
-            if act is not None:
-                act(event)
-        else:
-            message = f"more than {MOST_PARTS:,} keys, values and collections: no API server takes so large an object"
-            raise self._error(event.start_mark, message)
+        event: Any = None
+        try:
+            for _ in range(MOST_PARTS):
+                if (kind := (event := get()).__class__) in last:
+                    break
+                act = on.get(kind)
+                if act is not None:
+                    act(event)
+            else:
+                parts = f"more than {MOST_PARTS:,} keys, values and collections"
+                raise self._error(event.start_mark, f"{parts}: no API server takes so large an object")
+        except self._refusal as error:
+            if error.problem == _LIBYAML_TOO_DEEP:
+                read = 0 if event is None else event.end_mark.index
+                raise self._too_deep(read, error.problem_mark) from None
+            raise
         rest = self._behind_end(event.explicit) if kind is last[1] else 0
         return ComposedValue(self._value, self._start, rest, self._root)
 
@@ -222,17 +226,16 @@ class _Builder:
             return place_of(self._text, mark.index, 1)[0]
         return 0
 
-    def too_deep(self, mark: Any) -> BuildError:
-        """Return our refusal of what libyaml refuses at ``mark``, far behind the bracket that is one too many."""
-        depth, at = 0, 0
-        if self._stack:
-            at = self._stack[-1].start
-            depth = len(self._stack) - (self._text[at] in _OPENING)
-        for found in range(at, mark.index):
-            character = self._text[found]
-            depth += (character in _OPENING) - (character in _CLOSING)
+    def _too_deep(self, read: int, mark: Any) -> BuildError:
+        """Return our refusal of what libyaml refuses at ``mark``, at the bracket that is one too many.
+
+        ``read``: where the last event ends. Between them stands what libyaml scanned ahead: hardly more than brackets.
+        """
+        depth = len(self._stack)
+        for at in range(read, mark.index):
+            depth += (self._text[at] in _OPENING) - (self._text[at] in _CLOSING)
             if depth > MOST_DEPTH:
-                return BuildError(_TOO_DEEP, *place_of(self._text, found, self._line))
+                return BuildError(_TOO_DEEP, *place_of(self._text, at, self._line))
         return self._error(mark, _TOO_DEEP)
 
     def _error(self, mark: Any, message: str, kind: type[BuildError] = BuildError) -> BuildError:

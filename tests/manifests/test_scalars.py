@@ -76,6 +76,13 @@ def test_deep_nesting_ends_in_a_message() -> None:
             build(opening * 50_000)
 
 
+def test_brackets_in_texts_are_no_nesting() -> None:
+    for opening, column in (("[", 203), ("{a: ", 800)):
+        with pytest.raises(BuildError, match="nested deeper") as raised:
+            build('a:\n- "[["\n' + "- '[{'\n" * 300 + f"b: {opening * 5_000}")
+        assert (raised.value.line, raised.value.column) == (303, column)
+
+
 def test_alias_bombs_are_counted_as_they_expand() -> None:
     bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join([f'*{chr(97 + i)}'] * 10)}]\n" for i in range(8)

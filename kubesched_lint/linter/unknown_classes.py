@@ -40,7 +40,7 @@ def if_they_add_nothing(error: Judged, world: World) -> str:
 def with_other_classes(error: Judged, world: World) -> Sequence[World]:
     """Return the world in which unknown classes can help most: their selectors and overhead only close nodes.
 
-    None if that may help pods, too: a spread counts only the domains of selected nodes.
+    No world if closing nodes may help pods, too: a spread counts only the domains of selected nodes.
     """
     if any(c.is_hard for it in members_of(error, world) if not fits_nowhere(it) for c in it.pod.spread):
         return ()

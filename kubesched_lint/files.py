@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from errno import ELOOP
-from typing import IO
 
+from kubesched_lint.hints import IO
 from kubesched_lint.record import record
 
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -167,20 +165,26 @@ def whole(path: str, largest: int) -> bytes:
     return _all_of(handle, size, largest)
 
 
-@contextmanager
-def own_folder(path: str) -> Iterator[int]:
-    """Yield the descriptor of a folder that only the user may enter; it stays this folder even if its name is reused.
+class own_folder:  # noqa: N801 - reads as a sentence: with own_folder(path)
+    """Give the descriptor of a folder that only the user may enter; it stays this folder even if its name is reused.
 
     A folder that others may enter, such as a checkout, may hold their files. Raises OSError.
     """
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        found = os.fstat(folder)
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, path: str) -> None:
+        self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+    def __enter__(self) -> int:
+        found = os.fstat(self._folder)
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            os.close(self._folder)
             raise UnreadableError("accessible to other users")
-        yield folder
-    finally:
-        os.close(folder)
+        return self._folder
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._folder)
 
 
 def opened(path: str, *, root: str = "") -> IO[bytes]:

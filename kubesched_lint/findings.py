@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Protocol
 
+from kubesched_lint.hints import Protocol
 from kubesched_lint.record import field, frozen_record, record
 
 Path = tuple[str | int, ...]

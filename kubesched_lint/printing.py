@@ -11,7 +11,8 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TextIO
+
+from kubesched_lint.hints import TextIO
 
 _REPLACEMENT = "\ufffd"
 # Controls, bidi controls, line ends, blanks without width, fillers, tags and selectors that carry hidden data.

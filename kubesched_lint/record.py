@@ -15,7 +15,8 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, dataclass_transform
+
+from kubesched_lint.hints import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
 

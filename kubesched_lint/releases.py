@@ -14,7 +14,7 @@ MODELLED = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", RECORDED, "1.37")
 NO_VERSION = f"no Kubernetes version such as {RECORDED}, from {MODELLED[0]} on"
 """What is wrong with a text that is not ``is_asked_for``."""
 
-_VERSION = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9])")
+_VERSION = r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9])"
 _NEWEST_PATCH = 10_000
 
 Release = tuple[int, int, int]
@@ -27,7 +27,9 @@ def release(version: str) -> Release:
 
     Raises ValueError.
     """
-    found = _VERSION.match(version)
+    if version in MODELLED:
+        return 1, int(version.removeprefix("1.")), _NEWEST_PATCH
+    found = re.match(_VERSION, version)
     if not found:
         raise ValueError(f"not a Kubernetes version: {version!r} (expected something like 1.36)")
     major, minor, patch = found.groups()
@@ -54,14 +56,14 @@ def judged_by(asked: str, server: str) -> str:
 
     ``server`` may be any text. Raises ValueError if ``asked`` is no version.
     """
-    if not asked and not _VERSION.match(server):
+    if not asked and not (server and re.match(_VERSION, server)):
         return RECORDED
     return modelled(asked or server)
 
 
 def is_asked_for(version: str) -> bool:
     """Return whether users may ask for a version: none before the oldest modelled one."""
-    return bool(_VERSION.fullmatch(version)) and not is_older(version)
+    return bool(re.fullmatch(_VERSION, version)) and not is_older(version)
 
 
 def is_newer(version: str) -> bool:

@@ -8,11 +8,10 @@ counted. A run that somebody may give up is ``stoppable``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Callable
 
 from kubesched_lint.findings import UncheckedError
+from kubesched_lint.hints import TypeVar
 
 try:
     from _thread import _local as local  # what threading gives, without importing it
@@ -69,15 +68,20 @@ def tried(compute: Callable[[], T], instead: T, part: float = 4) -> T:
         return instead
 
 
-@contextmanager
-def stoppable(is_stopped: Callable[[], bool]) -> Iterator[None]:
+class stoppable:  # noqa: N801 - reads as a sentence: with stoppable(…)
     """Ask ``is_stopped`` at every ``spend`` of this thread; it may be called a million times a second."""
-    before = _LIMITS.is_stopped
-    _LIMITS.is_stopped = is_stopped
-    try:
-        yield
-    finally:
-        _LIMITS.is_stopped = before
+
+    __slots__ = ("_before", "_is_stopped")
+
+    def __init__(self, is_stopped: Callable[[], bool]) -> None:
+        self._is_stopped = is_stopped
+
+    def __enter__(self) -> None:
+        self._before = _LIMITS.is_stopped
+        _LIMITS.is_stopped = self._is_stopped
+
+    def __exit__(self, *_: object) -> None:
+        _LIMITS.is_stopped = self._before
 
 
 class within:  # noqa: N801 - reads as a sentence: with within(1_000)

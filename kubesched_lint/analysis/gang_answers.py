@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.record import record
 from kubesched_lint.world.gangs import Gang
 

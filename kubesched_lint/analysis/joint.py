@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.analysis.problem import Demand, Problem
 from kubesched_lint.analysis.reachability import blocked_affinities
-from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.wanted import pods_of_the_set
@@ -107,7 +106,11 @@ def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
     Running pods were placed when nodes and labels may have been different: only their room is that of a new pod.
     """
     pod, running = it.pod, it.running_pods
-    if not running or not stays(it, running):
+    if not running:
+        return pod
+    from kubesched_lint.analysis.rollout import stays
+
+    if not stays(it, running):
         return pod
     at = (it.world.index.positions.get(bound.node, -1) for bound in running if bound.node)
     if not all(position >= 0 and usable >> position & 1 for position in at):

@@ -6,8 +6,8 @@ A lack that is ``unknown`` allows no verdict. Any other is an assumption, report
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has

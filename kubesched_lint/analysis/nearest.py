@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import added_affinity
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import Member, World
 
 
-_NUMBERS = re.compile(r"\d+|(?<![a-z])[a-z](?![a-z])")
+_NUMBERS = r"\d+|(?<![a-z])[a-z](?![a-z])"
 """Numbers and single letters, which tell one name from another: team-a and team-b, gpu-1 and gpu-2."""
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
 """Labels whose values are no words to misspell: arm64 resembles amd64 and means another machine."""
@@ -192,7 +192,9 @@ def _reads_like(value: str, other: str) -> bool:
     """Whether a value may be meant for the other: one is left out, or they differ by more than a number or letter."""
     if not value or not other or value == other:
         return True
-    return _NUMBERS.findall(value.lower()) == _NUMBERS.findall(other.lower()) and bool(_closest(value, (other,)))
+    return re.findall(_NUMBERS, value.lower()) == re.findall(_NUMBERS, other.lower()) and bool(
+        _closest(value, (other,))
+    )
 
 
 def nodes_with(taint: Taint, taints: Mapping[Taint, int], today: int) -> str:

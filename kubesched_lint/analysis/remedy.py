@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.changes import Append, ChangeError
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.record import record, replace

@@ -7,9 +7,9 @@ domain.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record

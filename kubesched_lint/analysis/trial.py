@@ -6,16 +6,13 @@ A pod that stays Pending in every trial is a witness, not a proof: other random 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
 
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
-from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
-from kubesched_lint.controllers.statefulset import pod_with_claims
+from kubesched_lint.hints import TypeVar
 from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
@@ -128,6 +125,8 @@ def tried_and_read(
 
 def _place_daemons(world: World, state: ClusterState) -> None:
     """Bind the pods of each DaemonSet to its nodes that have room for them."""
+    from kubesched_lint.controllers.daemonset import with_daemon_tolerations
+
     for workload in world.as_created:
         it = world.member(workload)
         pod = _scheduled(it.pod, it) if workload.kind == "DaemonSet" else None
@@ -157,8 +156,11 @@ def _standing(it: Member) -> Sequence[BoundPod]:
     there = [bound for bound in running if bound.node in it.world.index.positions and not bound.terminating]
     if it.workload.kind not in _INTERCHANGEABLE:
         return () if it.is_created else there
-    if it.is_created and not stays(it, running):
-        return ()
+    if it.is_created:
+        from kubesched_lint.analysis.rollout import stays
+
+        if not stays(it, running):
+            return ()
     return there[: it.replicas]
 
 
@@ -282,10 +284,14 @@ def queued_pods(it: Member) -> Iterator[Queued]:
     if pod is None or not values_known(it.workload.pod):
         return
     if it.workload.kind == "DaemonSet":
+        from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
+
         pod = with_daemon_tolerations(pod)
         for position in positions(daemon_nodes(it)):
             yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
     elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
+        from kubesched_lint.controllers.statefulset import pod_with_claims
+
         known = replace(it.workload, claim_templates=modelled_templates(it))
         for ordinal in range(it.replicas):
             own = it.pod_of_ordinal(ordinal) if it.world.varying_labels else pod

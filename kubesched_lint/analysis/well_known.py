@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import UncheckedError
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver

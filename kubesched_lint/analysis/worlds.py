@@ -7,8 +7,8 @@ One ``WhatIf`` describes one fact on which an answer may depend. ``linter.what_i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kubesched_lint.hints import TYPE_CHECKING, Generic, TypeVar
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import revision_label

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.joint import contradictions
 from kubesched_lint.analysis.trial import SEEDS, waiting_everywhere
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Hazard, UncheckedError, witness
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
 from kubesched_lint.world.claims import unbound_claims

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.findings import Evidence, Hazard, ObjectRef, Severity, pattern, witness
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import nearest_key
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of
 from kubesched_lint.cluster.nodeset import positions
@@ -78,4 +77,6 @@ def _nearest_usable(it: Member, key: str) -> str:
     meant = correction_of(key)
     if meant is not None and usable & it.world.index.with_key(meant.key):
         return meant.key
+    from kubesched_lint.analysis.nearest import nearest_key
+
     return nearest_key(key, (it.world.nodes[i] for i in positions(usable)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+
+from kubesched_lint.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

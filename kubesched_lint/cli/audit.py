@@ -76,7 +76,7 @@ def audit(
     tell_configuration(settings)
     try:
         cluster = read_stated(cluster_of(context, settings), settings.cluster_options)
-        found = audited(cluster, settings.options, settings.rulebook, cluster.describe(datetime.now(UTC)))
+        found = audited(cluster, settings.options, settings.rulebook, cluster.describe(lambda: datetime.now(UTC)))
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, Protocol
 
+from kubesched_lint.hints import Any, NoReturn, Protocol
 from kubesched_lint.record import NamedTuple
 
 

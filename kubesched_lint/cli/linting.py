@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cli.invocation import is_given
 from kubesched_lint.cli.output import Progress, show, tell_undecided
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.commands.lint.run import Request, checked
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
 from kubesched_lint.record import record, replace

@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import tell
 from kubesched_lint.record import replace

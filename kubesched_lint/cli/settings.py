@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, cast
 
 from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.findings import Severity
+from kubesched_lint.hints import TYPE_CHECKING, cast
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
 from kubesched_lint.printing import tell

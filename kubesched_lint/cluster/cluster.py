@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
 from kubesched_lint.findings import one_line
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
 from kubesched_lint.record import field, frozen_record, replace
@@ -220,8 +220,11 @@ class Cluster:
                 f"({_listed(map(str, self.transient_states))}): errors do not rest on it"
             )
 
-    def describe(self, now: datetime) -> str:
-        """Return one sentence for the footer: the source, its age at ``now`` (timezone-aware), and what is missing."""
+    def describe(self, now: Callable[[], datetime]) -> str:
+        """Return one sentence for the footer: the source, its age, and what is missing.
+
+        ``now`` returns a timezone-aware time; it is not called if the age is unknown.
+        """
         return self.description.at(now)
 
     @property
@@ -261,8 +264,8 @@ class Description:
     captured_at: str
     exact: bool
 
-    def at(self, now: datetime) -> str:
-        age = f", {_age(self.captured_at, now, exact=self.exact)}" if self.captured_at else ""
+    def at(self, now: Callable[[], datetime]) -> str:
+        age = f", {_age(self.captured_at, now(), exact=self.exact)}" if self.captured_at else ""
         return f"{self.what}{age}{self.lacks}"
 
 

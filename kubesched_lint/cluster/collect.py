@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
 from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, has_unshown, is_status
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
+from kubesched_lint.hints import TYPE_CHECKING, Any, TypeVar
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.devices import (
     Allocation,
     Device,

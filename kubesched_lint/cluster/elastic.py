@@ -8,8 +8,8 @@ elastic until the user gives ``--fixed``. No autoscaler adds a control-plane nod
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import KARPENTER
 from kubesched_lint.record import frozen_record, record
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.decode.fields import Value, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.classes import PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
@@ -11,6 +10,7 @@ from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.cluster.topology import NodeCounter
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod

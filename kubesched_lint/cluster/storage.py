@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 from kubesched_lint import work
+from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,

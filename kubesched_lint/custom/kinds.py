@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from kubesched_lint.custom._index import KINDS
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record
 

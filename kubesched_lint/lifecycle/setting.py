@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
 from operator import or_
-from typing import TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import Decision
@@ -16,6 +15,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.bounds import covers, daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
+from kubesched_lint.hints import TypeVar
 from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.lifecycle.hypotheses import Hypothesis

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 from kubesched_lint import work
 from kubesched_lint.findings import Source
+from kubesched_lint.hints import Any
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.judged import (
     Judged,

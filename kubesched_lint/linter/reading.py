@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Path
+from kubesched_lint.hints import Any
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.meant import is_ours

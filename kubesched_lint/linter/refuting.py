@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.analysis.attempts import is_followed, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Severity, pattern
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.quotas import quota_short

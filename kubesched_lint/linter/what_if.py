@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.analysis.lacks import own_plugins
 from kubesched_lint.analysis.worlds import (
@@ -20,6 +19,7 @@ from kubesched_lint.analysis.worlds import (
     without_workloads,
 )
 from kubesched_lint.findings import Severity
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of

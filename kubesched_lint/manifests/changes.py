@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 from kubesched_lint.findings import Path
+from kubesched_lint.hints import Any, TypeAlias
 from kubesched_lint.record import record
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.hints import Any
 from kubesched_lint.manifests.fast_reader import TAILS, NotPlainError
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
@@ -38,7 +38,7 @@ _OLD_TRUTH = r"(?i)(?:y|yes|on|n|no|off)$"
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
 _USUAL = re.compile(r"apiVersion: ((?:[a-z][a-z.-]*/)?v[1-9]\w*)\nkind: ([A-Z][A-Za-z]*)", re.ASCII)
 _REMEMBERED = 256
-_KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
+_KEY_LINE = r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?"
 
 
 def is_templated(text: str) -> bool:
@@ -145,7 +145,7 @@ def breaks_by_template(text: str, line: int) -> bool:
 
 def may_be_template(text: str) -> bool:
     """Return whether the text holds ``{{`` or ``{%``. Testing for one character first is ten times as fast."""
-    return "{" in text and re.search(r"\{[{%]", text) is not None
+    return "{" in text and ("{{" in text or "{%" in text)
 
 
 def is_template_source(start: bytes) -> bool:
@@ -222,9 +222,10 @@ def wraps_pod_template(text: str) -> bool:
     if "containers:" not in text or "template:" not in text:
         return False
     path: list[tuple[int, str]] = []
+    key_at_start = re.compile(_KEY_LINE).match
     literal = -1  # the column of the key whose block scalar contains this line; -1 outside a block scalar
     for line in text.split("\n"):
-        match = _KEY_LINE.match(line)
+        match = key_at_start(line)
         if match is None:
             continue
         indent = len(match[1])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
+from kubesched_lint.hints import TYPE_CHECKING, Any, Protocol
 from kubesched_lint.record import field, record, replace
 
 if TYPE_CHECKING:

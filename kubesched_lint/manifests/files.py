@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Container, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from kubesched_lint.files import Places, ResolvedPath, content, content_at, is_own_stream, is_within, place_of
 from kubesched_lint.findings import InputError
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import (
     KUSTOMIZATIONS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import InputError
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.record import field, record
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
+from kubesched_lint.hints import Any
 from kubesched_lint.manifests.classify import (
     HELM,
     YTT,

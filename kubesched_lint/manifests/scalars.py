@@ -21,8 +21,9 @@ _ENDLESS = frozenset(
 )
 # First characters of all text that may be other than a string.
 _TELLING = frozenset("yYnNtTfFoO~+-.0123456789")
-_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)|0b[-+][01]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LAST_OF_NUMBERS = frozenset("0123456789abcdefABCDEF._")
+_INTEGER = r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)|0b[-+][01]+"
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _BASES = {"0x": 16, "0X": 16, "0b": 2, "0B": 2, "0o": 8, "0O": 8}
 _TAGS = {"int": int, "float": float, "bool": bool, "null": type(None)}
 _TAG_PREFIX = "tag:yaml.org,2002:"
@@ -62,13 +63,17 @@ def _number(text: str) -> int | float | None:
     # go-yaml reads text with a leading dot directly as a float, with underscores: "._1" is a string, ".1_0" is 0.1.
     if text[0] == "." and "_" in text and not re.fullmatch(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)?", text):
         return None
+    if text[-1] not in _LAST_OF_NUMBERS:
+        return None  # 250m, 1.36.2-alpine and 10Gi: no need to compile a pattern for them
     digits = text.replace("_", "")
-    if len(digits) < 100 and _INTEGER.fullmatch(digits):
+    if len(digits) < 19 and digits.isdigit() and digits.isascii() and digits[0] != "0":
+        return int(digits)
+    if len(digits) < 100 and re.fullmatch(_INTEGER, digits):
         number = _integer(digits)
         # ParseUint, the second attempt, accepts neither a sign nor go-yaml's own binary prefix.
         if -(1 << 63) <= number < 1 << 63 or (number < 1 << 64 and digits[0] not in "+-"):
             return number
-    if _FLOAT.fullmatch(digits):
+    if re.fullmatch(_FLOAT, digits):
         value = float(digits)
         return value if value - value == 0 else None  # beyond the range of a double it stays a string
     return None

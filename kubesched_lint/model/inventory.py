@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 

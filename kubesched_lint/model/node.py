@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path, Source
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.pod import Resources
 from kubesched_lint.record import field, record

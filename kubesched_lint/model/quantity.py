@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_FORM = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?|[eE][+-]?[0-9]+)")
+_FORM = r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?|[eE][+-]?[0-9]+)"
 _POWER_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _POWER_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _LARGEST = (1 << 63) - 1
@@ -20,6 +20,15 @@ class QuantityError(ValueError):
     """The text is not a quantity."""
 
 
+def digits_and_letters(text: str) -> tuple[str, str]:
+    """Return ``("250", "m")`` of ``250m``, and ``("", "?")`` of all but ASCII digits with letters of units behind them.
+
+    Nearly all quantities are of this form: compiling the pattern for the others takes half a millisecond.
+    """
+    digits = text.rstrip("KMGTPEimunke")
+    return (digits, text[len(digits) :]) if digits.isdigit() and digits.isascii() else ("", "?")
+
+
 @lru_cache(maxsize=4096)
 def nanos(text: str) -> tuple[int, int]:
     """Return a quantity as an exact fraction ``(numerator, denominator)``.
@@ -28,12 +37,14 @@ def nanos(text: str) -> tuple[int, int]:
     """
     if len(text) > LONGEST:
         raise QuantityError(f"a quantity of {len(text):,} characters: no more than {LONGEST:,} are read")
-    found = _FORM.fullmatch(text)
-    if found is None:
-        raise QuantityError(
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-        )
-    sign, digits, suffix = found.groups()
+    sign, digits, suffix = "", *digits_and_letters(text)
+    if suffix not in _POWER_OF_TWO and suffix not in _POWER_OF_TEN:
+        found = re.fullmatch(_FORM, text)
+        if found is None:
+            raise QuantityError(
+                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+            )
+        sign, digits, suffix = found.groups()
     whole, _, fraction = digits.partition(".")
     numerator = int(f"{whole}{fraction}" or "0")
     denominator = 10 ** len(fraction)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.record import field, record

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN
 from kubesched_lint.findings import InputError
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import PROFILES, Override
 from kubesched_lint.record import field, record

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.record import record
 from kubesched_lint.version import __version__
 

@@ -12,7 +12,7 @@ from kubesched_lint.text import first_few, many, plural
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
 """Maximum number of rules or kinds that one line names."""
-_NAMES = re.compile(r" \(in [^()]+\)$")
+_NAMES = r" \(in [^()]+\)$"
 """The names that ``commands.lint.merging`` puts at the end of what only some targets have."""
 FAIL_ON: dict[str, Severity | None] = {
     "error": Severity.ERROR,
@@ -178,7 +178,7 @@ def _gist(needed: str) -> str:
 
     The names of the targets or clusters at the end stay: ``claims (in edge)``.
     """
-    names = _NAMES.search(needed)
+    names = re.search(_NAMES, needed) if " (in " in needed else None
     return needed.partition(" (")[0].partition(",")[0] + (names[0] if names else "")
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import TextIO
 
 from kubesched_lint.findings import Report
+from kubesched_lint.hints import TextIO
 from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.record import record
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.text import closest
-from kubesched_lint.writing import destination, replacing
 
 Renderer = Callable[[Report, RenderContext], Iterable[str]]
 
@@ -94,6 +93,8 @@ def write(
 
 def write_file(path: str, pieces: Iterable[str]) -> None:
     """Replace ``path`` in one step; write directly to what is not a regular file (a pipe, ``/dev/stderr``)."""
+    from kubesched_lint.writing import destination, replacing
+
     # Bytes of names that are not UTF-8 become \udcXX escapes, as in JSON.
     data = (piece.encode("utf-8", "backslashreplace") for piece in pieces)
     try:

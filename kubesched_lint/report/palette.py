@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TextIO
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.hints import TextIO
 from kubesched_lint.record import record
 
 _RESET = "\x1b[0m"

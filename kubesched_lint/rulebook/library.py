@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.record import field, frozen_record
 from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
 

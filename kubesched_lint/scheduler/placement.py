@@ -7,15 +7,19 @@ Mirrors schedulePod, numFeasibleNodesToFind and selectHost of ``pkg/scheduler/sc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from random import Random
+from functools import cached_property
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.scoring import Scoring
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 class Placer:
@@ -29,7 +33,13 @@ class Placer:
         self.pod = pod
         self.state = state
         self._scoring = Scoring(pod, state, owner)
-        self._random = Random(seed)
+        self._seed = seed
+
+    @cached_property
+    def _random(self) -> Random:
+        from random import Random
+
+        return Random(self._seed)
 
     def diagnosis(self, placement: NodeSet | None = None) -> Diagnosis:
         """Return the result of every filter for the next copy; ``placement`` as in ``diagnose``."""

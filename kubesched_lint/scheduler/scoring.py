@@ -7,11 +7,11 @@ Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` (v1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.hints import Protocol
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has

@@ -7,9 +7,9 @@ Mirrors ``validateContainers``, ``validateInitContainers`` and ``validateEphemer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.hints import Any
 from kubesched_lint.record import field, record
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (

@@ -30,8 +30,6 @@ _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 
-_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
-_is_key = re.compile(_KEY).fullmatch
 
 _ALPHANUMERIC = "must start and end with an alphanumeric character"
 _LABEL_TEXT = (
@@ -61,6 +59,22 @@ def size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
+def _is_subdomain(name: str) -> bool:
+    """Return whether the whole text matches ``_SUBDOMAIN``; compiling the pattern costs more than a file's names."""
+    return _is_label(name.replace(".", "-")) and not any(pair in name for pair in ("..", ".-", "-."))
+
+
+def _is_label(text: str) -> bool:
+    """Return whether the whole text matches ``_LABEL``."""
+    return _is_key(text) and text == text.lower() and text.replace("-", "").isalnum()
+
+
+def _is_key(text: str) -> bool:
+    """Return whether the whole text matches ``_KEY``."""
+    inside = text.replace("-", "").replace("_", "").replace(".", "")
+    return text.isascii() and inside.isalnum() and text[0].isalnum() and text[-1].isalnum()
+
+
 def regex_error(text: str, pattern: str, *examples: str) -> str:
     listed = " or ".join(f"'{example}', " for example in examples)
     return f"{text} (e.g. {listed}regex used for validation is '{pattern}')"
@@ -71,7 +85,7 @@ def dns_label(name: str, unit: str = "characters") -> Complaints:
     found = []
     if size(name) > 63:
         found.append(f"must be no more than 63 {unit}")
-    is_subdomain = _is_subdomain(name) is not None
+    is_subdomain = _is_subdomain(name)
     if not is_subdomain or "." in name:
         text = "must not contain dots" if is_subdomain else regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc")
         found.append(text)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kubesched_lint.model.quantity import LONGEST
+from kubesched_lint.model.quantity import LONGEST, digits_and_letters
 from kubesched_lint.record import record
 
-_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
+_FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)"
 _WRONG_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _WRONG_SUFFIX = "unable to parse quantity's suffix"
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -101,12 +101,15 @@ def literal(value: object) -> str:
 def parse(text: str) -> Quantity:
     """Return the quantity of a text. Raises NotAQuantityError with the API server's message."""
     text = text.strip()
-    found = _FORM.fullmatch(text) if text else None
-    if found is None:
-        raise NotAQuantityError(_WRONG_FORM)
     if text == "0":
         return Quantity(0, written="0")
-    sign, number, fraction, suffix = found.groups("")
+    sign, fraction = "", ""
+    number, suffix = digits_and_letters(text)
+    if not number:
+        found = re.fullmatch(_FORM, text) if text else None
+        if found is None:
+            raise NotAQuantityError(_WRONG_FORM)
+        sign, number, fraction, suffix = found.groups("")
     number, fraction = _bounded(number.lstrip("0") or "0", fraction)
     mantissa = int(number + fraction)
     binary = _BINARY.get(suffix)

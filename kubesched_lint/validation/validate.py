@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.record import record
 from kubesched_lint.releases import MODELLED, RECORDED, minor_of
 from kubesched_lint.validation.causes import Cause, quoted

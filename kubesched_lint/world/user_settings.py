@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.record import record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.validation.removed import removed_in

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint.cluster.nodeset import first, only
+from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.resources import device_class_resources

@@ -35,7 +35,7 @@ def test_it_tells_its_age_version_and_gaps() -> None:
     cluster = cluster_from([("s.json", one_a_line(ITEMS))], "s.json")
     assert (cluster.origin, cluster.captured_at, cluster.version) == ("snapshot", META["capturedAt"], "v1.36.2")
     assert cluster.has("Service")
-    said = cluster.describe(datetime(2026, 11, 21, 7, tzinfo=UTC))
+    said = cluster.describe(lambda: datetime(2026, 11, 21, 7, tzinfo=UTC))
     assert said.startswith("60 nodes and 199 pods from s.json, captured 3 hours ago; holds no ")
     assert said.endswith("gaps: persistentvolumes: forbidden (403)")
     assert "Service" not in said

@@ -151,7 +151,7 @@ def test_half_an_entry_is_never_taken_for_one(place: Path) -> None:
     data = Path("kept", entry).read_bytes()
     for length in range(0, len(data), 97):
         Path("kept", entry).write_bytes(data[:length])
-        assert CacheFolder("kept").find(entry.removesuffix(".report"), datetime.now(UTC)) is None
+        assert CacheFolder("kept").find(entry.removesuffix(".report"), lambda: datetime.now(UTC)) is None
     assert lint() == whole
 
 
@@ -173,7 +173,7 @@ def test_the_age_of_a_snapshot_is_told_as_of_now(place: Path) -> None:
     kept = Kept(Report(summary=Summary(files=1)), Description("3 nodes", "", "2026-11-20T00:00:00Z", True))
     CacheFolder("kept").keep("a" * 40, kept)
     for day, age in ((22, "2 days"), (25, "5 days")):
-        found = CacheFolder("kept").find("a" * 40, datetime(2026, 11, day, tzinfo=UTC))
+        found = CacheFolder("kept").find("a" * 40, lambda day=day: datetime(2026, 11, day, tzinfo=UTC))
         assert found is not None
         assert found.summary.cluster == f"3 nodes, captured {age} ago"
 
@@ -184,7 +184,7 @@ def test_the_folder_stays_within_its_bound_and_the_longest_unused_go_first(place
     for number in range(12):
         small.keep(f"{number:040}", report)
         os.utime(Path("kept", f"{number:040}.report"), (number, number))
-        small.find(f"{0:040}", datetime.now(UTC))  # used each time
+        small.find(f"{0:040}", lambda: datetime.now(UTC))  # used each time
     assert sum(Path("kept", name).stat().st_size for name in entries()) <= 4_000
     assert f"{0:040}.report" in entries()
     assert f"{11:040}.report" in entries()

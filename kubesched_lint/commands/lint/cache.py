@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kubesched_lint.cluster.cluster import Description
 from kubesched_lint.extras import has_cel
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
+from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import InputFile, amount_to
@@ -56,8 +56,8 @@ class CacheFolder:
     folder: str
     largest: int = LARGEST
 
-    def find(self, key: str, now: datetime) -> Report | None:
-        """Return the report of ``key``, with the cluster's age at ``now``; None without a valid entry."""
+    def find(self, key: str, now: Callable[[], datetime]) -> Report | None:
+        """Return the report of ``key``, with the cluster's age at ``now()``; None without a valid entry."""
         try:
             with own_folder(self.folder) as folder:
                 kept = self._entry(folder, key, _REPORT, Kept)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.findings import Report, Skip
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM

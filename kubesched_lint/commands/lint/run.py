@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import (
@@ -17,6 +16,7 @@ from kubesched_lint.commands.lint.remarks import (
 )
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Summary
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
@@ -246,7 +246,7 @@ def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) 
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
-    report = place.find(key, _now())
+    report = place.find(key, _now)
     if report is None:
         report = _made(material, rulebook)
         cluster, problem = material.opened
@@ -279,7 +279,7 @@ def report_on(
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(
-        report.summary, cluster=cluster.describe(_now()) if cluster else "", notes=notes, unreadable_cluster=unreadable
+        report.summary, cluster=cluster.describe(_now) if cluster else "", notes=notes, unreadable_cluster=unreadable
     )
     left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
     summary = replace(summary, left_out=left_out)

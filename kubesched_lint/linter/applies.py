@@ -20,7 +20,7 @@ _OF_OBJECTS = ("api", "waivers")
 """Families of rules about the objects themselves, with or without pods."""
 
 
-_ADDED = ("spread", "required_node_affinity")
+_ADDED = ("spread", "hard_spread", "min_domains", "spread_label_keys", "required_node_affinity")
 """Features that the profile of a scheduler may add to pods."""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import Hazard, Severity
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.resources import may_be_devices
 from kubesched_lint.record import field, record
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path as File
 
     from kubesched_lint.analysis.remedy import Remedy
+    from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
     from kubesched_lint.model.workload import Workload
 
 Check = Callable[..., Iterator[Hazard]]
@@ -32,12 +33,28 @@ def _scheduled(field: str) -> Callable[[Workload], object]:
     return lambda workload: not workload.pod.node_name and written(workload)
 
 
+def _terms(pod: Pod) -> Iterator[PodAffinityTerm]:
+    yield from pod.required_affinity
+    yield from pod.required_anti_affinity
+    yield from (weighted.term for weighted in pod.preferred_affinity)
+    yield from (weighted.term for weighted in pod.preferred_anti_affinity)
+
+
+def _constrained(is_one: Callable[[SpreadConstraint], object]) -> Callable[[Workload], object]:
+    """Return whether a workload has a spread constraint of a sort, as ``_scheduled`` fields count."""
+    return lambda workload: not workload.pod.node_name and any(map(is_one, workload.pod.spread))
+
+
 FEATURES: Mapping[str, Callable[[Workload], object]] = {
     "required_affinity": _scheduled("pod.required_affinity"),
     "required_anti_affinity": _scheduled("pod.required_anti_affinity"),
     "preferred_affinity": _scheduled("pod.preferred_affinity"),
     "preferred_anti_affinity": _scheduled("pod.preferred_anti_affinity"),
     "spread": _scheduled("pod.spread"),
+    "hard_spread": _constrained(attrgetter("is_hard")),
+    "min_domains": _constrained(attrgetter("min_domains")),
+    "spread_label_keys": _constrained(attrgetter("match_label_keys")),
+    "namespace_selector": lambda workload: any(term.namespace_selector is not None for term in _terms(workload.pod)),
     "node_selector": attrgetter("pod.node_selector"),
     # An empty tuple is a feature as well: it matches no node.
     "required_node_affinity": lambda workload: workload.pod.required_node_terms is not None,

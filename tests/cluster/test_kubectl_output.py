@@ -61,7 +61,7 @@ def test_yaml_and_json_say_the_same(recorded: Cluster) -> None:
 def test_the_newest_time_inside_is_the_age(recorded: Cluster) -> None:
     stamps = [i["status"].get("startTime", "") for i in json.loads(RECORDED)["items"] if i["kind"] == "Pod"]
     assert recorded.captured_at == max(stamps)
-    assert "newest entry 4 days ago" in recorded.describe(datetime(2026, 11, 25, 12, tzinfo=UTC))
+    assert "newest entry 4 days ago" in recorded.describe(lambda: datetime(2026, 11, 25, 12, tzinfo=UTC))
 
 
 def test_a_file_may_hold_the_output_of_several_calls() -> None:

@@ -153,7 +153,7 @@ def test_one_open_list_among_several_files_leaves_the_groups_open() -> None:
 
 def test_the_footer_names_age_and_what_is_lacking() -> None:
     cluster = sketch('capturedAt: "2026-01-01T00:00:00Z"\nkinds: [Pod]\nnodes: [{name: a}]')
-    said = cluster.describe(datetime(2026, 1, 4, 1, tzinfo=UTC))
+    said = cluster.describe(lambda: datetime(2026, 1, 4, 1, tzinfo=UTC))
     assert said.startswith("1 node and 0 pods from cluster.yaml (a sketch), ")
     assert "3 days" in said
     assert said.endswith("; holds only Node, Pod")

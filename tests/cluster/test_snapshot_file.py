@@ -72,12 +72,12 @@ def test_a_mistake_in_its_metadata_is_explained(meta: dict[str, Any], message: s
 
 def test_a_time_that_is_none_is_shown_as_it_is() -> None:
     cluster = cluster_from([("s.json", one_a_line(ITEMS, capturedAt="yesterday"))], "s.json")
-    assert "captured at yesterday" in cluster.describe(datetime(2026, 11, 21, tzinfo=UTC))
+    assert "captured at yesterday" in cluster.describe(lambda: datetime(2026, 11, 21, tzinfo=UTC))
 
 
 def test_a_capture_from_the_future_is_called_so() -> None:
     cluster = cluster_from([("s.json", one_a_line(ITEMS))], "s.json")
-    assert "in the future" in cluster.describe(datetime(2025, 1, 1, tzinfo=UTC))
+    assert "in the future" in cluster.describe(lambda: datetime(2025, 1, 1, tzinfo=UTC))
 
 
 # -- in blocks -------------------------------------------------------------------------------------------------------

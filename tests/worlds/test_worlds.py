@@ -14,7 +14,7 @@ from kubesched_lint.model.pod import BoundPod
 from tests.scheduler import plain_engine
 from tests.worlds import known
 from tests.worlds.admission import NotCoveredError
-from tests.worlds.agreement import Reading, contradictions, of_cell
+from tests.worlds.agreement import Reading, contradictions, of_cell, rulebook
 from tests.worlds.classes import with_classes
 from tests.worlds.clusters import HOST, REQUIRED, item
 from tests.worlds.controllers import WAITS
@@ -140,3 +140,19 @@ def _plain(courses: Courses, placed: list[tuple[int, int]]) -> plain_engine.Clus
         for i, (k, p) in enumerate(placed)
     ]
     return plain_engine.Cluster.of(filters.nodes, bound, filters.namespaces)
+
+
+def test_a_check_finds_nothing_in_constraints_and_terms_that_its_card_does_not_look_at() -> None:
+    """``looks_at: [hard_spread]`` saves the import of a check, and must not hide a hazard."""
+    parts = {"hard_spread", "min_domains", "spread_label_keys", "namespace_selector"}
+    rules = [rule for rule in rulebook().select("strict") if parts & set(rule.features)]
+    asked = 0
+    for seed in range(40):
+        world = Reading(seeded(seed)).believed
+        for rule in rules:
+            carriers = {id(workload) for workload in rule.among(world.manifests.workloads)}
+            for workload in world.manifests.workloads:
+                if id(workload) not in carriers and not workload.pod.node_name:
+                    asked += 1
+                    assert not list(rule.check()(world.member(workload), **rule.params)), (rule.slug, seed)
+    assert asked > 200

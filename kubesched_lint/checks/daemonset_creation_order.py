@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
@@ -39,10 +39,11 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     # Without a group of nodes that both select, the creation order rarely matters.
     late: dict[tuple[str, ...], list[tuple[Workload, Evidence]]] = {}
-    for daemon in _daemons_for(it.world, dedication):
-        if not it.world.order.comes_before(it.workload, daemon):
-            continue
-        evidence = _evidence(it, daemon)
+    order, daemons = it.world.order, _daemons_for(it.world, dedication)
+    after = [d for d in daemons if order.comes_before(it.workload, d) and not preempts(it.world.member(d), it.workload)]
+    roomy = _roomy(it, after)
+    for daemon in after:
+        evidence = _evidence(it, daemon, roomy.get(id(daemon), EMPTY))
         if evidence is not None:
             group = tuple(f"{k}={v}" for k, v in _dedicated_to(daemon).items())
             late.setdefault(group, []).append((daemon, evidence))
@@ -66,16 +67,14 @@ def check(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _evidence(it: Member, daemon: Workload) -> Evidence | None:
-    """Why the order matters here; None if every node of a fixed cluster holds both, or the DaemonSet preempts."""
-    if preempts(it.world.member(daemon), it.workload):
-        return None
+def _evidence(it: Member, daemon: Workload, roomy: NodeSet) -> Evidence | None:
+    """Why the order matters here; None if every node of a fixed cluster holds both, as those of ``roomy`` surely do."""
     order = f"{it.workload.ref.kind} before DaemonSet under {it.world.premises.apply_order}"
     if it.world.cluster is None:
         return pattern(f"{order}; no cluster given")
     shared = it.world.member(daemon).reach.tolerated & it.usable
     if shared & it.world.today:
-        found = _locked_out(it, daemon, shared & it.world.today)
+        found = _locked_out(it, daemon, _looked_at(it, daemon) & _fitting(daemon, it.world) & ~roomy)
         if found is not None and found.reachable:
             return witness(f"{order}; no room is left on {found.node}", trace=_trace(it.workload, daemon, found))
         if found is not None:
@@ -99,14 +98,66 @@ def _trace(workload: Workload, daemon: Workload, found: _LockedOut) -> tuple[str
     )
 
 
-def _locked_out(it: Member, daemon: Workload, shared: NodeSet) -> _LockedOut | None:
-    """The first shared node where the DaemonSet's pod may find no place; None if each of them holds both.
+def _looked_at(it: Member, daemon: Workload) -> NodeSet:
+    """The nodes of today that both may use; the first of very many."""
+    shared = it.world.member(daemon).reach.tolerated & it.usable & it.world.today
+    return shared if shared.bit_count() <= _MOST_NODES else of(islice(positions(shared), _MOST_NODES))
+
+
+def _fitting(daemon: Workload, world: World) -> NodeSet:
+    """The nodes where the DaemonSet's pod fits without the workload; where it does not, that is another hazard."""
+    from kubesched_lint.scheduler.framework import diagnose
+
+    known = _fitting_known(world)
+    if id(daemon) not in known:
+        known[id(daemon)] = diagnose(world.member(daemon).pod, lasting_state(world)).feasible
+    return known[id(daemon)]
+
+
+@once_per_world
+def _fitting_known(world: World) -> dict[int, NodeSet]:
+    """``id`` of a DaemonSet → ``_fitting``."""
+    return {}
+
+
+def _roomy(it: Member, daemons: Sequence[Workload]) -> Mapping[int, NodeSet]:
+    """``id`` of a DaemonSet → nodes where its pod fits beside as many pods of the workload as they hold by counting.
+
+    All nodes get these pods at once. More pods turn a pod away, and never let it in, so it also fits where its node
+    alone has them. Only pods that spread or follow others look at other nodes: for them there is no answer here.
+    """
+    from kubesched_lint.scheduler.capacity import copies
+    from kubesched_lint.scheduler.framework import diagnose
+
+    if it.world.cluster is None:
+        return {}
+    looking, nodes = [], EMPTY
+    for daemon in daemons:
+        pod = it.world.member(daemon).pod
+        if not (pod.required_affinity or pod.spread) and (shared := _looked_at(it, daemon)):
+            looking.append((daemon, pod))
+            nodes |= shared
+    if not looking:
+        return {}
+    state = lasting_state(it.world)
+    mark = state.mark()
+    try:
+        for position, most in copies(it.pod, state, nodes, it.replicas):
+            for _ in range(most):
+                state.place(it.pod, position)
+        return {id(daemon): diagnose(pod, state).feasible for daemon, pod in looking}
+    finally:
+        state.undo(mark)
+
+
+def _locked_out(it: Member, daemon: Workload, nodes: NodeSet) -> _LockedOut | None:
+    """The first of the nodes where the DaemonSet's pod may find no place; None if each of them holds both.
 
     The node gets as many pods as it can hold by counting, whatever other filters say: if the DaemonSet's pod fits
     beside them, it fits beside any number. A node where each step also passes the filters is preferred.
     """
     found = None
-    for position in islice(positions(shared), _MOST_NODES):
+    for position in positions(nodes):
         doubt = _on(position, it, daemon, forced=True)
         if doubt is None:
             continue
@@ -121,9 +172,7 @@ def _on(position: int, it: Member, daemon: Workload, *, forced: bool) -> _Locked
     from kubesched_lint.scheduler.capacity import copies
     from kubesched_lint.scheduler.framework import diagnose
 
-    state, pod, here = lasting_state(it.world), it.pod, 1 << position
-    if not diagnose(it.world.member(daemon).pod, state).feasible & here:
-        return None  # it does not fit even without the workload: that is another hazard
+    state, pod, here = lasting_state(it.world), it.pod, only(position)
     mark = state.mark()
     try:
         ((_, most),) = copies(pod, state, here, it.replicas)

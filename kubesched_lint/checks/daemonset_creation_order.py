@@ -32,54 +32,69 @@ class _LockedOut:
     reachable: bool
 
 
+@record
+class _Daemon:
+    """A DaemonSet, with what is asked of it for each workload of a set."""
+
+    workload: Workload
+    member: Member
+    name: str
+    dedication: Mapping[str, str]
+    group: tuple[str, ...]
+
+
 def check(it: Member) -> Iterator[Hazard]:
     """One hazard for each group of nodes, however many DaemonSets share it."""
     dedication = _dedicated_to(it.workload)
     if not dedication or not it.workload.stays:
         return
     # Without a group of nodes that both select, the creation order rarely matters.
-    late: dict[tuple[str, ...], list[tuple[Workload, Evidence]]] = {}
+    late: dict[tuple[str, ...], list[tuple[_Daemon, Evidence]]] = {}
     order, daemons = it.world.order, _daemons_for(it.world, dedication)
-    after = [d for d in daemons if order.comes_before(it.workload, d) and not preempts(it.world.member(d), it.workload)]
-    roomy = _roomy(it, after)
-    for daemon in after:
-        evidence = _evidence(it, daemon, roomy.get(id(daemon), EMPTY))
-        if evidence is not None:
-            group = tuple(f"{k}={v}" for k, v in _dedicated_to(daemon).items())
-            late.setdefault(group, []).append((daemon, evidence))
+    after = [d for d in daemons if order.comes_before(it.workload, d.workload) and not preempts(d.member, it.workload)]
+    orders = f"{it.workload.ref.kind} before DaemonSet under {it.world.premises.apply_order}"
+    if it.world.cluster is None:
+        unknown = pattern(f"{orders}; no cluster given")
+        for daemon in after:
+            late.setdefault(daemon.group, []).append((daemon, unknown))
+    else:
+        roomy = _roomy(it, after)
+        for daemon in after:
+            evidence = _evidence(it, daemon.member, roomy.get(id(daemon), EMPTY), orders)
+            if evidence is not None:
+                late.setdefault(daemon.group, []).append((daemon, evidence))
     for group, found in late.items():
         worst, evidence = min(found, key=lambda one: one[1].kind != "witness")
         if len(found) > 1:
-            evidence = replace(evidence, text=f"{evidence.text} ({worst}; {len(found)} in all)")
+            evidence = replace(evidence, text=f"{evidence.text} ({worst.name}; {len(found)} in all)")
+        names = tuple(daemon.name for daemon, _ in found)
         yield Hazard(
             at=("metadata", "name"),
             evidence=evidence,
             values={
-                "daemons": tuple(str(daemon) for daemon, _ in found),
+                "daemons": names,
                 "group": group,
                 "tool": it.world.premises.apply_order,
             },
             related=tuple(
-                Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref)
+                Place(("metadata", "name"), "is created after it", daemon.workload.source, daemon.workload.ref)
                 for daemon, _ in found[:_MOST_SHOWN]
             ),
-            cause=" ".join(str(daemon) for daemon, _ in found),
+            cause=" ".join(names),
         )
 
 
-def _evidence(it: Member, daemon: Workload, roomy: NodeSet) -> Evidence | None:
+def _evidence(it: Member, daemon: Member, roomy: NodeSet, order: str) -> Evidence | None:
     """Why the order matters here; None if every node of a fixed cluster holds both, as those of ``roomy`` surely do."""
-    order = f"{it.workload.ref.kind} before DaemonSet under {it.world.premises.apply_order}"
-    if it.world.cluster is None:
-        return pattern(f"{order}; no cluster given")
-    shared = it.world.member(daemon).reach.tolerated & it.usable
+    shared = daemon.reach.tolerated & it.usable
     if shared & it.world.today:
-        found = _locked_out(it, daemon, _looked_at(it, daemon) & _fitting(daemon, it.world) & ~roomy)
+        found = _locked_out(it, daemon, _looked_at(it, daemon) & _fitting(daemon) & ~roomy)
         if found is not None and found.reachable:
-            return witness(f"{order}; no room is left on {found.node}", trace=_trace(it.workload, daemon, found))
+            trace = _trace(it.workload, daemon.workload, found)
+            return witness(f"{order}; no room is left on {found.node}", trace=trace)
         if found is not None:
             return pattern(f"{order}; on {found.node} the two may not fit together ({', '.join(found.reasons)})")
-    elif not it.world.member(daemon).reach.matching:
+    elif not daemon.reach.matching:
         if it.world.node_groups.are_all:
             return None
         return pattern(f"{order}; no node of this group exists yet")
@@ -98,30 +113,30 @@ def _trace(workload: Workload, daemon: Workload, found: _LockedOut) -> tuple[str
     )
 
 
-def _looked_at(it: Member, daemon: Workload) -> NodeSet:
+def _looked_at(it: Member, daemon: Member) -> NodeSet:
     """The nodes of today that both may use; the first of very many."""
-    shared = it.world.member(daemon).reach.tolerated & it.usable & it.world.today
+    shared = daemon.reach.tolerated & it.usable & it.world.today
     return shared if shared.bit_count() <= _MOST_NODES else of(islice(positions(shared), _MOST_NODES))
 
 
-def _fitting(daemon: Workload, world: World) -> NodeSet:
+def _fitting(daemon: Member) -> NodeSet:
     """The nodes where the DaemonSet's pod fits without the workload; where it does not, that is another hazard."""
     from kubesched_lint.scheduler.framework import diagnose
 
-    known = _fitting_known(world)
+    known = _fitting_known(daemon.world)
     if id(daemon) not in known:
-        known[id(daemon)] = diagnose(world.member(daemon).pod, lasting_state(world)).feasible
+        known[id(daemon)] = diagnose(daemon.pod, lasting_state(daemon.world)).feasible
     return known[id(daemon)]
 
 
 @once_per_world
 def _fitting_known(world: World) -> dict[int, NodeSet]:
-    """``id`` of a DaemonSet → ``_fitting``."""
+    """``id`` of a DaemonSet's member → ``_fitting``."""
     return {}
 
 
-def _roomy(it: Member, daemons: Sequence[Workload]) -> Mapping[int, NodeSet]:
-    """``id`` of a DaemonSet → nodes where its pod fits beside as many pods of the workload as they hold by counting.
+def _roomy(it: Member, daemons: Sequence[_Daemon]) -> Mapping[int, NodeSet]:
+    """``id`` of one of ``daemons`` → nodes where its pod fits beside as many of the workload as they hold by counting.
 
     All nodes get these pods at once. More pods turn a pod away, and never let it in, so it also fits where its node
     alone has them. Only pods that spread or follow others look at other nodes: for them there is no answer here.
@@ -129,12 +144,10 @@ def _roomy(it: Member, daemons: Sequence[Workload]) -> Mapping[int, NodeSet]:
     from kubesched_lint.scheduler.capacity import copies
     from kubesched_lint.scheduler.framework import diagnose
 
-    if it.world.cluster is None:
-        return {}
     looking, nodes = [], EMPTY
     for daemon in daemons:
-        pod = it.world.member(daemon).pod
-        if not (pod.required_affinity or pod.spread) and (shared := _looked_at(it, daemon)):
+        pod = daemon.member.pod
+        if not (pod.required_affinity or pod.spread) and (shared := _looked_at(it, daemon.member)):
             looking.append((daemon, pod))
             nodes |= shared
     if not looking:
@@ -150,7 +163,7 @@ def _roomy(it: Member, daemons: Sequence[Workload]) -> Mapping[int, NodeSet]:
         state.undo(mark)
 
 
-def _locked_out(it: Member, daemon: Workload, nodes: NodeSet) -> _LockedOut | None:
+def _locked_out(it: Member, daemon: Member, nodes: NodeSet) -> _LockedOut | None:
     """The first of the nodes where the DaemonSet's pod may find no place; None if each of them holds both.
 
     The node gets as many pods as it can hold by counting, whatever other filters say: if the DaemonSet's pod fits
@@ -168,7 +181,7 @@ def _locked_out(it: Member, daemon: Workload, nodes: NodeSet) -> _LockedOut | No
     return found
 
 
-def _on(position: int, it: Member, daemon: Workload, *, forced: bool) -> _LockedOut | None:
+def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> _LockedOut | None:
     from kubesched_lint.scheduler.capacity import copies
     from kubesched_lint.scheduler.framework import diagnose
 
@@ -180,7 +193,7 @@ def _on(position: int, it: Member, daemon: Workload, *, forced: bool) -> _Locked
         while count < most and (forced or diagnose(pod, state).feasible & here):
             state.place(pod, position)
             count += 1
-        diagnosis = diagnose(it.world.member(daemon).pod, state)
+        diagnosis = diagnose(daemon.pod, state)
         if diagnosis.feasible & here:
             return None
         reasons = tuple(r.reason for r in diagnosis.reasons(position))
@@ -189,7 +202,7 @@ def _on(position: int, it: Member, daemon: Workload, *, forced: bool) -> _Locked
         state.undo(mark)
 
 
-def _too_small(it: Member, daemon: Workload) -> str | None:
+def _too_small(it: Member, daemon: Member) -> str | None:
     """Why pools may choose a too small machine before the DaemonSet exists; None if all types hold both."""
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
@@ -198,7 +211,7 @@ def _too_small(it: Member, daemon: Workload) -> str | None:
     from kubesched_lint.scheduler.framework import static_feasible
     from kubesched_lint.world.potential import room_beside
 
-    pod, itself = it.pod, with_daemon_tolerations(it.world.member(daemon).pod)
+    pod, itself = it.pod, with_daemon_tolerations(daemon.pod)
     kinds = [offer for offer in it.world.potential.offers if itself in offer.daemons]
     rooms = [room_beside(o.template.offered, (d for d in o.daemons if d != itself)) for o in kinds]
     index = NodeIndex(
@@ -223,20 +236,22 @@ def _dedicated_to(workload: Workload) -> Mapping[str, str]:
     return {k: v for k, v in workload.pod.node_selector.items() if k not in _EVERYWHERE}
 
 
-def _daemons_for(world: World, dedication: Mapping[str, str]) -> Iterator[Workload]:
+def _daemons_for(world: World, dedication: Mapping[str, str]) -> Iterator[_Daemon]:
     """The DaemonSets whose node selector names nodes among those of ``dedication``, in the order of the set."""
     daemons, dedicated = _dedicated_daemons(world)
     for at in sorted(at for item in dedication.items() for at in dedicated.get(item, ())):
-        if _dedicated_to(daemons[at]).items() <= dedication.items():
+        if daemons[at].dedication.items() <= dedication.items():
             yield daemons[at]
 
 
 @once_per_world
-def _dedicated_daemons(world: World) -> tuple[Sequence[Workload], Mapping[tuple[str, str], Sequence[int]]]:
-    """The DaemonSets, and one label of their dedication → their indexes, because a set may have hundreds of others."""
-    daemons = [w for w in world.manifests.workloads if w.kind == "DaemonSet"]
+def _dedicated_daemons(world: World) -> tuple[Sequence[_Daemon], Mapping[tuple[str, str], Sequence[int]]]:
+    """The dedicated DaemonSets, and one label of each → their indexes, because a set may have hundreds of others."""
+    daemons: list[_Daemon] = []
     found: dict[tuple[str, str], list[int]] = {}
-    for at, daemon in enumerate(daemons):
-        for item in sorted(_dedicated_to(daemon).items())[:1]:
-            found.setdefault(item, []).append(at)
+    for workload in world.manifests.workloads:
+        if workload.kind == "DaemonSet" and (labels := _dedicated_to(workload)):
+            found.setdefault(min(labels.items()), []).append(len(daemons))
+            group = tuple(f"{key}={value}" for key, value in labels.items())
+            daemons.append(_Daemon(workload, world.member(workload), str(workload), labels, group))
     return daemons, found

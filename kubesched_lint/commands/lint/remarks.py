@@ -174,7 +174,7 @@ def _with_one_for_templates(items: Iterable[Skipped]) -> Iterator[Skipped]:
     """Yield the items, and one instead of all templates of a folder."""
     templates: dict[str, list[Skipped]] = {}
     for item in items:
-        if item.reason is HELM:
+        if item.reason == HELM:
             templates.setdefault(os.path.dirname(item.path), []).append(item)
         else:
             yield item

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import NodeSet, digits, of
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import at_once
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -84,13 +84,13 @@ def _kinds(
     setting: Setting, contenders: Sequence[tuple[int, Contender]], demand: Mapping[str, int]
 ) -> Iterable[NodeSet]:
     """Return the nodes in classes: all room computations give equal results for the nodes of one class."""
-    reaches = sorted({r.nodes for _, r in contenders} | {*setting.usable})
-    amounts = [setting.cluster.ledger.free(resource) for resource in sorted(demand)]
-    found: dict[tuple[Hashable, ...], NodeSet] = {}
-    for p in positions(setting.index.all):
-        key = (*(free[p] for free in amounts), *(nodes >> p & 1 for nodes in reaches))
-        found[key] = found.get(key, 0) | 1 << p
-    return found.values()
+    reaches = sorted({r.nodes for _, r in contenders} | {*setting.usable, setting.index.all})
+    amounts = (setting.cluster.ledger.free(resource) for resource in sorted(demand))
+    columns = (*amounts, *(digits(nodes, len(setting.nodes)) for nodes in reaches))
+    found: dict[tuple[Hashable, ...], list[int]] = {}
+    for position, alike in enumerate(zip(*columns, strict=True)):
+        found.setdefault(alike, []).append(position)
+    return map(of, found.values())
 
 
 def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:

@@ -7,6 +7,8 @@ real number may be smaller, never larger.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
+from operator import floordiv
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS
@@ -67,7 +69,7 @@ def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shor
 
 
 def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator[tuple[int, int]]:
-    """Yield position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
+    """Return position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
     pod = as_checked(pod)
     limits = [(state.ledger.free(PODS), 1)] if "NodeResourcesFit" in profile_of(pod).filters else []
     limits += [(state.ledger.free(name), amount) for name, amount in pod.requests.items() if amount > 0]
@@ -75,16 +77,13 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     for port in pod.host_ports:
         taken |= state.port_conflicts(port)
     cap = min(most, 1) if stands_alone(pod, state.index) else most
-    for position in positions(among):
-        if taken and taken >> position & 1:
-            yield position, 0
-            continue
-        room: float = cap
-        for free, amount in limits:
-            left = free[position] // amount
-            if left < room:
-                room = max(left, 0)
-        yield position, int(room)
+    at = list(positions(among))
+    # Infinite // amount is not a number, and no less than the cap: a node that does not state a resource has no limit.
+    left = [map(floordiv, map(free.__getitem__, at), repeat(amount)) for free, amount in limits]
+    room: Iterator[int] = map(max, map(min, repeat(cap), repeat(cap), *left), repeat(0))
+    if taken:
+        room = (0 if taken >> position & 1 else here for position, here in zip(at, room, strict=False))
+    return zip(at, room, strict=False)
 
 
 def stands_alone(pod: Pod, index: NodeIndex) -> bool:

@@ -59,7 +59,7 @@ class NodeIndex:
         for i in compress(at, map(_TAINTS, self.nodes)):
             found = self.nodes[i].taints
             alike[id(found)] = (found, alike.get(id(found), (found, EMPTY))[1] | only(i))
-        work.spend(2 * len(self.nodes) + sum(len(found) for found, _ in alike.values()) // 2)  # each taint is hashed
+        work.spend(len(self.nodes) // 16 + sum(len(found) for found, _ in alike.values()) // 2)  # each taint is hashed
         self.cordoned: NodeSet = _where(compress(at, map(_CORDONED, self.nodes)))
         taints: dict[Taint, NodeSet] = {}
         for found, nodes_with in alike.values():

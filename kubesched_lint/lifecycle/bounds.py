@@ -7,11 +7,12 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from math import inf
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.cluster.nodeset import NodeSet, digits, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import Counted
@@ -31,6 +32,8 @@ from kubesched_lint.text import plural
 
 _FEW_NODES = 64
 """With more nodes than this, skip the loss of each single node."""
+_NODES_A_STEP = 4
+"""Nodes whose room one step of ``work`` pays for."""
 _MOST_ROOMS = 256
 """Size of the cache of ``_Room``; each entry has a number per node."""
 
@@ -79,7 +82,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         key = term.topology_key
         work.spend(len(index.domains(key)) // 4)
         open_ = sum(bool(domain & with_room) for domain in index.domains(key).values())
-        loose = sum(room[p] for p in positions(usable & ~index.with_key(key)))
+        loose = sum(map(room.__getitem__, positions(usable & ~index.with_key(key))))
         beside = f", nodes without it {loose} more" if loose else ""
         yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
@@ -133,11 +136,12 @@ def _room(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> _Room:
     known = _rooms(setting)
     found = known.get(key)
     if found is None:
-        work.spend(usable.bit_count())
+        work.spend(usable.bit_count() // _NODES_A_STEP)
         on = dict(copies(pod, setting.cluster, usable, most))
+        open_ = usable if all(on.values()) else of(p for p, here in on.items() if here)
         if len(known) >= _MOST_ROOMS:
             known.clear()
-        found = known[key] = _Room(on, of(p for p, here in on.items() if here), sum(on.values()))
+        found = known[key] = _Room(on, open_, sum(on.values()))
     return found
 
 
@@ -218,7 +222,7 @@ def domain_room(
 ) -> dict[str, int]:
     """Return domain → pods that its nodes can hold, for domains that count; ``room`` is by node position."""
     domains = counted_domains(setting.pods[number], constraint, setting.index, without)
-    return {value: sum(room.get(p, 0) for p in positions(nodes)) for value, nodes in domains.items()}
+    return {value: sum(map(room.get, positions(nodes), repeat(0))) for value, nodes in domains.items()}
 
 
 def most_beside(
@@ -259,7 +263,7 @@ def most_beside(
     changing = draws(pod) or any(_may_come_and_go(setting, i) for i in hosts)
     if not (changing or moving or guests or running) and index.one_node_each(key):
         room = _room_beside(setting, pod, [setting.pods[i] for i in hosts], room)
-    sizes = sorted(sum(room.get(p, 0) for p in positions(d & usable)) for d in index.domains(key).values())
+    sizes = sorted(sum(map(room.get, positions(d & usable), repeat(0))) for d in index.domains(key).values())
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
@@ -347,10 +351,14 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )
     counted = [counted_nodes(pod, c, index) for c in pod.spread if c.is_hard]
+    columns: list[Iterable[object]] = [map(room.get, range(len(setting.nodes)))]
+    for key in keys:
+        values = [node.labels.get(key) for node in setting.nodes]
+        columns.append([value is not None for value in values] if index.one_node_each(key) else values)
+    columns += (digits(nodes, len(setting.nodes)) for nodes in counted)
     found: dict[tuple[object, ...], int] = {}
-    for position, node in enumerate(setting.nodes):
-        labels = [node.labels.get(k) if not index.one_node_each(k) else k in node.labels for k in keys]
-        found.setdefault((room.get(position), *labels, *(nodes >> position & 1 for nodes in counted)), position)
+    for position, alike in enumerate(zip(*columns, strict=True)):
+        found.setdefault(alike, position)
     return found.values()
 
 

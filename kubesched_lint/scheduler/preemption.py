@@ -139,13 +139,14 @@ def _dry_run(
     candidates: list[Candidate] = []
     failures: dict[int, _Failure] = {}
     lower = _with_lower_priority(pod, state)
+    work.spend(len(potential) // 8)
     for position in potential:
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
-        work.spend(_STEPS)
         if position not in lower:
             failures[position] = _NO_VICTIMS
             continue
+        work.spend(_STEPS)
         mark = state.mark()
         try:
             found = _select_victims(pod, position, allowed, state)

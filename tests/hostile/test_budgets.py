@@ -102,8 +102,8 @@ def test_a_new_class_of_pods_and_a_new_index_of_nodes_cost_steps_by_their_size()
         with work.within(MUCH) as meter:
             ClusterState(NodeIndex(nodes)).place(pod, 0)
         spent.append(meter.spent)
-        parts.append(5 * len(pod.required_anti_affinity) + 2 * len(nodes))
-    assert spent[1] - spent[0] == parts[1] - parts[0] > 20, "five for each term, two for each node"
+        parts.append(5 * len(pod.required_anti_affinity) + len(nodes) // 16)
+    assert spent[1] - spent[0] == parts[1] - parts[0] > 20, "five for each term, one for sixteen nodes"
 
 
 def test_terms_of_anti_affinity_are_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:

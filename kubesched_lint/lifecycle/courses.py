@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import compress
 from math import inf
 from random import Random
 from typing import NamedTuple
@@ -16,13 +15,13 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import verdict_of
+from kubesched_lint.lifecycle.lost_nodes import nodes_to_lose, pods_by_node
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
 from kubesched_lint.lifecycle.verdicts import BAD
-from kubesched_lint.model.node import HOSTNAME
 
 FEW_RUN = 20_000
 """Nodes times pods: above this, courses skip workloads that share only room."""
@@ -97,6 +96,10 @@ class _Kept:
     def __init__(self) -> None:
         self.deployed: dict[_Start, EventOutcomes] = {}
         self.outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
+        self.opposing: dict[Aim, tuple[int, ...]] = {}
+        """The workloads in a course against one."""
+        self.counted: dict[tuple[int, ...], tuple[Setting | None, dict[str, bool]]] = {}
+        """Members of a course → their setting without the others, and event → whether it is sure to end well there."""
 
 
 class Courses:
@@ -109,15 +112,11 @@ class Courses:
         self._is_played = is_played
         self._shared = _Kept()
         self._own = -1, _Kept()
-        """A workload, and the courses that no other workload asks for."""
+        """The last workload of which that was asked, and what no other workload needs."""
         self._waited: dict[int, set[bool]] = {}
         """Workload → whether its pods waited, for each end of the deployment in turn 0."""
-        self._opposed: tuple[Turn, tuple[int, ...]] = 0, ()
-        """The last course against a workload, and its workloads."""
         self._pods_of: dict[tuple[int, ...], int] = {}
         """Members → number of pods of all of them."""
-        self._well: dict[tuple[str, int], bool] = {}
-        """Event and workload → whether counting proves that it ends well where there is no other workload."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
         self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
@@ -130,13 +129,7 @@ class Courses:
         at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order. Later turns
         follow nothing where counting proves that each such course ends well.
         """
-        setting = self.setting
-        if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
-            return []
-        if self._largest > MOST_RUN:
-            return []
-        hypothesis = setting.supposes(event)
-        if hypothesis is not None and len(hypothesis.upgraded) > MOST_UPGRADED:
+        if not self._is_followed(event, number):
             return []
         if turn and (turn in self._given_up or self._is_too_large(number) or self._ends_well(event, number, turn)):
             return []
@@ -144,12 +137,27 @@ class Courses:
             return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
         return self._followed(turn, lambda: self.event_outcomes(number, turn).ends(event, number) or [])
 
+    def always_ends_well(self, event: str, number: int) -> bool:
+        """Whether ``ends`` has one end, in turn 0, and counting proves that it is good: nobody need follow it to know.
+
+        In the courses of a set beyond ``MOST_IN_TURN``, a workload meets only those that it is tied to.
+        """
+        is_apart = self._size > MOST_IN_TURN
+        return is_apart and self._is_followed(event, number) and self._ends_well(event, number, 0)
+
+    def _is_followed(self, event: str, number: int) -> bool:
+        """Whether a course takes few enough steps."""
+        setting, hypothesis = self.setting, self.setting.supposes(event)
+        if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
+            return False
+        return self._largest <= MOST_RUN and (hypothesis is None or len(hypothesis.upgraded) <= MOST_UPGRADED)
+
     def ends_against(
         self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
     ) -> list[FinalState]:
         """Return the sought ends of a course against a workload, for the first node or zone that has any."""
         turn = Aim(number, first=False, draw=draw, against=True)
-        if turn in self._given_up:
+        if turn in self._given_up or self._ends_well(event, number, turn):
             return []
         return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number, is_sought))
 
@@ -181,21 +189,35 @@ class Courses:
         return len(members) * found > MOST_ASKED
 
     def _ends_well(self, event: str, number: int, turn: Turn) -> bool:
-        """Whether every course of a turn ends well: the workload is alone in it, and counting proves it then."""
-        if self._members(number, turn) != (number,):
+        """Whether counting proves that every course of a turn ends well, because nobody else has pods in it.
+
+        Courses of several workloads may preempt pods, which counting leaves out; those against a workload do not.
+        """
+        members = self._members(number, turn)
+        if members != (number,) and not (isinstance(turn, Aim) and turn.against):
             return False
-        if (event, number) not in self._well:
-            setting = self.setting
-            followed = setting.supposed or setting.need_devices((number,)) or guests_of(setting).hosted
-            alone = None if followed or len(setting.workloads) == 1 else setting.alone(number)
-            self._well[event, number] = alone is not None and count(alone, event, 0).is_fine
-        return self._well[event, number]
+        counted = self._own_of(number).counted
+        if members not in counted:
+            counted[members] = self._apart(members), {}
+        apart, well = counted[members]
+        if event not in well:
+            well[event] = apart is not None and count(apart, event, members.index(number)).is_fine
+        return well[event]
+
+    def _apart(self, members: tuple[int, ...]) -> Setting | None:
+        """Return the setting of some workloads alone; None if counting there says no more, or too little."""
+        setting = self.setting
+        if len(members) == len(setting.workloads):
+            return None
+        followed = setting.supposed or setting.need_devices(members) or guests_of(setting).hosted
+        return None if followed else setting.among(members)
 
     def _members(self, number: int, turn: Turn) -> tuple[int, ...]:
         if isinstance(turn, Aim) and turn.against:
-            if self._opposed[0] != turn:
-                self._opposed = turn, self._opposing(turn)
-            return self._opposed[1]
+            known = self._own_of(number).opposing
+            if turn not in known:
+                known[turn] = self._opposing(turn)
+            return known[turn]
         return (
             self._everybody
             if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
@@ -241,8 +263,9 @@ class Courses:
 
     def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""
-        if len(members) > 1 and not isinstance(turn, Aim):
-            return self._shared
+        return self._shared if len(members) > 1 and not isinstance(turn, Aim) else self._own_of(number)
+
+    def _own_of(self, number: int) -> _Kept:
         if self._own[0] != number:
             self._own = number, _Kept()
         return self._own[1]
@@ -314,7 +337,7 @@ class Courses:
         most = 1 if start.against >= 0 else most
         if isinstance(turn, Aim):
             return deployed.at(self._lost_of(story, turn, most))
-        return deployed.at(_lost(story, most, _kinds(self.setting)))
+        return deployed.at(nodes_to_lose(self.setting, story, most))
 
     def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
         aim = turn if isinstance(turn, Aim) else None
@@ -350,42 +373,6 @@ class Courses:
     def _lost_of(self, story: Story, aim: Aim, most: int) -> Sequence[str]:
         """Return the nodes with the most pods of a workload; those with the fewest if its pods come first."""
         workload = self.setting.workloads[aim.number]
-        pods = _pods_by_node(story, story.numbers[workload.key])
+        pods = pods_by_node(story, story.numbers[workload.key])
         ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=aim.first)
         return [node.name for node in ordered[:most]]
-
-
-def _pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
-    """Return node → number of pods on it, over all ends of a story; with ``workload``, only pods of that workload."""
-    found: dict[str, int] = {}
-    for state in story.states:
-        slots = story.pod_types.slots
-        for position in compress(range(len(state.bound)), state.bound):
-            name = story.nodes[position].name
-            count = sum(n for slot, n in state.bound[position] if workload in (-1, slots[slot].workload))
-            found[name] = found.get(name, 0) + count
-    return found
-
-
-def _lost(story: Story, most: int, kinds: Mapping[str, int]) -> Sequence[str]:
-    """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods."""
-    pods = _pods_by_node(story)
-    ordered = [*sorted(pods, key=lambda name: (-pods[name], name)), *(name for name in kinds if name not in pods)]
-    if len(ordered) <= most:
-        return ordered
-    found: dict[int, str] = {}
-    for name in ordered:
-        found.setdefault(kinds[name], name)
-    return list(dict.fromkeys((*found.values(), *ordered)))[:most]
-
-
-@once_per_setting
-def _kinds(setting: Setting) -> Mapping[str, int]:
-    """Return name of a node → number of its kind, in the order of names."""
-    numbers: dict[Hashable, int] = {}
-    found = {}
-    for node in sorted(setting.nodes, key=lambda node: node.name):
-        labels = frozenset((k, v) for k, v in node.labels.items() if k != HOSTNAME)
-        room = None if node.allocatable is None else frozenset(node.allocatable.items())
-        found[node.name] = numbers.setdefault((labels, frozenset(node.taints), room), len(numbers))
-    return found

@@ -8,7 +8,7 @@ from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
-from kubesched_lint.lifecycle import creation, quotas
+from kubesched_lint.lifecycle import creation, quotas, verdicts
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
 from kubesched_lint.lifecycle.devices import by_allocator, with_devices
@@ -24,7 +24,7 @@ from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, nothing, words
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import record, replace
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
@@ -75,12 +75,12 @@ class Matrix:
             with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS)):
                 return self._without_limit(event, number)
         except work.OutOfWorkError as reason:
-            return cut_short(event, self.whole.wanted(number), str(reason))
+            return verdicts.cut_short(event, self.whole.wanted(number), str(reason))
 
     def _without_limit(self, event: str, number: int) -> Cell:
         reason = idle(self.whole, event, number)
         if reason:
-            return nothing(event, reason)
+            return verdicts.nothing(event, reason)
         decision = self.whole.decisions.get(number, CREATED)
         if decision.refusal is not None:
             return creation.refused(self.whole, event, number, decision.refusal)
@@ -93,7 +93,7 @@ class Matrix:
         cell, workload = self._answer(event, number), self.setting.workloads[number]
         if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
-        return _taking_turns(cell) if workload.kind == "Job" else cell
+        return verdicts.taking_turns(cell) if workload.kind == "Job" else cell
 
     def _answer(self, event: str, number: int) -> Cell:
         bounds = count(self.setting, event, number)
@@ -281,6 +281,8 @@ class Matrix:
         bound = Range(least, most, "closed-form" if least == most else "bound")
         blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
         fine = bounds.is_fine
+        if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
+            return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or (
@@ -311,18 +313,27 @@ class Matrix:
         return self._from_runs(event, number, bounds, bound, blocked, ends)
 
     def _from_runs(
-        self, event: str, number: int, bounds: EventBounds, bound: Range, blocked: str, ends: Sequence[FinalState]
+        self,
+        event: str,
+        number: int,
+        bounds: EventBounds,
+        bound: Range,
+        blocked: str,
+        ends: Sequence[FinalState],
+        good: int = 0,
     ) -> Cell:
+        """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
         why = f"counting leaves {bound} of {bounds.wanted}: {bounds.least.why}"
         seen, stuck, always = verdict_of(event, ends)
+        seen_ends = len(ends) + good
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
         text = words(event, bounds.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
         missing: tuple[str, ...] = ()
         if verdict == UNKNOWN:
             text = f"{bounds.wanted}/{bounds.wanted} ?" if seen == FINE else f"{text} ?"
             ran = "fine" if seen == FINE else "badly"
-            missing = (f"a proof: {len(ends)} random trace{'s' * (len(ends) != 1)} ended {ran}, others may not",)
-            if not ends:
+            missing = (f"a proof: {seen_ends} random trace{'s' * (seen_ends != 1)} ended {ran}, others may not",)
+            if not seen_ends:
                 text = words(event, bounds.wanted, bound, stuck=False, always_stuck=False) + " ?"
                 missing = ("a proof; too many steps to follow a trace",)
             if any(number in group for group in self._cut_short):
@@ -337,8 +348,8 @@ class Matrix:
         )
         if ends and seen != FINE:
             return with_details(cell, ends, self.setting, number)
-        if ends and not scope_of(self.setting, group_in(self.setting, event, number)).open_:
-            self.well[event, number] = missing, len(ends)
+        if seen_ends and not scope_of(self.setting, group_in(self.setting, event, number)).open_:
+            self.well[event, number] = missing, seen_ends
         return cell
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:
@@ -370,13 +381,6 @@ class Matrix:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
 
 
-def cut_short(event: str, wanted: int, reason: str) -> Cell:
-    """Return the cell of an event whose simulation was cut short."""
-    bound = Range(0, wanted, "bound")
-    text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
-    return Cell(event, UNKNOWN, wanted, bound, text=text, why="it was not followed to its end", missing=(reason,))
-
-
 def _doubted(cell: Cell, missing: str) -> Cell:
     text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
     return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
@@ -387,14 +391,3 @@ def _counted(cell: Cell, bounds: EventBounds) -> Cell:
     bound = Range(min(bounds.least.pods, cell.wanted), min(bounds.most.pods, cell.wanted), "bound")
     text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
     return replace(cell, bound=bound, text=text)
-
-
-def _taking_turns(cell: Cell) -> Cell:
-    """Return the cell of a Job: its pods end, so if one pod can always run, the others run after it."""
-    if cell.verdict != BAD or not cell.bound.most:
-        return cell
-    if not cell.bound.least:
-        return replace(cell, verdict=DEPENDS, proven=False)
-    why = f"{cell.why}; a Job's pods end, and the others have their turn then"
-    text = f"{cell.bound}/{cell.wanted} at once"
-    return replace(cell, verdict=FINE, text=text, why=why, message="", blamed=None, at=(), worst=None)

@@ -123,14 +123,14 @@ class Setting:
             going=tuple(b for i in sorted(self.refused) if self._takes_away(i) for b in self.running.get(i, ())),
         )
 
-    def alone(self, number: int) -> Setting:
-        """Return the setting of one workload, without the others and their pods."""
-        found = self._among([number])
-        found.__dict__.update(index=self.index, cluster=self.cluster, pods=(self.pods[number],))  # the same there
+    def among(self, kept: Sequence[int]) -> Setting:
+        """Return the setting of some workloads, renumbered, without the others and their pods."""
+        found = self._among(kept)
+        pods, usable = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable))
+        found.__dict__.update(index=self.index, cluster=self.cluster, pods=pods, usable=usable)  # the same there
         return found
 
     def _among(self, kept: Sequence[int]) -> Setting:
-        """Return the setting of some workloads, renumbered, without the others and their pods."""
         return replace(
             self,
             workloads=tuple(self.workloads[i] for i in kept),

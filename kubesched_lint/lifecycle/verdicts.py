@@ -16,7 +16,7 @@ from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 FINE = "fine"
 BAD = "bad"
@@ -162,3 +162,21 @@ def outcomes(transitions: Transitions, states: Iterable[State]) -> list[dict[int
     for state in states:
         found[tuple(outcome(transitions, desired, state) for desired in transitions.desired_states)] = None
     return [{w.workload: o for w, o in zip(transitions.desired_states, each, strict=True)} for each in found]
+
+
+def cut_short(event: str, wanted: int, reason: str) -> Cell:
+    """Return the cell of an event whose simulation was cut short."""
+    bound = Range(0, wanted, "bound")
+    text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
+    return Cell(event, UNKNOWN, wanted, bound, text=text, why="it was not followed to its end", missing=(reason,))
+
+
+def taking_turns(cell: Cell) -> Cell:
+    """Return the cell of a Job: its pods end, so if one pod can always run, the others run after it."""
+    if cell.verdict != BAD or not cell.bound.most:
+        return cell
+    if not cell.bound.least:
+        return replace(cell, verdict=DEPENDS, proven=False)
+    why = f"{cell.why}; a Job's pods end, and the others have their turn then"
+    text = f"{cell.bound}/{cell.wanted} at once"
+    return replace(cell, verdict=FINE, text=text, why=why, message="", blamed=None, at=(), worst=None)

@@ -23,11 +23,11 @@ from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
-from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row, cut_short
+from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.lifecycle.verdicts import BAD, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import location_of

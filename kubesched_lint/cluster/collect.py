@@ -111,17 +111,28 @@ class Collector:
         self._unread[kind] = self._unread.get(kind, 0) + 1
 
     def pod_json(self, document: bytes) -> None:
-        """Add a Pod as JSON: the fast way for many. Raises DecodeError."""
+        """Add a Pod as JSON, faster than as plain values. Raises DecodeError."""
         self._pod(self._reader.json(document))
+
+    def pods_json(self, part: bytes) -> bool:
+        """Add a part of a list as JSON: the fast way for many; False if it may hold anything but pods.
+
+        Raises DecodeError.
+        """
+        pods = self._reader.listed(part)
+        for bound in pods or ():
+            self._pod(bound)
+        return pods is not None
 
     def _pod(self, bound: BoundPod | None) -> None:
         self._kinds.add("Pod")
         self._count()
         if bound is not None:  # the scheduler ignores completed pods
             self._pods[bound.pod.namespace, bound.name] = bound
-            newest = max(bound.created, bound.start_time)
-            if newest > self._newest:
-                self._newest = newest
+            if bound.created > self._newest:
+                self._newest = bound.created
+            if bound.start_time > self._newest:
+                self._newest = bound.start_time
 
     def _node_value(self, value: Value, source: Source | None) -> None:
         meta = mapping(value, "metadata", ())

@@ -5,8 +5,8 @@ Parts that are only compared stay raw bytes: pods with equal raw parts are equal
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -81,6 +81,9 @@ if not TYPE_CHECKING:
 class ConditionParts(Struct, gc=False):
     type: str = ""
     status: str = ""
+    reason: str | None = None
+    message: str | None = None
+    lastTransitionTime: str | None = None  # noqa: N815
 
 
 class StatusParts(Struct, frozen=True, gc=False):
@@ -96,11 +99,24 @@ class PodParts(Struct, gc=False):
     status: StatusParts = StatusParts()
 
 
+class ListedPod(PodParts, gc=False, kw_only=True):
+    apiVersion: Literal["v1"]  # noqa: N815
+    kind: Literal["Pod"]
+
+
+class Pods(Struct, gc=False):
+    """A part of a list that holds nothing but pods."""
+
+    items: list[ListedPod]
+    kind: Any = None
+
+
 class PodJsonDecoder:
     """Decoders that are built once."""
 
     def __init__(self) -> None:
         self._pod = msgspec.json.Decoder(PodParts)
+        self._pods = msgspec.json.Decoder(Pods)
         self._encode = msgspec.json.Encoder().encode
 
     def pod(self, document: bytes | Raw) -> PodParts | None:
@@ -110,29 +126,46 @@ class PodJsonDecoder:
         except msgspec.ValidationError:
             return None
 
+    def pods(self, part: bytes) -> Sequence[PodParts] | None:
+        """Return the pods of a part of a ``kind: List``; None if it may hold anything else."""
+        try:
+            found = self._pods.decode(part)
+        except msgspec.ValidationError:
+            return None
+        return found.items if found.kind in (None, "List") else None
+
     def plain(self, document: bytes | Raw) -> dict[str, Any]:
         """Return the whole object as plain values."""
         found = msgspec.json.decode(document)
         return found if isinstance(found, dict) else {}
 
-    def key(self, parts: PodParts, pinned_to: str) -> bytes:
-        """Return a key equal for pods that scheduling cannot distinguish, except for their node ``pinned_to``.
+    def pod_of(self, parts: PodParts) -> dict[str, Any]:
+        """Return the object as plain values, with what equal pods share."""
+        parts.spec.nodeName = None
+        meta = {"namespace": parts.metadata.namespace, "labels": parts.metadata.labels}
+        return self.plain(self._encode({"metadata": meta, "spec": parts.spec}))
 
-        Changes ``parts``.
-        """
+    def status_of(self, parts: PodParts) -> dict[str, Any]:
+        """Return the object as plain values, with its status alone."""
+        return {"status": msgspec.to_builtins(parts.status)}
+
+    def key(self, parts: PodParts, pinned_to: str) -> bytes:
+        """Return a key equal for pods that scheduling cannot distinguish, except for their node ``pinned_to``."""
         spec = parts.spec
+        node, volumes, affinity = spec.nodeName, spec.volumes, spec.affinity
         spec.nodeName = None
-        if spec.volumes:
-            spec.volumes = [v for v in spec.volumes if _is_read(v)]
-        if pinned_to and spec.affinity:
-            terms = bytes(spec.affinity.nodeAffinity)
-            spec.affinity.nodeAffinity = Raw(terms.replace(f'"{pinned_to}"'.encode(), b'""'))
-        return self._encode((parts.metadata.namespace, parts.metadata.labels, spec))
+        if volumes:
+            spec.volumes = [v for v in volumes if _is_read(v)]
+        if pinned_to and affinity:
+            terms = bytes(affinity.nodeAffinity).replace(f'"{pinned_to}"'.encode(), b'""')
+            spec.affinity = AffinityParts(Raw(terms), affinity.podAffinity, affinity.podAntiAffinity)
+        key = self._encode((parts.metadata.namespace, parts.metadata.labels, spec))
+        spec.nodeName, spec.volumes, spec.affinity = node, volumes, affinity
+        return key
 
 
 def _is_read(volume: VolumeParts) -> bool:
     name, volume.name = volume.name, None
-    if volume == _NO_VOLUME:
-        return False
+    is_read = volume != _NO_VOLUME
     volume.name = name
-    return True
+    return is_read

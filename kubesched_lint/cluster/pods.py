@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.decode.fields import Value, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
@@ -25,7 +28,6 @@ class PodReader:
         self._pods: dict[bytes, Pod] = {}
         self._owners: dict[tuple[str, str, str], Owner] = {}
         self._texts: dict[str, str] = {}
-        self._wire: PodJsonDecoder | None = None
 
     def value(self, value: Value) -> BoundPod | None:
         """Return a Pod from plain values; None if it has finished. Raises DecodeError."""
@@ -36,57 +38,58 @@ class PodReader:
 
     def json(self, document: Any) -> BoundPod | None:
         """Return a Pod from JSON (bytes or a msgspec.Raw); None if it has finished. Raises DecodeError."""
-        if self._wire is None:
-            from kubesched_lint.cluster.pod_json import PodJsonDecoder
-
-            self._wire = PodJsonDecoder()
         parts = self._wire.pod(document)
         if parts is None:  # something has an unexpected type: the slow reader handles it, or reports what and where
             return self.value(self._wire.plain(document))
-        if parts.status.phase in _OVER:
-            return None
-        return self._bound(parts, document)
+        return self._bound(parts)
 
-    def _bound(self, parts: PodParts, document: Any) -> BoundPod:
-        assert self._wire is not None
+    def listed(self, part: bytes) -> Iterator[BoundPod | None] | None:
+        """Return the pods of a part of a list, each as ``json`` returns it; None if it may hold anything else."""
+        found = self._wire.pods(part)
+        return None if found is None else map(self._bound, found)
+
+    @cached_property
+    def _wire(self) -> PodJsonDecoder:
+        from kubesched_lint.cluster.pod_json import PodJsonDecoder
+
+        return PodJsonDecoder()
+
+    def _bound(self, parts: PodParts) -> BoundPod | None:
         meta, spec, status = parts.metadata, parts.spec, parts.status
-        node = spec.nodeName or ""
-        owner = self._owner(parts)
-        pinned = bool(node) and owner is not None and owner.kind == "DaemonSet"
-        key = self._wire.key(parts, node if pinned else "")
+        if status.phase in _OVER:
+            return None
+        node, owner = spec.nodeName or "", None
+        for reference in meta.ownerReferences or ():
+            if reference.controller:
+                who = (reference.kind, reference.name, reference.uid)
+                owner = self._owners.get(who) or self._owners.setdefault(who, Owner(*who))
+                break
+        pin = node if owner is not None and owner.kind == "DaemonSet" else ""
+        key = self._wire.key(parts, pin)
         pod = self._pods.get(key)
         if pod is None:
-            pod = decode_pod_object(_without_node(self._wire.plain(document)))
-            if pinned:
-                pod = unpinned(pod, node)
-            self._pods[key] = pod
-        ready = next((c.status for c in status.conditions or () if c.type == "Ready"), "True")
+            pod = decode_pod_object(self._wire.pod_of(parts))
+            self._pods[key] = pod = unpinned(pod, pin) if pin else pod
+        ready = True
+        for condition in status.conditions or ():
+            if condition.type == "Ready":
+                ready = condition.status == "True"
+                break
+        start, created, shared = status.startTime or "", meta.creationTimestamp or "", self._texts.setdefault
+        terminating = meta.deletionTimestamp is not None
         return BoundPod(
-            name=meta.name,
-            node=self._shared(node),
-            pod=pod,
-            owner=owner,
-            terminating=meta.deletionTimestamp is not None,
-            kept_by_finalizers=meta.deletionTimestamp is not None and is_holding(meta.finalizers or ()),
-            start_time=self._shared(status.startTime or ""),
-            created=self._shared(meta.creationTimestamp or ""),
-            nominated_node=status.nominatedNodeName or "",
-            ready=ready == "True",
-            unscheduled=None if node else decode_unscheduled(self._wire.plain(document)),
+            meta.name,
+            shared(node, node),
+            pod,
+            owner,
+            terminating,
+            terminating and is_holding(meta.finalizers or ()),
+            shared(start, start),
+            shared(created, created),
+            status.nominatedNodeName or "",
+            ready,
+            None if node else decode_unscheduled(self._wire.status_of(parts)),
         )
-
-    def _owner(self, parts: PodParts) -> Owner | None:
-        for owner in parts.metadata.ownerReferences or ():
-            if owner.controller:
-                key = (owner.kind, owner.name, owner.uid)
-                found = self._owners.get(key)
-                if found is None:
-                    found = self._owners[key] = Owner(*key)
-                return found
-        return None
-
-    def _shared(self, written: str) -> str:
-        return self._texts.setdefault(written, written)
 
 
 def _is_pinned(bound: BoundPod) -> bool:

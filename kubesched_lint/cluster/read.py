@@ -30,7 +30,9 @@ from kubesched_lint.releases import judged_by
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 ABSENT = "there is no such file"
-_CHUNK = 512 << 10
+_CHUNK = 128 << 10
+"""Of a large file at once; what a chunk becomes fits into a cache of the processor."""
+_LARGEST_CONFIGURATION = 512 << 10
 
 
 def is_absent(path: str) -> bool:
@@ -198,7 +200,7 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
 
 def _names_a_configuration(data: bytes) -> bool:
     """Return whether JSON may hold a configuration of kube-scheduler, which the reader of YAML reads."""
-    return len(data) < _CHUNK and b'"KubeSchedulerConfiguration"' in data
+    return len(data) < _LARGEST_CONFIGURATION and b'"KubeSchedulerConfiguration"' in data
 
 
 def _utf8(name: str, data: bytes) -> bytes:
@@ -309,16 +311,18 @@ def blocks(chunks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
 
     The last part also has the fields that follow the items.
     """
-    buffer = next(chunks)
-    start = buffer.index(layout.opening) + len(layout.opening)
-    yield buffer[:start] + b"]}"
-    buffer = buffer[start:]
+    first = next(chunks)
+    start = first.index(layout.opening) + len(layout.opening)
+    yield first[:start] + b"]}"
     cut = layout.closing + layout.between
-    for chunk in chunks:
-        buffer += chunk
-        at = buffer.rfind(cut)
-        if at >= 0:
-            end = at + len(layout.closing)
-            yield b'{"items":[' + buffer[:end] + b"]}"
-            buffer = buffer[end + 1 :]
-    yield b'{"items":[' + buffer
+    part: list[bytes | memoryview] = [b'{"items":[']
+    for chunk in chain([first[start:]], chunks):
+        at = chunk.rfind(cut)
+        if at < 0:  # also if two chunks share the place: then the part becomes longer
+            part.append(chunk)
+            continue
+        end = at + len(layout.closing)
+        part += (memoryview(chunk)[:end], b"]}")
+        yield b"".join(part)
+        part = [b'{"items":[', chunk[end + 1 :]]
+    yield b"".join(part)

@@ -99,6 +99,8 @@ def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str]
     ours = False
     try:
         for number, block in enumerate(blocks):
+            if number and collector.pods_json(block):
+                continue
             document = _DOCUMENT.decode(block)
             if number == 0 and is_ours(document.apiVersion):
                 ours = _snapshot(document, collector) == "snapshot"

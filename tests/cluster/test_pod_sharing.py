@@ -213,3 +213,32 @@ _PODS = st.builds(
 def test_whatever_is_alike_was_alike(pods: list[dict[str, Any]]) -> None:
     """A field that the key forgets would let a later pod inherit another's value."""
     assert read(*pods) == [PodReader().value(p) for p in copy.deepcopy(pods)]
+    listed = PodReader().listed(
+        json.dumps({"items": [{"apiVersion": "v1", "kind": "Pod", **p} for p in pods]}).encode()
+    )
+    assert listed is not None
+    assert [*listed] == [PodReader().value(p) for p in copy.deepcopy(pods)]
+
+
+def test_a_listed_pod_that_waits_says_why() -> None:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are …"}
+    waiting = {"metadata": {"name": "p"}, "spec": {}, "status": {"phase": "Pending", "conditions": [condition]}}
+    listed = PodReader().listed(json.dumps({"items": [{"apiVersion": "v1", "kind": "Pod", **waiting}]}).encode())
+    (found,) = listed or ()
+    assert found is not None
+    assert found == PodReader().value(waiting)
+    assert found.unscheduled is not None
+    assert found.unscheduled.message == condition["message"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "p"}, "spec": {}}]},
+        {"items": [{"apiVersion": "x/v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}]},
+        {"items": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": 1}}]},
+        {"items": [], "kind": "PodList"},
+    ],
+)
+def test_a_list_that_may_hold_anything_else_is_left_to_the_slower_reader(other: dict[str, Any]) -> None:
+    assert PodReader().listed(json.dumps(other).encode()) is None

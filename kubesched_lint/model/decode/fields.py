@@ -80,8 +80,8 @@ def text(value: Value, key: str, path: Path, default: str = "") -> str:
 
 def integer(value: Value, key: str, path: Path) -> int | None:
     found = value.get(key)
-    if found is None:
-        return None
+    if found is None or type(found) is int:
+        return found
     if isinstance(found, bool) or not isinstance(found, (int, float)) or found != found // 1:
         raise wrong((*path, key), "an integer", found)
     return int(found)
@@ -131,12 +131,11 @@ def texts(value: Value, key: str, path: Path) -> tuple[str, ...]:
     found = value.get(key)
     if found is None:
         return ()
-    here = (*path, key)
     if not isinstance(found, list):
-        raise wrong(here, "a list of strings", found)
-    for i, item in enumerate(found):
+        raise wrong((*path, key), "a list of strings", found)
+    for item in found:
         if not isinstance(item, str):
-            raise wrong((*here, i), "a string", item)
+            raise wrong((*path, key, found.index(item)), "a string", item)
     return tuple(found)
 
 

@@ -19,7 +19,8 @@ def decode_node(value: Value, source: Source | None = None) -> Node:
     images: dict[str, int] = {}
     for image, at in items(status, "images", ("status",)):
         size = integer(image, "sizeBytes", at) or 0
-        images |= dict.fromkeys(texts(image, "names", at), size)
+        for name in texts(image, "names", at):
+            images[name] = size
     return Node(
         name=text(meta, "name", ("metadata",)),
         labels=with_kept_labels(labels(meta, "labels", ("metadata",))),

@@ -5,7 +5,7 @@ The pod count is the resource ``pods``; every pod requests one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import sub
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -42,26 +42,27 @@ class Ledger:
             found = self._free[resource] = [*map(sub, bare, taken)]
         return found
 
-    def book(self, position: int, amounts: Mapping[str, int], sign: int) -> None:
-        """Add (sign 1) or return (sign -1) amounts on one node."""
+    def book(self, at: Sequence[int], amounts: Mapping[str, int], sign: int) -> None:
+        """Add (sign 1) or return (sign -1) the amounts of one pod on each of these nodes."""
         for resource, amount in amounts.items():
-            self._book(resource, position, sign * amount)
+            self._book(resource, at, sign * amount)
+        self._book(PODS, at, sign)
 
-    def book_pod(self, position: int, sign: int) -> None:
-        self._book(PODS, position, sign)
-
-    def _book(self, resource: str, position: int, amount: int) -> None:
-        self.requested(resource)[position] += amount
+    def _book(self, resource: str, at: Sequence[int], amount: int) -> None:
+        taken = self.requested(resource)
+        for position in at:
+            taken[position] += amount
         free = self._free.get(resource)
         if free is None:
             return
-        left = free[position] = free[position] - amount
         short = self._short.get(resource)
-        if short:
-            bit = 1 << position
-            for want, nodes in short.items():
-                if (left < want) != bool(nodes & bit):
-                    short[want] = nodes ^ bit
+        for position in at:
+            left = free[position] = free[position] - amount
+            if short:
+                bit = 1 << position
+                for want, nodes in short.items():
+                    if (left < want) != bool(nodes & bit):
+                        short[want] = nodes ^ bit
 
     def short_of(self, resource: str, want: int) -> NodeSet:
         """Return the nodes with less than ``want`` of the resource left."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.classes import PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
@@ -56,11 +56,11 @@ class Touched:
         self.epoch = 0
         self.positions: list[int] = []
 
-    def note(self, position: int) -> None:
+    def note(self, positions: Sequence[int]) -> None:
         if len(self.positions) >= self._MOST:
             self.epoch += 1
             self.positions.clear()
-        self.positions.append(position)
+        self.positions += positions
 
 
 class ClusterState:
@@ -90,29 +90,41 @@ class ClusterState:
         self._claims: dict[tuple[str, str], NodeCounter] = {}
         self.touched = Touched()
         self._on: dict[int, list[Placement]] = {}
+        self._untouched: dict[int, list[BoundPod]] = {}
+        """The pods of ``objects`` on the nodes whose pods nobody has read or changed, by position."""
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption nominated for them."""
         self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""
+        self.scored: dict[Hashable, Any] = {}
+        """What ``scheduler.scores`` keeps for pods that ask the same; it follows ``touched``."""
         self.removed_in_cycle: list[Placement] = []
         """Pods that preemption removed on trial: PodTopologySpread subtracts even those that it had not counted."""
         self._devices: Devices | None = None
         for devices in objects.allocator:
             self._devices = devices.announced_on(index.nodes).held_by((pod.namespace, pod.name) for pod in objects.pods)
-        self.place_all(objects.pods)
+        self._place_first(objects.pods)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:
                 self.nominated.setdefault(pod.nominated_node, []).append(pod)
 
     # --- placing ----------------------------------------------------------------------------------------------------
 
-    def place_all(self, pods: Iterable[BoundPod]) -> None:
-        """Place pods on the nodes they name, without undo; pods without a node in the index are skipped."""
+    def _place_first(self, pods: Iterable[BoundPod]) -> None:
+        """Place pods on the nodes they name, kind by kind; pods without a node in the index are skipped."""
+        positions, where = self.index.positions, dict[tuple[int, bool], tuple[PodClass, list[int]]]()
         for pod in pods:
-            position = self.index.positions.get(pod.node)
+            position = positions.get(pod.node)
             if position is not None:
-                self._enter(self._placement(pod, position))
+                self._untouched.setdefault(position, []).append(pod)
+                kind = id(pod.pod), pod.terminating
+                if kind not in where:
+                    where[kind] = self.classes.of(pod.pod, pod.terminating), []
+                where[kind][1].append(position)
+        for pod_class, at in where.values():
+            pod_class.tally.add_each(at)
+            self._count(pod_class, at, 1)
 
     def place(self, pod: Pod | BoundPod, position: int) -> Placement:
         """Put a pod on a node, whether it fits or not. A Pod is anonymous; a BoundPod keeps name, age and owner."""
@@ -159,41 +171,49 @@ class ClusterState:
         return Placement(self.classes.of(pod), position, None)
 
     def _enter(self, placement: Placement) -> None:
-        self._on.setdefault(placement.position, []).append(placement)
+        self._here(placement.position).append(placement)
         placement.pod_class.tally.add(only(placement.position))
-        self._count(placement, 1)
+        self._count(placement.pod_class, (placement.position,), 1)
+
+    def _here(self, position: int) -> list[Placement]:
+        """Return the pods of a node, in order. Only what a caller does next may change the list."""
+        found = self._on.get(position)
+        if found is None:
+            first = self._untouched.pop(position, ())
+            found = self._on[position] = [self._placement(pod, position) for pod in first]
+        return found
 
     def _enter_at(self, placement: Placement, at: int) -> None:
         """Undo ``_leave``, which returned the position ``at``."""
         self._enter(placement)
-        here = self._on[placement.position]
+        here = self._here(placement.position)
         here[at], here[-1] = here[-1], here[at]
 
     def _leave(self, placement: Placement) -> int:
         """Return the pod's position in its node's list; the last pod moves there, as in NodeInfo.RemovePod."""
-        here = self._on[placement.position]
+        here = self._here(placement.position)
         at = here.index(placement)
         here[at], here[-1] = here[-1], here[at]
         here.pop()
         placement.pod_class.tally.subtract(only(placement.position))
-        self._count(placement, -1)
+        self._count(placement.pod_class, (placement.position,), -1)
         return at
 
-    def _count(self, placement: Placement, sign: int) -> None:
-        position, pod_class = placement.position, placement.pod_class
-        self.touched.note(position)
-        pod = pod_class.pod
-        self.ledger.book(position, pod_class.requests, sign)
-        self.ledger.book_pod(position, sign)
+    def _count(self, pod_class: PodClass, at: Sequence[int], sign: int) -> None:
+        """Count pods of a class that come to (sign 1) or leave (sign -1) these nodes; a node may occur twice."""
+        self.touched.note(at)
+        self.ledger.book(at, pod_class.requests, sign)
         cpu, memory = pod_class.nonzero
-        self.nonzero_cpu[position] += sign * cpu
-        self.nonzero_memory[position] += sign * memory
+        for position in at:
+            self.nonzero_cpu[position] += sign * cpu
+            self.nonzero_memory[position] += sign * memory
+        pod = pod_class.pod
         for port in pod.host_ports:
             by_ip = self._ports.setdefault((port.protocol, port.port), {})
-            _bump(by_ip.setdefault(port.host_ip, NodeCounter()), position, sign)
+            _bump(by_ip.setdefault(port.host_ip, NodeCounter()), at, sign)
         for volume in pod.volumes:
             if volume.kind == "persistentVolumeClaim":
-                _bump(self._claims.setdefault((pod.namespace, volume.claim), NodeCounter()), position, sign)
+                _bump(self._claims.setdefault((pod.namespace, volume.claim), NodeCounter()), at, sign)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -223,11 +243,11 @@ class ClusterState:
 
     def pods_on(self, position: int) -> list[Placement]:
         """Return the pods of a node, in the order of the scheduler's cache (framework.NodeInfo.Pods)."""
-        return list(self._on.get(position, ()))
+        return list(self._here(position))
 
     def placements(self) -> Iterator[Placement]:
-        for _, held in sorted(self._on.items()):
-            yield from held
+        for position in sorted((*self._on, *self._untouched)):
+            yield from self._here(position)
 
     def pod_count(self, position: int) -> int:
         return self.ledger.requested(PODS)[position]
@@ -257,8 +277,9 @@ class ClusterState:
         return dict.fromkeys((*self.namespaces, *self.classes.namespaces))
 
 
-def _bump(tally: NodeCounter, position: int, sign: int) -> None:
+def _bump(tally: NodeCounter, at: Sequence[int], sign: int) -> None:
     if sign > 0:
-        tally.add(only(position))
+        tally.add_each(at)
     else:
-        tally.subtract(only(position))
+        for position in at:
+            tally.subtract(only(position))

@@ -7,9 +7,9 @@ So the cost depends on the number of pod classes, not on the number of pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 
 
 class NodeCounter:
@@ -30,6 +30,14 @@ class NodeCounter:
                 return
         if nodes:
             planes.append(nodes)
+
+    def add_each(self, at: Sequence[int]) -> None:
+        """Add one for each of these positions, of which several may be the same node."""
+        if len(set(at)) == len(at):
+            self.add(of(at))
+            return
+        for position in at:
+            self.add(only(position))
 
     def subtract(self, nodes: NodeSet) -> None:
         """Subtract one on each of ``nodes``. Raises ValueError if a count is already zero."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial, reduce
 from math import floor, sqrt
 from operator import add
@@ -36,7 +36,8 @@ class NodeResourcesFit:
         # Only RequestedToCapacityRatio passes over a resource that scores 0, and rounds to the nearest.
         self._is_ratio = strategy.type == BY_RATIO
         taken = {"cpu": state.nonzero_cpu, "memory": state.nonzero_memory}
-        self._nodes = PerNode(names, taken, self._score, state)
+        kind = (self.name, *names, *self._asked, strategy.type, strategy.shape)
+        self._nodes = _shared(kind, state, lambda: PerNode(names, taken, self._score, state))
 
     def levels(self, feasible: NodeSet) -> Levels:
         return self._nodes.levels(feasible)
@@ -134,7 +135,8 @@ class NodeResourcesBalancedAllocation:
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         names = [name for name in profile_of(pod).balanced_resources if _counts(name, pod.requests)]
         self._asked = [pod.requests.get(name, 0) for name in names]
-        self._nodes = PerNode(names, {}, self._score, state)
+        kind = (self.name, *names, *self._asked)
+        self._nodes = _shared(kind, state, lambda: PerNode(names, {}, self._score, state))
 
     def levels(self, feasible: NodeSet) -> Levels | None:
         """Return None for a pod that requests none of the resources: it is not scored."""
@@ -161,6 +163,19 @@ def balance(used: Sequence[int], capacities: Sequence[float]) -> int:
 
 Score = Callable[[Sequence[float], Sequence[int]], int]
 """Allocatable amounts (infinite if unknown), then the used amounts of the same resources → the node's score."""
+
+
+_MOST_KINDS = 64
+
+
+def _shared(kind: Hashable, state: ClusterState, make: Callable[[], PerNode]) -> PerNode:
+    """Return the levels of a kind of pods; pods of one kind have the same levels in every state."""
+    found: PerNode | None = state.scored.get(kind)
+    if found is None:
+        if len(state.scored) >= _MOST_KINDS:
+            state.scored.pop(next(iter(state.scored)))
+        found = state.scored[kind] = make()
+    return found
 
 
 class PerNode:

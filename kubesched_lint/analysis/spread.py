@@ -76,27 +76,23 @@ def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None)
     counted = counted_nodes(it, constraint)
     usable = it.usable
     most = it.replicas if replicas is None else replicas
-    domains = {
-        value: nodes
-        for value, nodes in it.world.index.domains(constraint.topology_key).items()
-        if nodes & counted & (it.world.today | usable)
-    }
+    index, key = it.world.index, constraint.topology_key
+    domains = index.domains_with(key, counted & (it.world.today | usable))
     if not domains:
         return None
 
     def matching(others: RunningPods) -> dict[str, int]:
-        key = constraint.topology_key
         found = matching_by_domain(others, it.workload.namespace, selector, key, counted)
         return {domain: found.get(domain, 0) for domain in domains}
 
     too_few = topology.is_short_of_domains(constraint, len(domains))
     # A domain that only a pool could open limits nothing: without a node it does not count.
-    existing = [d for d, nodes in domains.items() if nodes & counted & it.world.today]
+    existing = index.domains_with(key, counted & it.world.today)
     there = matching(all_running_pods(it.world))  # pods of an older revision count as long as they exist
 
     def let_in(stay: RunningPods) -> tuple[dict[str, int], dict[str, int]]:
         open_to_it = usable & ~repelled_by_running(it, stay)[0]
-        capacity = most_copies_by_domain(it, most, constraint.topology_key, domains, open_to_it, stay)
+        capacity = most_copies_by_domain(it, most, key, domains, open_to_it, stay)
         least = 0 if too_few else min((there[d] + capacity[d] for d in existing), default=most)
         return capacity, topology.let_in(constraint, capacity, matching(stay), least)
 
@@ -104,7 +100,8 @@ def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None)
     surely = placeable
     if staying(it) is not staying_beside_set(it.world):
         surely = let_in(staying_beside_set(it.world))[1]
-    blocked = tuple(d for d, nodes in domains.items() if not nodes & usable)
+    open_ = index.domains_with(key, usable)
+    blocked = tuple(d for d in domains if d not in open_)
     return SpreadRoom(capacity, placeable, blocked, too_few, sum(surely.values()))
 
 

@@ -54,8 +54,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def _daemons(it: Member) -> Iterator[Hazard]:
     nodes = daemon_nodes(it) & ~it.world.index.unknown_resources
-    free = staying(it).state.ledger.free(PODS)
-    full = [it.world.index.names[i] for i in positions(nodes) if free[i] <= 0]
+    full = it.world.index.names_of(nodes & staying(it).state.ledger.short_of(PODS, 1))
     if full:
         yield Hazard(
             at=("metadata", "name"),

@@ -83,11 +83,11 @@ def _first_stuck(it: Member, constraint: SpreadConstraint) -> _Stuck | None:
         return None
     counted = counted_nodes(it, constraint)
     running = matching_by_domain(staying_beside_set(it.world), it.workload.namespace, selector, key, counted)
-    counts = {value: running.get(value, 0) for value, nodes in it.world.index.domains(key).items() if nodes & counted}
+    counts = {value: running.get(value, 0) for value in it.world.index.domains_with(key, counted)}
     before: list[str] = []
     for ordinal in range(it.replicas):
         claim, nodes = _held(it, ordinal)
-        here = [value for value, domain in it.world.index.domains(key).items() if domain & nodes]
+        here = [*it.world.index.domains_with(key, nodes)]
         if not claim or len(here) != 1 or here[0] not in counts:
             return None
         least = least_count(constraint, counts.values())

@@ -188,6 +188,14 @@ class NodeIndex:
             found = self._domains[key] = {value: _where(at) for value, at in members.items()}
         return found
 
+    def domains_with(self, key: str, nodes: NodeSet) -> Mapping[str, NodeSet]:
+        """Return the domains of ``key`` that have at least one of ``nodes``, each whole."""
+        every = self.domains(key)
+        if self.one_node_each(key):
+            names = (self.nodes[i].labels[key] for i in positions(nodes & self.with_key(key)))
+            return {name: every[name] for name in names}
+        return {name: domain for name, domain in every.items() if domain & nodes}
+
     def with_key(self, key: str) -> NodeSet:
         """Return the nodes that have the label key."""
         found = self._keyed.get(key)

@@ -27,9 +27,13 @@ def first(count: int) -> NodeSet:
 def of(positions: Iterable[int]) -> NodeSet:
     """Return the set of the nodes at these positions."""
     at = list(positions)
-    if not at:
-        return EMPTY
-    text = bytearray(b"0") * (max(at) + 1)
+    width = max(at, default=-1) + 1
+    if len(at) * _SPARSE < width:
+        found = bytearray((width + 7) >> 3)
+        for position in at:
+            found[position >> 3] |= 1 << (position & 7)
+        return int.from_bytes(found, "little")
+    text = bytearray(b"0") * (width or 1)
     for position in at:
         text[position] = _ONE
     text.reverse()

@@ -6,7 +6,7 @@ Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
@@ -113,7 +113,7 @@ def preempt(
         if len(failures) < diagnosis.total:
             histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + diagnosis.total - len(failures)
         tail = f"0/{diagnosis.total} nodes are available: {counted_reasons(histogram)}."
-        lasting = of(position for position, failure in failures.items() if failure.lasts)
+        lasting = of([position for position, failure in failures.items() if failure.lasts])
         return Preemption(f"{prefix}preemption: {tail}", hopeless=hopeless | lasting)
     best = _best(candidates)
     return Preemption(_found(best[0], state), best[0], tuple(best), sampled=wanted < len(potential))
@@ -133,13 +133,15 @@ def _dry_run(
 
     The search ends with ``wanted`` candidates if one of them violates no budget (DryRunPreemption).
     """
+    lower = _with_lower_priority(pod, state)
+    work.spend(len(potential) // 8)
+    if not lower:
+        return [], dict.fromkeys(potential, _NO_VICTIMS)
     budgets = state.objects.budgets
     everyone = [p.bound for p in state.placements() if p.bound is not None] if budgets else []
     allowed = [(budget, allowed_disruptions(budget, everyone)) for budget in budgets]
     candidates: list[Candidate] = []
     failures: dict[int, _Failure] = {}
-    lower = _with_lower_priority(pod, state)
-    work.spend(len(potential) // 8)
     for position in potential:
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
@@ -160,7 +162,7 @@ def _dry_run(
     return candidates, failures
 
 
-def _with_lower_priority(pod: Pod, state: ClusterState) -> Container[int]:
+def _with_lower_priority(pod: Pod, state: ClusterState) -> Collection[int]:
     """Return the positions of the nodes with a pod of lower priority, the only ones where an eviction can help."""
     ours, found = pod.priority or 0, EMPTY
     for known in state.classes.all:

@@ -51,7 +51,7 @@ def held_domains(it: Member, term: PodAffinityTerm, others: RunningPods) -> froz
     for group in others.alike:
         if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
             holding |= group.nodes
-    return frozenset(value for value, nodes in it.world.index.domains(term.topology_key).items() if nodes & holding)
+    return frozenset(it.world.index.domains_with(term.topology_key, holding))
 
 
 def nodes_near_pods_of_nobody(it: Member) -> NodeSet:

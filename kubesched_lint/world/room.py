@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
@@ -105,12 +105,14 @@ def most_copies_by_domain(
 
     If each domain is a node, this is one pass over the nodes.
     """
-    if not it.world.index.one_node_each(topology_key):
+    index = it.world.index
+    if not index.one_node_each(topology_key):
         return {d: most_copies(it, most, nodes & among, beside=beside) for d, nodes in domains.items()}
     from kubesched_lint.scheduler.capacity import copies
 
-    found = dict(copies(it.pod, beside.state, among, most))
-    return {d: found.get(lowest(nodes), 0) for d, nodes in domains.items()}
+    rooms = copies(it.pod, beside.state, among & index.with_key(topology_key), most)
+    found = {index.nodes[position].labels[topology_key]: room for position, room in rooms}
+    return {d: found.get(d, 0) for d in domains}
 
 
 def tightest_resource(it: Member, among: NodeSet | None = None) -> str:

@@ -124,16 +124,11 @@ class _Room(NamedTuple):
     total: int
 
 
-@once_per_setting
-def _rooms(setting: Setting) -> dict[Hashable, _Room]:
-    return {}
-
-
 def _room(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> _Room:
     """Return the room for at most ``most`` pods per node, cached because many workloads request the same."""
     alone = stands_alone(pod, setting.index)
     key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()))
-    known = _rooms(setting)
+    known: dict[Hashable, _Room] = setting.rooms
     found = known.get(key)
     if found is None:
         work.spend(usable.bit_count() // _NODES_A_STEP)

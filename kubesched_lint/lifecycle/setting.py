@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
 from operator import or_
 
@@ -15,7 +15,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.bounds import covers, daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.hints import TypeVar
+from kubesched_lint.hints import Any, TypeVar
 from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
@@ -127,7 +127,8 @@ class Setting:
         """Return the setting of some workloads, renumbered, without the others and their pods."""
         found = self._among(kept)
         pods, usable = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable))
-        found.__dict__.update(index=self.index, cluster=self.cluster, pods=pods, usable=usable)  # the same there
+        same = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms}
+        found.__dict__.update(same, pods=pods, usable=usable)
         return found
 
     def _among(self, kept: Sequence[int]) -> Setting:
@@ -158,6 +159,11 @@ class Setting:
     def cluster(self) -> ClusterState:
         """The nodes with only the pods of others. Callers must undo their placements."""
         return ClusterState(self.index, self.objects, kubernetes_version=self.kubernetes_version)
+
+    @cached_property
+    def rooms(self) -> dict[Hashable, Any]:
+        """The cache of the room beside the pods of others (see ``bounds``)."""
+        return {}
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:

@@ -12,6 +12,25 @@ from kubesched_lint.model.quantity import QuantityError, resource_value
 Value = dict[str, Any]
 T = TypeVar("T")
 
+_MOST_SHARED = 1 << 14
+_PATHS: dict[Path, Path] = {}
+_AMOUNTS: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
+_NO_LABELS: dict[str, str] = {}
+
+
+def path_to(*steps: str | int) -> Path:
+    """Return the path with these steps; equal paths are one tuple, because thousands of objects hold them."""
+    if len(_PATHS) >= _MOST_SHARED:
+        _PATHS.clear()
+    return _PATHS.setdefault(steps, steps)
+
+
+def shared(amounts: dict[str, int]) -> dict[str, int]:
+    """Return an equal map that other objects may hold as well: nobody may change it."""
+    if len(_AMOUNTS) >= _MOST_SHARED:
+        _AMOUNTS.clear()
+    return _AMOUNTS.setdefault(tuple(amounts.items()), amounts)
+
 
 class DecodeError(ValueError):
     """A value that the API server could not decode either; ``path`` is its position."""
@@ -117,7 +136,7 @@ def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
             item = {}
         elif not isinstance(item, dict):
             raise wrong((*here, i), "a mapping", item)
-        yield item, (*here, i)
+        yield item, path_to(*here, i)
 
 
 def each(make: Callable[[Value, Path], T], value: Value, key: str, path: Path) -> tuple[T, ...]:
@@ -142,6 +161,8 @@ def texts(value: Value, key: str, path: Path) -> tuple[str, ...]:
 def labels(value: Value, key: str, path: Path) -> dict[str, str]:
     """Return a map of strings to strings; null values count as empty strings, as for the API server."""
     found = mapping(value, key, path)
+    if not found:
+        return _NO_LABELS
     for name, item in found.items():
         if type(name) is not str or type(item) is not str:
             return _odd_labels(found, (*path, key))
@@ -182,9 +203,9 @@ def selector(value: Value, key: str, path: Path) -> Selector | None:
     found = optional_mapping(value, key, path)
     if found is None:
         return None
-    here = (*path, key)
+    here = path_to(*path, key)
     equal = labels(found, "matchLabels", here)
     # metav1.LabelSelectorAsSelector sorts requirements; the order does not affect the result.
-    wanted = [Requirement(k, "In", (v,), (*here, "matchLabels", k)) for k, v in equal.items()]
+    wanted = [Requirement(k, "In", (v,), path_to(*here, "matchLabels", k)) for k, v in equal.items()]
     wanted += [requirement(item, at) for item, at in items(found, "matchExpressions", here)]
     return Selector(tuple(wanted), here)

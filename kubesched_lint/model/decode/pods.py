@@ -22,6 +22,7 @@ from kubesched_lint.model.decode.fields import (
     requirement,
     resources,
     selector,
+    shared,
     text,
     texts,
 )
@@ -51,7 +52,7 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
     containers = each(_container, spec, "containers", path)
     init_containers = each(_container, spec, "initContainers", path)
     pod_level = _pod_level_requests(spec, path, containers, init_containers)
-    overhead = resources(spec, "overhead", path)
+    overhead = shared(resources(spec, "overhead", path))
     host_network = boolean(spec, "hostNetwork", path)
     return Pod(
         namespace=namespace,
@@ -65,7 +66,7 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
         init_containers=init_containers,
         pod_requests=pod_level,
         overhead=overhead,
-        requests=effective_requests(containers, init_containers, pod_level, overhead),
+        requests=shared(effective_requests(containers, init_containers, pod_level, overhead)),
         host_ports=tuple(_host_ports(spec, path, host_network)),
         host_network=host_network,
         volumes=tuple(_volumes(spec, path)),
@@ -198,8 +199,8 @@ def _container(item: Value, here: Path) -> Container:
     requests = resources(wanted, "requests", (*here, "resources")) if wanted else {}
     return Container(
         name=text(item, "name", here),
-        requests={**limits, **requests},
-        limits=limits,
+        requests=shared({**limits, **requests}),
+        limits=shared(limits),
         restart_always=text(item, "restartPolicy", here) == "Always",
         image=text(item, "image", here),
         path=here,

@@ -8,7 +8,17 @@ from __future__ import annotations
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.hints import Any
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.decode.fields import Value, int_or_percent, integer, items, labels, mapping, selector, text
+from kubesched_lint.model.decode.fields import (
+    Value,
+    int_or_percent,
+    integer,
+    items,
+    labels,
+    mapping,
+    path_to,
+    selector,
+    text,
+)
 from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod
@@ -26,12 +36,12 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
     namespace = text(meta, "namespace", ("metadata",)) or namespace
     template, path = _template(kind, value, spec)
     template_meta = mapping(template, "metadata", path)
-    labels_path: Path = (*path, "metadata", "labels")
+    labels_path = path_to(*path, "metadata", "labels")
     pod = decode_pod(
         mapping(template, "spec", path),
         namespace,
         labels(template_meta, "labels", (*path, "metadata")),
-        (*path, "spec"),
+        path_to(*path, "spec"),
         labels_path,
     )
     written = integer(spec, "replicas", ("spec",)) if kind in SCALED else None
@@ -126,7 +136,7 @@ def _suspended(spec: Value) -> dict[str, Any]:
 
 def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: int | str | None) -> Strategy:
     """Return the strategy under ``name``, with the defaults of its kind; a Deployment's has no partition."""
-    at: Path = ("spec", name)
+    at = path_to("spec", name)
     strategy = mapping(spec, name, ("spec",))
     kind = text(strategy, "type", at) or "RollingUpdate"
     if kind != "RollingUpdate":

@@ -141,6 +141,8 @@ def impossible(world: World) -> Iterator[Impossible]:
     Those of kube-scheduler alone come first: they are proven, whatever another scheduler does with its pods.
     """
     demands = [d for d in demands_of(world) if _fits_alone(world, d)]
+    if not demands:
+        return
     sure = [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled]
     reported: set[tuple[object, ...]] = set()
     if len(sure) < len(demands):

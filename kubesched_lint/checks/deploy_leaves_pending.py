@@ -26,6 +26,8 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
+    if not wanted:
+        return
     reported = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
     for waiting in waiting_everywhere(now):
         workload, ref = waiting.workload, waiting.workload.ref

@@ -104,7 +104,9 @@ def _placed(one: T, ref: ObjectRef) -> T:
 
 def _not_captured(cluster: Cluster) -> Iterator[Skipped]:
     """Yield the kinds of controllers whose objects the snapshot lacks although they may make pods."""
-    owners = {owner for bound in cluster.inventory.pods for owner, _, _ in cluster.running.owners_of(bound)}
+    # Equal pods of one owner have the same controllers; a pod without an owner may show one by its name.
+    distinct = {(id(b.pod), id(b.owner), "" if b.owner else b.name): b for b in cluster.inventory.pods}
+    owners = {owner for bound in distinct.values() for owner, _, _ in cluster.running.owners_of(bound)}
     for kind in _MAKERS:
         if not cluster.has(kind) and (cluster.origin == "snapshot" or kind in owners):
             yield Skipped(cluster.path, 0, f"holds no {kind}s, so their pods count as running pods of others")

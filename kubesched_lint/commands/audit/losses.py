@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -68,10 +69,7 @@ class Losses:
         self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and now.follows(c)]
         self._on: dict[int, list[tuple[Crowd, int]]] = {}
         for crowd in self._crowds:
-            counts: dict[int, int] = {}
-            for position in crowd.positions:
-                counts[position] = counts.get(position, 0) + 1
-            for position, count in counts.items():
+            for position, count in Counter(crowd.positions).items():
                 self._on.setdefault(position, []).append((crowd, count))
         self._room: dict[int, int] = {}
         self._nodes = {name: only(p) for p, name in enumerate(now.lasting.index.names)}

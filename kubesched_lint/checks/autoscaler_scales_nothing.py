@@ -26,9 +26,9 @@ def check(world: World) -> Iterator[Hazard]:
     ours = [w for w in world.manifests.workloads if w.kind in _SCALABLE]
     existing = {w.ref for w in (*ours, *live)}
     for scaler in world.manifests.autoscalers:
-        work.spend(1 + len(ours))
         if scaler.target in existing or scaler.target.kind not in _SCALABLE or _is_unrendered(scaler.source):
             continue
+        work.spend(1 + len(ours))
         near = [w.ref for w in ours if is_in_reach(scaler.source, w.source, around=False)]
         is_known = world.cluster_has(scaler.target.kind) and world.premises.set_is_complete
         meant = _meant(scaler, near, existing, world)

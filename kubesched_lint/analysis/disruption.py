@@ -92,10 +92,12 @@ class Budgets:
 
     @cached_property
     def _workloads(self) -> dict[tuple[str, _Label], list[Workload]]:
-        found: dict[tuple[str, _Label], list[Workload]] = {}
+        """The workloads under each label that a budget requires; thousands have labels of their own."""
+        found: dict[tuple[str, _Label], list[Workload]] = {key: [] for key in self._posted}
         for workload in self._world.manifests.workloads:
             for label in (None, *self._world.member(workload).pod.labels.items()):
-                found.setdefault((workload.namespace, label), []).append(workload)
+                if (workload.namespace, label) in found:
+                    found[workload.namespace, label].append(workload)
         return found
 
 

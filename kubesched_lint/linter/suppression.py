@@ -16,9 +16,6 @@ from kubesched_lint.rulebook.library import Rule, Rulebook
 if TYPE_CHECKING:
     from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 
-_NAME = "kubesched"
-"""Part of every comment that waives a rule."""
-
 
 def suppress(
     report: Report, manifests: ManifestSet, rulebook: Rulebook, rules: Sequence[Rule], options: Options
@@ -50,14 +47,15 @@ def suppress(
 
 def _may_waive(manifests: ManifestSet) -> bool:
     """Return whether some object may have a waiver: in a comment, an annotation, or a source of rendered text."""
-    return any(_NAME in d.text or "annotations" in d.meta or d.rendering is not None for d in manifests.documents)
+    return any(d.written.may_waive or "annotations" in d.meta or d.rendering is not None for d in manifests.documents)
 
 
 def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
     """Every waiver and the object that it is on; items of one List share their text."""
     from kubesched_lint.linter.waivers import MARKER, annotation_waivers, find_waivers
 
-    marked = [document for document in manifests.documents if MARKER in document.text]  # usually none
+    maybe = (document for document in manifests.documents if document.written.may_waive)
+    marked = [document for document in maybe if MARKER in document.text]  # usually none
     for document in {(document.path, document.line): document for document in reversed(marked)}.values():
         for waiver in find_waivers(document.text, document.path, document.line):
             yield waiver, ref_of(document, namespace)

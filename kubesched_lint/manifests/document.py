@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
 from kubesched_lint.hints import TYPE_CHECKING, Any, Protocol
@@ -11,6 +12,8 @@ from kubesched_lint.record import field, record, replace
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment
 
+WAIVING = "kubesched"
+"""Part of every comment that waives a rule."""
 RENDERED = " (rendered)"
 """Suffix of the path of a text that a tool rendered and that is in no file."""
 
@@ -64,6 +67,62 @@ class Move:
     """The same value stands there, so that a change of the field can be written there."""
 
 
+class ChangedFileError(OSError):
+    """A file has another text than when it was read, so nobody can say any more where a value is."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(0, "changed while it was checked: run again", path)
+
+
+class Text:
+    """The text of one YAML document. A file's need not be kept: it is read again for the few documents with findings.
+
+    ``file`` is the path without links of the file whose ``index``-th document this is; empty if it must be kept.
+    """
+
+    __slots__ = ("_digest", "_file", "_index", "_kept")
+
+    def __init__(self, text: str, file: str = "", index: int = 0) -> None:
+        self._kept: str | None = text
+        self._file = file
+        self._index = index
+        self._digest = 0
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Text) and self.whole == other.whole)
+
+    def __hash__(self) -> int:
+        return self._digest if self._kept is None else hash(self._kept)
+
+    def let_go(self) -> None:
+        """Free the text if it can be read again, and need not be searched for waivers."""
+        if self._file and self._kept is not None and WAIVING not in self._kept:
+            self._digest, self._kept = hash(self._kept), None
+
+    @property
+    def may_waive(self) -> bool:
+        """Whether a comment in the text may waive a rule."""
+        return self._kept is not None and WAIVING in self._kept
+
+    @property
+    def whole(self) -> str:
+        """The text. Raises ChangedFileError if it was let go and the file has changed."""
+        if self._kept is not None:
+            return self._kept
+        texts = _read_again(self._file)
+        if self._index >= len(texts) or hash(texts[self._index]) != self._digest:
+            raise ChangedFileError(self._file)
+        return texts[self._index]
+
+
+@lru_cache(maxsize=8)
+def _read_again(file: str) -> tuple[str, ...]:
+    """Return the texts of the documents of a file; none if it cannot be read any more."""
+    from kubesched_lint.manifests.split import texts_in
+
+    return texts_in(file)
+
+
 @record
 class Document:
     """An object of a manifest file.
@@ -80,7 +139,7 @@ class Document:
     """The object's ``metadata``; empty if it has none."""
     held: list[dict[str, Any]] = field(compare=False)
     """The object as plain values; empty after ``release``."""
-    text: str
+    written: Text
     line: int
     prefix: Path = ()
     is_plain: bool = False
@@ -101,12 +160,19 @@ class Document:
             self.held.append(read_plain(self.text))
         return self.held[0]
 
+    @property
+    def text(self) -> str:
+        """The whole YAML document."""
+        return self.written.whole
+
     def release(self) -> None:
-        """Free the values if the fast reader can read them again; a List is kept, because its whole text would be read
-        again.
+        """Free the values if the fast reader can read them again, and the text if it is in a file.
+
+        A List is kept, because its whole text would be read again for each item.
         """
         if self.is_plain and not self.prefix and not self.moves:
             self.held.clear()
+            self.written.let_go()
 
     def moved(self, path: Path) -> Move:
         """Return where the value at ``path`` is written: there itself, unless a custom resource stands for it."""

@@ -274,8 +274,9 @@ def _read(found: Found, lists: _Lists) -> InputFile | InputError:
         return InputError(found.path, why_unreadable(error))
     is_resource = found.real in lists.resources
     patch_of = "" if is_resource else lists.patches.get(found.real, "")
+    beside = found.beside
     return _checked(
-        InputFile(found.path, data, patch_of, found.beside and not is_resource, found.beside or is_resource)
+        InputFile(found.path, data, patch_of, beside and not is_resource, beside or is_resource, real=found.real)
     )
 
 

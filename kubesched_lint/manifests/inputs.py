@@ -9,6 +9,7 @@ from functools import cache
 from kubesched_lint.findings import InputError
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.split import LARGEST as LARGEST
 from kubesched_lint.record import field, record
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.provenance import KustomizeRendering
 
 SUFFIXES = (".yaml", ".yml", ".json")
-LARGEST = 16 * 1024 * 1024
-"""Most bytes of one file. A Kubernetes object cannot be larger than 1.5 MiB (etcd)."""
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN = "<stdin>"
 Progress = Callable[[str, int, int], None]
@@ -48,6 +47,8 @@ class InputFile:
     """A kustomization builds on it: labels, selectors and names may be added before it is applied."""
     rendering: KustomizeRendering | ChartRendering | None = None
     """The rendering that produced ``data``; None for the bytes of a file."""
+    real: str = ""
+    """The path without links of the file, from which its documents are read again; empty if they must be kept."""
 
 
 @record

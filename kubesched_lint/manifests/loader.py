@@ -26,7 +26,7 @@ from kubesched_lint.manifests.classify import (
     places_pods,
     wraps_pod_template,
 )
-from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.document import Document, Skipped, Text, Unread
 from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
@@ -42,8 +42,10 @@ FastReader = Callable[[str], dict[str, Any]]
 Entry = Document | Unread | Skipped | InputError
 
 
-def documents_of(file: InputFile, is_read: IsRead, fast_reader: FastReader = read_plain) -> Iterator[Entry]:
-    """Return the documents of a file that ``find_files`` found."""
+def documents_of(
+    file: InputFile, is_read: IsRead, fast_reader: FastReader = read_plain, *, again: bool = False
+) -> Iterator[Entry]:
+    """Return the documents of a file that ``find_files`` found; ``again``: their texts may be read again."""
     found = documents(
         file.path,
         file.data,
@@ -52,6 +54,7 @@ def documents_of(file: InputFile, is_read: IsRead, fast_reader: FastReader = rea
         in_kustomization=file.in_kustomization,
         unrendered=file.unrendered,
         fast_reader=fast_reader,
+        again=file.real if again else "",
     )
     rendering = file.rendering
     return found if rendering is None else (rendering.placed(entry) for entry in found)
@@ -66,8 +69,12 @@ def documents(
     in_kustomization: bool = False,
     unrendered: bool = False,
     fast_reader: FastReader = read_plain,
+    again: str = "",
 ) -> Iterator[Entry]:
-    """Return all documents of a file: to decode, to count (Unread), to skip, or broken (with line and column)."""
+    """Return all documents of a file: to decode, to count (Unread), to skip, or broken (with line and column).
+
+    ``again`` is the file from which the texts can be read again.
+    """
     if patch_of:
         return iter((Skipped(path, 1, listed_patch(patch_of)),))
     text = text_of(path, data)
@@ -75,7 +82,7 @@ def documents(
         return iter((text,))
     if is_of_ytt(text):
         return iter((Skipped(path, 1, YTT),))
-    reader = _Reader(path, is_read, in_kustomization, unrendered, fast_reader)
+    reader = _Reader(path, is_read, in_kustomization, unrendered, fast_reader, again)
     if is_json(text):
         return reader.json(text)
     return reader.templated(text) if may_be_template(text) else reader.yaml(text)
@@ -84,10 +91,16 @@ def documents(
 class _Reader:
     """The settings that all documents of one file share."""
 
-    __slots__ = ("_fast_reader", "_in_kustomization", "_is_read", "_path", "_unrendered")
+    __slots__ = ("_again", "_fast_reader", "_in_kustomization", "_is_read", "_path", "_unrendered")
 
     def __init__(
-        self, path: str, is_read: IsRead, in_kustomization: bool, unrendered: bool, fast_reader: FastReader
+        self,
+        path: str,
+        is_read: IsRead,
+        in_kustomization: bool,
+        unrendered: bool,
+        fast_reader: FastReader,
+        again: str,
     ) -> None:
         self._path = path
         self._is_read = is_read
@@ -95,6 +108,7 @@ class _Reader:
         self._in_kustomization = in_kustomization or is_called_patch(path)
         self._unrendered = unrendered
         self._fast_reader = fast_reader
+        self._again = again
 
     def yaml(self, text: str) -> Iterator[Entry]:
         for index, part in enumerate(parts(text)):
@@ -217,7 +231,7 @@ class _Reader:
                 version,
                 meta if isinstance(meta, dict) else {},
                 [value],
-                part.text,
+                Text(part.text, self._again if plain else "", index),
                 part.line,
                 prefix,
                 plain,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
 from kubesched_lint.record import NamedTuple
 
+LARGEST = 16 * 1024 * 1024
+"""Most bytes of one file. A Kubernetes object cannot be larger than 1.5 MiB (etcd)."""
 _BEFORE_JSON = frozenset("{ \t\n")
 _BYTE = "[\udc80-\udcff]"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -75,6 +78,15 @@ def _is_head(part: str) -> bool:
         return False
     lines = [line for line in part.split("\n") if line.strip() and not line.startswith("#")]
     return bool(lines) and all(line.startswith("%") for line in lines)
+
+
+def texts_in(file: str) -> tuple[str, ...]:
+    """Return the texts of the documents of a file, by its path without links; none if it cannot be read."""
+    try:
+        text = text_of(file, content_at(file, LARGEST))
+    except OSError:
+        return ()
+    return tuple(part.text for part in parts(text)) if isinstance(text, str) else ()
 
 
 def broken_byte(path: str, part: DocumentText) -> InputError | None:

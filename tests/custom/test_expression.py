@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.custom.expression import ExpressionError, Found, Place, evaluate, is_true, parsed
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.document import Document, Text
 
 SPEC: dict[str, Any] = {
     "replicas": 0,
@@ -18,7 +18,7 @@ SPEC: dict[str, Any] = {
     "list": [{"x": 1}, {"x": 2}],
     "labels": {"ray.io/group": "a"},
 }
-DOCUMENT = Document("m.yaml", 0, "Kind", "g/v1", {}, [{"spec": SPEC}], "", 1)
+DOCUMENT = Document("m.yaml", 0, "Kind", "g/v1", {}, [{"spec": SPEC}], Text(""), 1)
 SCOPE = {
     "spec": Found(SPEC, Place(DOCUMENT, ("spec",)), True),
     "metadata": Found({}, Place(DOCUMENT, ("metadata",)), True),

@@ -95,7 +95,8 @@ class Inputs:
             files = known = list(files)
             if is_worthwhile(known):
                 return read_together(known, self.request.jobs, namespace, version, kinds)
-        return manifest_set(entries_of(files, kinds), namespace, version, kinds=kinds)
+        again = not self.request.mending  # a fix changes the files
+        return manifest_set(entries_of(files, kinds, again=again), namespace, version, kinds=kinds)
 
     def _drained(self) -> Iterator[Found]:
         if not isinstance(self.found, list):
@@ -366,13 +367,13 @@ def files_of(
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
 
 
-def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED) -> Iterator[Entry]:
-    """Yield the documents of files from ``find_files``, and its other results unchanged."""
+def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED, *, again: bool = False) -> Iterator[Entry]:
+    """Yield the documents of files from ``find_files``, and its other results unchanged; ``again`` as documents_of."""
     from kubesched_lint.manifests.loader import InputFile, documents_of
 
     for found in files:
         if isinstance(found, InputFile):
-            yield from documents_of(found, kinds.is_read)
+            yield from documents_of(found, kinds.is_read, again=again)
         else:
             yield found
 

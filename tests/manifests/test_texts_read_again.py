@@ -1,0 +1,74 @@
+"""The texts of documents in files are read again, unless they may hold a waiver or the file has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.commands.lint.run import entries_of
+from kubesched_lint.manifests.document import ChangedFileError, Document
+from kubesched_lint.manifests.files import find_files
+from tests.program import called
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {name}
+spec:
+  containers:
+  - name: c
+    image: registry.example.com/c:1
+"""
+
+
+def _documents(folder: Path, *, again: bool = True) -> list[Document]:
+    found = [e for e in entries_of(find_files([str(folder)]), again=again) if isinstance(e, Document)]
+    for document in found:
+        document.release()
+    return found
+
+
+def _write(folder: Path, text: str) -> Path:
+    file = folder / "pods.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_each_document_finds_its_own_text_and_values(tmp_path: Path) -> None:
+    one, two = POD.format(name="one"), POD.format(name="twö")
+    _write(tmp_path, f"\ufeff{one}---\r\n{two}")
+    first, second = _documents(tmp_path)
+    kept = _documents(tmp_path, again=False)
+    assert [first.text, second.text] == [document.text for document in kept]
+    assert second.value["metadata"]["name"] == "twö"
+    assert [first, second] == kept
+    assert hash(first.written) == hash(kept[0].written)
+
+
+@pytest.mark.parametrize("after", ["", "# another line\n" + POD.format(name="one"), None])
+def test_a_file_that_has_changed_is_an_error(tmp_path: Path, after: str | None) -> None:
+    file = _write(tmp_path, POD.format(name="one"))
+    (document,) = _documents(tmp_path)
+    if after is None:
+        file.unlink()
+    else:
+        _write(tmp_path, after)
+    with pytest.raises(ChangedFileError, match="changed while it was checked"):
+        _ = document.text
+
+
+def test_a_text_that_may_waive_a_rule_is_kept(tmp_path: Path) -> None:
+    text = POD.format(name="one").replace("name: c\n", "name: c  # kubesched-lint: ignore[some-rule] because\n")
+    file = _write(tmp_path, text)
+    (document,) = _documents(tmp_path)
+    file.unlink()
+    assert document.text == text
+    assert document.written.may_waive
+
+
+def test_lint_shows_the_lines_of_a_file_that_it_read_twice(tmp_path: Path) -> None:
+    _write(tmp_path, POD.format(name="one") + "  nodeSelector:\n    beta.kubernetes.io/os: linux\n")
+    run = called("lint", "--no-cache", "--format", "json", str(tmp_path))
+    assert run.returncode in (0, 1), run.stderr

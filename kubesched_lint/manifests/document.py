@@ -109,14 +109,22 @@ class Text:
         """The text. Raises ChangedFileError if it was let go and the file has changed."""
         if self._kept is not None:
             return self._kept
-        texts = _read_again(self._file)
-        if self._index >= len(texts) or hash(texts[self._index]) != self._digest:
+        found = self._read_again()
+        if found is None:
+            _texts_in.cache_clear()  # an earlier run in this process may have read what the file held then
+            found = self._read_again()
+        if found is None:
             raise ChangedFileError(self._file)
-        return texts[self._index]
+        return found
+
+    def _read_again(self) -> str | None:
+        texts = _texts_in(self._file)
+        text = texts[self._index] if self._index < len(texts) else ""
+        return text if hash(text) == self._digest else None
 
 
 @lru_cache(maxsize=8)
-def _read_again(file: str) -> tuple[str, ...]:
+def _texts_in(file: str) -> tuple[str, ...]:
     """Return the texts of the documents of a file; none if it cannot be read any more."""
     from kubesched_lint.manifests.split import texts_in
 

@@ -72,3 +72,10 @@ def test_lint_shows_the_lines_of_a_file_that_it_read_twice(tmp_path: Path) -> No
     _write(tmp_path, POD.format(name="one") + "  nodeSelector:\n    beta.kubernetes.io/os: linux\n")
     run = called("lint", "--no-cache", "--format", "json", str(tmp_path))
     assert run.returncode in (0, 1), run.stderr
+
+
+def test_a_file_that_changes_between_two_runs_of_a_process_is_read_anew(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        _write(tmp_path, POD.format(name=name))
+        (document,) = _documents(tmp_path)
+        assert f"name: {name}" in document.text

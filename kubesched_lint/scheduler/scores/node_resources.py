@@ -203,8 +203,9 @@ class PerNode:
 
     def _look(self) -> None:
         touched = self._touched
-        if touched.epoch == self._epoch:
-            for position in touched.positions[self._at :]:
+        behind = touched.positions[self._at :]
+        if touched.epoch == self._epoch and len(behind) <= self._width:  # else to look at all nodes costs less
+            for position in behind:
                 self._move(position)
         else:
             work.spend(self._width)

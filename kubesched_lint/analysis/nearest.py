@@ -192,9 +192,8 @@ def _reads_like(value: str, other: str) -> bool:
     """Whether a value may be meant for the other: one is left out, or they differ by more than a number or letter."""
     if not value or not other or value == other:
         return True
-    return re.findall(_NUMBERS, value.lower()) == re.findall(_NUMBERS, other.lower()) and bool(
-        _closest(value, (other,))
-    )
+    mine, theirs = (re.findall(_NUMBERS, text.lower()) for text in (value, other))
+    return mine == theirs and bool(_closest(value, (other,)))
 
 
 def nodes_with(taint: Taint, taints: Mapping[Taint, int], today: int) -> str:

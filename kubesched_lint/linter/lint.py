@@ -24,7 +24,7 @@ from kubesched_lint.linter.judged import (
 )
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of
-from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.releases import minor_of
@@ -375,8 +375,10 @@ class _Run:
         return replace(hazard, source=hazard.source or document, victim=victim)
 
     def _failed(self, rule: Rule, workload: Workload | None, error: Exception) -> None:
-        """Record one error for a rule, even if it fails on several workloads."""
-        if rule.slug not in self.failed:
+        """Record one error for a rule, even if it fails on several workloads; one for a file that has changed."""
+        if isinstance(error, ChangedFileError):
+            self.failed[error.path] = InputError(error.path, error.message)
+        elif rule.slug not in self.failed:
             where = f" on {workload}" if workload else ""
             text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
             line = getattr(error, "line", 0)  # errors of CEL expressions have their line in the card

@@ -70,8 +70,11 @@ class Move:
 class ChangedFileError(OSError):
     """A file has another text than when it was read, so nobody can say any more where a value is."""
 
+    message = "changed while it was checked: run again"
+
     def __init__(self, path: str) -> None:
-        super().__init__(0, "changed while it was checked: run again", path)
+        super().__init__(0, self.message, path)
+        self.path = path
 
 
 class Text:
@@ -170,8 +173,11 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The whole YAML document."""
-        return self.written.whole
+        """The whole YAML document. Raises ChangedFileError."""
+        try:
+            return self.written.whole
+        except ChangedFileError:
+            raise ChangedFileError(self.path) from None
 
     def release(self) -> None:
         """Free the values if the fast reader can read them again, and the text if it is in a file.

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.commands.lint.run import entries_of
+from kubesched_lint.commands.lint.run import Request, checked, entries_of
+from kubesched_lint.linter.options import Options
+from kubesched_lint.manifests import split
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.manifests.files import find_files
+from kubesched_lint.rulebook.library import Rulebook
 from tests.program import called
 
 POD = """\
@@ -20,6 +23,29 @@ spec:
   containers:
   - name: c
     image: registry.example.com/c:1
+"""
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector:
+    matchLabels:
+      app: web
+  template:
+    metadata:
+      labels:
+        app: web
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: zone
+        whenUnsatisfiable: DoNotSchedule
+      containers:
+      - name: c
+        image: registry.example.com/c:1
 """
 
 
@@ -79,3 +105,12 @@ def test_a_file_that_changes_between_two_runs_of_a_process_is_read_anew(tmp_path
         _write(tmp_path, POD.format(name=name))
         (document,) = _documents(tmp_path)
         assert f"name: {name}" in document.text
+
+
+def test_a_file_that_changes_during_a_run_is_one_error_with_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _write(tmp_path, DEPLOYMENT)
+    monkeypatch.setattr(split, "texts_in", lambda file: ())
+    report = checked(Request((str(file),), cache=False), Options(), Rulebook.shipped()).report
+    assert [(error.path, error.message) for error in report.errors] == [(str(file), ChangedFileError.message)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
 import pytest
 
 from kubesched_lint.validation import names
@@ -99,3 +102,12 @@ def test_path_segments():
     assert names.path_segment("a:b") == ()
     assert names.path_segment("..") == ("may not be '..'",)
     assert names.path_segment("a/b%") == ("may not contain '/'", "may not contain '%'")
+
+
+def test_names_that_no_pattern_reads_are_those_of_the_pattern() -> None:
+    """All texts of up to five characters from one of each sort."""
+    for length in range(6):
+        for characters in product("a0A-._é", repeat=length):
+            text = "".join(characters)
+            assert names._is_subdomain(text) is bool(re.fullmatch(names._SUBDOMAIN, text)), text
+            assert names._is_key(text) is bool(re.fullmatch(names._KEY, text)), text

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
 import pytest
 
+from kubesched_lint.model.quantity import digits_and_letters
+from kubesched_lint.validation import quantities
 from kubesched_lint.validation.quantities import NotAQuantityError, in_resource_list, literal, parse, quantity
 
 CANONICAL = [
@@ -76,3 +81,15 @@ def test_whole_means_whole_after_rounding_to_thousandths():
 
 def test_a_hostile_exponent_costs_nothing():
     assert parse("1e999999999").nanos > 0
+
+
+def test_plain_quantities_are_read_as_the_pattern_reads_them() -> None:
+    """All texts of up to four characters, digits of other scripts among them."""
+    for length in range(5):
+        for characters in product("10mKiEe.+²", repeat=length):
+            text = "".join(characters)
+            digits, letters = digits_and_letters(text)
+            if digits:
+                found = re.fullmatch(quantities._FORM, text)
+                assert found is not None, text
+                assert found.groups("") == ("", digits, "", letters), text

@@ -15,7 +15,7 @@ import stat
 from errno import ELOOP
 
 from kubesched_lint.hints import IO
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 # Between the check of a file and its opening, another process may replace it by a pipe or a link.
@@ -33,8 +33,7 @@ class UnreadableError(OSError):
         super().__init__(0, reason)
 
 
-@record
-class ResolvedPath:
+class ResolvedPath(Record):
     """The target of a path. Links must not leave ``root``; ``real`` and ``root`` contain no links."""
 
     real: str

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from kubesched_lint.hints import Protocol
-from kubesched_lint.record import field, frozen_record, record
+from kubesched_lint.record import FrozenRecord, Record, field
 
 Path = tuple[str | int, ...]
 """The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
@@ -27,8 +27,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-@frozen_record
-class Evidence:
+class Evidence(FrozenRecord):
     """The reason to believe a hazard.
 
     ``proof`` holds for every order in which the scheduler may act; ``witness`` is one concrete order that ends badly;
@@ -76,8 +75,7 @@ def policy(text: str = "") -> Evidence:
     return Evidence("policy", text)
 
 
-@frozen_record
-class Span:
+class Span(FrozenRecord):
     """Lines and columns count from 1, columns in code points; the end is exclusive."""
 
     line: int
@@ -94,8 +92,7 @@ class Span:
         )
 
 
-@frozen_record
-class Location:
+class Location(FrozenRecord):
     """``near`` is for rendered text, if the line of a file that became ``span`` is unknown."""
 
     path: str
@@ -115,8 +112,7 @@ class Source(Protocol):
         ...
 
 
-@frozen_record
-class ObjectRef:
+class ObjectRef(FrozenRecord):
     """An object by its kind and name; ``namespace`` is empty for an object of the cluster."""
 
     kind: str
@@ -127,8 +123,7 @@ class ObjectRef:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
-@record
-class Place:
+class Place(Record):
     """A place that a check points to: a path inside an object. ``source`` None is the object under check."""
 
     at: Path
@@ -137,8 +132,7 @@ class Place:
     owner: ObjectRef | None = None
 
 
-@frozen_record
-class Edit:
+class Edit(FrozenRecord):
     """Replace the text of ``span`` in ``path`` by ``text``; an empty span inserts."""
 
     path: str
@@ -146,8 +140,7 @@ class Edit:
     text: str
 
 
-@frozen_record
-class Fix:
+class Fix(FrozenRecord):
     """A change that makes a finding go away; ``safe`` if it takes no node from a pod that has one."""
 
     title: str
@@ -155,8 +148,7 @@ class Fix:
     edits: tuple[Edit, ...] = ()
 
 
-@record
-class Hazard:
+class Hazard(Record):
     """The result of a check: facts and a place; the rule's card has the words and the severity.
 
     ``values`` fill the card's message and help templates. ``severity`` may only lower the card's severity or, with a
@@ -185,16 +177,14 @@ class Hazard:
     """
 
 
-@frozen_record
-class Related:
+class Related(FrozenRecord):
     """Another place that a finding is about, and what it has to do with it."""
 
     location: Location
     label: str
 
 
-@frozen_record
-class Suppression:
+class Suppression(FrozenRecord):
     """Why a finding does not count: a user waived it, or, if ``known``, a baseline lists it."""
 
     reason: str
@@ -202,8 +192,7 @@ class Suppression:
     known: bool = False
 
 
-@frozen_record
-class Finding:
+class Finding(FrozenRecord):
     """A hazard with severity, message and location: everything that a report may show."""
 
     rule: str
@@ -252,8 +241,7 @@ def _is_error_elsewhere(part: Finding, finding: Finding) -> bool:
     return part.severity is Severity.ERROR and part.at[:shared] != finding.at[:shared]
 
 
-@frozen_record
-class InputError:
+class InputError(FrozenRecord):
     """Something could not be read or understood: one message with its position (0 if there is none)."""
 
     path: str
@@ -275,8 +263,7 @@ class UncheckedError(Exception):
     """A check cannot judge this input; the text is the reason for which the rule counts as skipped."""
 
 
-@frozen_record
-class Skip:
+class Skip(FrozenRecord):
     """A rule, or a document, that was not checked, and why."""
 
     rule: str
@@ -285,8 +272,7 @@ class Skip:
     """The rule began, and its input exceeds the work that a run may do."""
 
 
-@frozen_record
-class LeftOut:
+class LeftOut(FrozenRecord):
     """A folder or file of tests, copied code or a cluster, which nobody applies with the others."""
 
     path: str
@@ -294,8 +280,7 @@ class LeftOut:
     reason: str
 
 
-@frozen_record
-class TargetSummary:
+class TargetSummary(FrozenRecord):
     """One target of a run over several: ``verdict`` counts its findings in words."""
 
     name: str
@@ -303,8 +288,7 @@ class TargetSummary:
     verdict: str
 
 
-@frozen_record
-class Summary:
+class Summary(FrozenRecord):
     """What a run read and how it was set up."""
 
     files: int = 0
@@ -333,8 +317,7 @@ class Summary:
         return tuple(filter(None, self.undecided.split("\n")))
 
 
-@frozen_record
-class Report:
+class Report(FrozenRecord):
     """The result of a run: ``findings``, ``skipped`` rules, and ``errors`` in the input."""
 
     findings: tuple[Finding, ...] = ()

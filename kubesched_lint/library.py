@@ -17,7 +17,7 @@ from kubesched_lint.cluster.read import cluster_from, read_stated, stated
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
 from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.record import frozen_record
+from kubesched_lint.record import FrozenRecord
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -37,8 +37,7 @@ EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss"
 _TEXT, _OBJECTS = "<text>", "<object {}>"
 
 
-@frozen_record
-class Outcome:
+class Outcome(FrozenRecord):
     """The possible results of one event for one workload.
 
     ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on the lost node or
@@ -63,8 +62,7 @@ class Outcome:
     assumes: tuple[str, ...]
 
 
-@frozen_record
-class Simulation:
+class Simulation(FrozenRecord):
     """The result of ``simulate``: ``outcomes`` by workload, each in the order of the requested events."""
 
     outcomes: tuple[Outcome, ...]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import IO
 
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 TIMEOUT = 60.0
 """Seconds that a program may take."""
@@ -46,8 +46,7 @@ class NoWorkTreeError(ProgramError):
     """The path is in no git work tree."""
 
 
-@record
-class Done:
+class Done(Record):
     """The result of a program."""
 
     code: int

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.releases import release
 
 
-@record
-class Quirk:
+class Quirk(Record):
     """``since`` is the first version with the behaviour, ``until`` the first without it (None: none known).
 
     Each is ``(major, minor)`` or ``(major, minor, patch)``.

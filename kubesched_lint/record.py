@@ -1,11 +1,12 @@
-"""``@record``: a slotted dataclass, frozen for mypy, that compiles nothing until many instances are made.
+"""``class X(Record)``: a slotted dataclass, frozen for mypy, that compiles nothing until many instances are made.
 
-``dataclasses`` compiles six functions per class definition, 0.4 ms each time: for the 85 classes that linting one file
-imports, a third of its start-up (``benchmarks/run.py``). Most have few instances in such a run, if any.
+``dataclasses`` compiles six functions per class definition, 0.4 ms each time: for the 117 classes that linting one file
+imports, a third of its start-up (``benchmarks/run.py``). Most have few instances in such a run, if any. A decorator
+would have to define each class a second time, with slots, for the price of another class.
 
 For readers, mypy and ``dataclasses.fields`` a record is a dataclass. ``replace`` is that of ``dataclasses`` without
 ``fields``. Only mypy prevents writes to a record: a check at run time makes each of half a million instances in a run
-over 10,000 files four times as slow to fill. ``@frozen_record`` does check, for the library's results: they are few per
+over 10,000 files four times as slow to fill. ``FrozenRecord`` does check, for the library's results: they are few per
 file, and their users may not run mypy.
 """
 
@@ -16,7 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from operator import attrgetter
 
-from kubesched_lint.hints import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, dataclass_transform
+from kubesched_lint.hints import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 
@@ -47,7 +48,31 @@ if TYPE_CHECKING:
     from dataclasses import field as field
     from dataclasses import replace as replace
     from typing import NamedTuple as NamedTuple
+
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    class Record: ...
+
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    class FrozenRecord: ...
 else:
+
+    class _RecordMeta(type):
+        def __new__(cls, name, bases, body):
+            if not bases:
+                return super().__new__(cls, name, bases, body)
+            base, *others = bases
+            more = {"__setattr__": _refuse, "__delattr__": _refuse} if base is FrozenRecord else {}
+            return _made(name, tuple(others), body, more)
+
+    class Record(metaclass=_RecordMeta):
+        """Make a class a record: its annotations are fields, ``field(compare=False)`` is not compared.
+
+        The class is no subclass of this one: instances of a class with a metaclass take longer to make. A class with a
+        ``cached_property`` also has a ``__dict__`` for it; all others have slots alone.
+        """
+
+    class FrozenRecord(metaclass=_RecordMeta):
+        """Make a class a record that raises FrozenInstanceError, an AttributeError, on writes."""
 
     class _TupleMeta(type):
         def __new__(cls, name, bases, body):
@@ -89,27 +114,11 @@ def _fields_of(made: type) -> tuple[Callable[[object], tuple[object, ...]], Mapp
     return lambda instance: tuple(getattr(instance, name) for name in names), places
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def record(cls: type[T]) -> type[T]:
-    """Return the class as a record: its own annotations are fields, ``field(compare=False)`` is not compared.
-
-    A class with a ``cached_property`` also has a ``__dict__`` for it; all others have slots alone.
-    """
-    return _made(cls, {})
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen_record(cls: type[T]) -> type[T]:
-    """Return a record class that raises FrozenInstanceError, an AttributeError, on writes."""
-    return _made(cls, {"__setattr__": _refuse, "__delattr__": _refuse})
-
-
-def _made(cls: type[T], more: Mapping[str, object]) -> type[T]:
-    body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+def _made(name: str, bases: tuple[type, ...], body: dict[str, Any], more: Mapping[str, object]) -> type:
     names = tuple(body.get("__annotations__", ()))
     given = {name: body.pop(name) for name in names if name in body}
     if any(value.__class__.__module__ == "dataclasses" for value in given.values()):
-        raise TypeError(f"{cls.__qualname__}: import field from kubesched_lint.record")
+        raise TypeError(f"{name}: import field from kubesched_lint.record")
     compared = _compared([name for name in names if getattr(given.get(name), "compare", True)])
     caches = any(isinstance(value, cached_property) for value in body.values())
     left = iter(range(_FEW))
@@ -131,10 +140,9 @@ def _made(cls: type[T], more: Mapping[str, object]) -> type[T]:
         "__dataclass_fields__": _Fields(given),
         "__match_args__": names,
         "__slots__": (*names, "__dict__") if caches else names,
-        "__qualname__": cls.__qualname__,
     }
-    made: Any = type(cls.__name__, cls.__bases__, {**methods, **more, **body})
-    return cast("type[T]", made)
+    made: type[Any] = type(name, bases, {**methods, **more, **body})
+    return made
 
 
 def _compared(names: list[str]) -> Callable[[object], object]:

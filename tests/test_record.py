@@ -11,11 +11,10 @@ from functools import cached_property
 
 import pytest
 
-from kubesched_lint.record import NamedTuple, field, frozen_record, record, replace
+from kubesched_lint.record import FrozenRecord, NamedTuple, Record, field, replace
 
 
-@record
-class Seen:
+class Seen(Record):
     name: str
     labels: dict[str, str] = field(default_factory=dict)
     line: int = field(default=0, compare=False)
@@ -54,13 +53,11 @@ class TheirPair(typing.NamedTuple):
         return self.left + 1
 
 
-@record
-class Nothing:
+class Nothing(Record):
     pass
 
 
-@record
-class Key:
+class Key(Record):
     name: str
     line: int = field(default=0, compare=False)
 
@@ -76,8 +73,7 @@ def test_it_reads_as_the_dataclass_of_the_same_body() -> None:
 
 
 def test_fields_are_known_before_there_is_an_instance() -> None:
-    @record
-    class Fresh:
+    class Fresh(Record):
         a: int
         b: int = 2
 
@@ -107,8 +103,7 @@ def test_nothing_can_be_added_and_mypy_refuses_what_sets_a_field() -> None:
 
 
 def test_a_frozen_record_refuses_at_run_time_from_the_first_instance_on() -> None:
-    @frozen_record
-    class Named:
+    class Named(FrozenRecord):
         name: str
         labels: dict[str, int] = field(default_factory=dict)
 
@@ -127,8 +122,7 @@ def test_a_frozen_record_refuses_at_run_time_from_the_first_instance_on() -> Non
 
 
 def test_the_first_instances_are_as_all_others() -> None:
-    @record
-    class Many:
+    class Many(Record):
         name: str
         labels: dict[str, int] = field(default_factory=dict)
         line: int = field(default=7, compare=False)
@@ -150,8 +144,7 @@ def test_the_first_instances_are_as_all_others() -> None:
 
 
 def test_a_cached_property_has_room() -> None:
-    @record
-    class Asked:
+    class Asked(Record):
         name: str
 
         @cached_property
@@ -178,8 +171,7 @@ def test_a_wrong_number_of_arguments_is_a_type_error(wrong: tuple[object, ...]) 
 
 @pytest.mark.parametrize("wrong", [{}, {"name": "a", "nothing": 1}])
 def test_a_wrong_name_of_an_argument_is_a_type_error_from_the_first_instance_on(wrong: dict[str, object]) -> None:
-    @record
-    class Fresh:
+    class Fresh(Record):
         name: str
 
     for _ in range(2):
@@ -200,8 +192,7 @@ def test_a_field_of_dataclasses_is_refused() -> None:
     """Else its description would become the default value."""
     with pytest.raises(TypeError, match=r"import field from kubesched_lint\.record"):
 
-        @record
-        class Mixed:
+        class Mixed(Record):
             line: int = dataclasses.field(default=0)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from kubesched_lint.findings import Path
 from kubesched_lint.model.policy import LimitRange, Namespace, ResourceQuota, RuntimeClass
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 VALIDATION = "validation"
 OBJECT = "object"
 """The workload itself is refused, so no controller makes pods from it."""
 
 
-@record
-class AdmissionRefusal:
+class AdmissionRefusal(Record):
     """Why the API server creates no pod of a template."""
 
     plugin: str
@@ -48,8 +47,7 @@ def about_pod(workload: Workload, message: str, ordinal: int = 0, *, is_invalid:
     return f'pods "{workload.name}{suffix}" is forbidden: {message}'
 
 
-@record
-class Decision:
+class Decision(Record):
     """``refusal`` holds even if something is unknown; without one, the pods are created if ``unknown`` is empty."""
 
     refusal: AdmissionRefusal | None = None

@@ -11,7 +11,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned_to
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.world import Member, World
 
@@ -24,8 +24,7 @@ Turn = Callable[[], tuple[bool, int]]
 """Return whether the pod in question fits now, and how many copies before it found a node since the last turn."""
 
 
-@record
-class Beside:
+class Beside(Record):
     """Result for the other workloads' pods at the time when the pod in question fits or nothing changes any more."""
 
     placed: int

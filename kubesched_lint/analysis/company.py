@@ -8,7 +8,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.staying import may_be_preempted
 from kubesched_lint.world.world import Member
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 PREMISE = "the pods that it must be near stay where they are once placed"
 
 
-@record
-class Company:
+class Company(Record):
     """``whom`` (names) the pods must be near, and ``most`` domains that these can occupy at the same time."""
 
     whom: tuple[str, ...]

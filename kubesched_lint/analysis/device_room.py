@@ -14,15 +14,14 @@ from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.devices import DeviceID
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 
 UNLIMITED = 1 << 30
 
 
-@record
-class Request:
+class Request(Record):
     """A request of a workload's pods: its alternatives with the devices for each. Most requests have one."""
 
     wanted: Wanted

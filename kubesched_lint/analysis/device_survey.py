@@ -21,7 +21,7 @@ from kubesched_lint.model.devices import (
     DeviceTaint,
 )
 from kubesched_lint.model.quantity import show
-from kubesched_lint.record import NamedTuple, record, replace
+from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room
@@ -58,8 +58,7 @@ class Failure(NamedTuple):
 _NOTHING = Condition(-1, "")
 
 
-@record
-class Survey:
+class Survey(Record):
     """The devices of some nodes, and which of them one request can have if no other pod has them."""
 
     asked: Asked

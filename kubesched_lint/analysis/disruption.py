@@ -12,7 +12,7 @@ from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -143,8 +143,7 @@ def nothing_may_go(it: Member, budget: DisruptionBudget) -> Evidence:
     )
 
 
-@record
-class Unscaled:
+class Unscaled(Record):
     """A budget that allows no eviction, because it asks for a scale that the controller of a workload's pods lacks."""
 
     budget: DisruptionBudget

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.gangs import Gang
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ Places = tuple[tuple[str, str], ...]
 """(pod, node) of each placed pod."""
 
 
-@record
-class Answer:
+class Answer(Record):
     """What becomes of a gang that is deployed alone."""
 
     verdict: str

@@ -8,7 +8,7 @@ from itertools import chain, combinations, zip_longest
 from kubesched_lint.analysis.trial import at_rest, scheduled_pod
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.gangs import Gang, loose_groups
@@ -18,8 +18,7 @@ _MOST_PODS = 200
 _MOST_GROUPS = 8
 
 
-@record
-class HalfPlaced:
+class HalfPlaced(Record):
     """The end of a course in which the pods of two groups take turns."""
 
     groups: tuple[Gang, Gang]

@@ -19,7 +19,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.room import domain_room, most_copies
@@ -35,8 +35,7 @@ _MOST_TRIED = 1_000
 """Most pods that are placed in a trial to see whether they fit; for more, the solver is faster."""
 
 
-@record
-class Impossible:
+class Impossible(Record):
     """At most ``placed`` of ``wanted`` pods of these workloads find a place; without any one of them, all may."""
 
     demands: tuple[Demand, ...]

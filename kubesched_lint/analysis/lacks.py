@@ -11,7 +11,7 @@ from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import World
 
 
-@record
-class Lack:
+class Lack(Record):
     text: str
     """The unknown fact if ``unknown``, else the assumption."""
     unknown: bool

@@ -16,7 +16,7 @@ from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.text import closest, misspelt, plural
 from kubesched_lint.world.world import once_per_world
 
@@ -36,8 +36,7 @@ _ONLY_AS = " only as "
 """Between a label and its values on nodes, if none of them reads like the wanted one."""
 
 
-@record
-class Miss:
+class Miss(Record):
     """``wanted``: the user's condition; ``at``: path of the condition that fails; ``nearest``: a sentence or empty."""
 
     at: Path

@@ -17,7 +17,7 @@ from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, said
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.text import many, plural
@@ -39,8 +39,7 @@ _LAG = timedelta(minutes=6)
 """The longest time between two attempts, with the half minute until the queue is flushed, and back-off."""
 
 
-@record
-class Waiting:
+class Waiting(Record):
     """Equal pods that wait for a node, with one owner and one message."""
 
     pods: tuple[BoundPod, ...]
@@ -60,8 +59,7 @@ class Waiting:
         return found.message if found is not None else ""
 
 
-@record
-class Tally:
+class Tally(Record):
     """How many messages agree, are older than the snapshot, differ, and were not compared."""
 
     agree: int = 0

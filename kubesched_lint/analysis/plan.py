@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.text import joined, plural
 
 TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
 
 
-@record
-class Added:
+class Added(Record):
     """``count`` new nodes of one kind."""
 
     pool: str
@@ -39,8 +38,7 @@ def listed(added: Sequence[Added]) -> str:
     return joined(shown)
 
 
-@record
-class Verdict:
+class Verdict(Record):
     """Pods of one workload: ``today`` fit on existing nodes, ``grown`` on new nodes ``added``, ``left`` nowhere."""
 
     workload: Workload
@@ -68,8 +66,7 @@ class Verdict:
         return "no pool can ever help" if self.kind == NEVER else TODAY
 
 
-@record
-class Plan:
+class Plan(Record):
     """``nodes`` are the new ones; ``verdicts`` are in the set's order, without DaemonSets and Jobs."""
 
     added: tuple[Added, ...] = ()

@@ -10,7 +10,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -43,8 +43,7 @@ def host_port_users(world: World) -> Mapping[tuple[str, int], tuple[Workload, ..
     return {key: tuple(users) for key, users in found.items()}
 
 
-@record
-class PortUser:
+class PortUser(Record):
     """A workload that takes a port of each of its nodes."""
 
     workload: Workload

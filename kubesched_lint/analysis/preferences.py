@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, WeightedPodAffinityTerm
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 
-@record
-class PodVariant:
+class PodVariant(Record):
     """A variant of a pod, and the node selector term that its node must match besides; None for any node."""
 
     pod: Pod

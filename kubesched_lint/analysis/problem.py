@@ -10,7 +10,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
 
-@record
-class Demand:
+class Demand(Record):
     """``count`` pods like ``pod``, each of which may use ``nodes``."""
 
     workload: Workload
@@ -34,8 +33,7 @@ class Demand:
         return self.workload.kind == "DaemonSet"
 
 
-@record
-class NodeClass:
+class NodeClass(Record):
     """Nodes that are equal for every demand: same room, same domains, usable by the same workloads."""
 
     nodes: NodeSet

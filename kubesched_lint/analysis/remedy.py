@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.changes import Append, ChangeError
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path, Source
@@ -48,8 +48,7 @@ _FREE: Mapping[str, tuple[Path, ...]] = {
 """What may change all the same inside one of them."""
 
 
-@record
-class Remedy:
+class Remedy(Record):
     """``title`` is an imperative without a full stop: ``add matchLabelKeys: [pod-template-hash]``.
 
     ``safe``: it writes what the manifest clearly means, and every pod that has a node keeps one. A remedy that changes

@@ -17,7 +17,7 @@ from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer
@@ -36,8 +36,7 @@ _MOST_EVICTIONS = 200
 """Most preemptions in one trial."""
 
 
-@record
-class Waiting:
+class Waiting(Record):
     """Pods of a workload without a place: the fewest and the most of all trials, and the scheduler's message.
 
     ``wanted`` is the number of created pods.
@@ -75,8 +74,7 @@ def waiting_everywhere(world: World) -> Iterator[Waiting]:
             yield Waiting(workload, min(counts), max(counts), created[id(workload)], found[0][1])
 
 
-@record
-class Tried:
+class Tried(Record):
     """The end of one trial, by ``id(workload)``."""
 
     left: dict[int, tuple[int, str]]

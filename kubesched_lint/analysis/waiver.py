@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from kubesched_lint.findings import Location, ObjectRef, Path, Span
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class Waiver:
+class Waiver(Record):
     """One slug of a ``# kubesched: ignore[slug] reason`` comment, or one ``ignore.kubesched-lint.io/slug`` annotation.
 
     It is a ``Source`` of one place, so that a hazard can point at it.
@@ -41,8 +40,7 @@ class Waiver:
         return location.path == self.path and self.below == location.span.line > 0
 
 
-@record
-class WaiverUse:
+class WaiverUse(Record):
     """The effect of a waiver in a run."""
 
     is_used: bool

@@ -10,7 +10,7 @@ from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import closest
 from kubesched_lint.world.sketched import host_among, is_left_out, may_be_a_node
 from kubesched_lint.world.world import World
@@ -154,8 +154,7 @@ def corrected_taint(key: str) -> str:
     return closest(key, TAINTS, 0.92)
 
 
-@record
-class Correction:
+class Correction(Record):
     key: str
     reason: str
     deprecated: bool = False

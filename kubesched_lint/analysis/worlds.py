@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from kubesched_lint.hints import TYPE_CHECKING, Generic, TypeVar
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -30,8 +30,7 @@ MOST_SPARE = 60
 """Most nodes that pools might add during an event; with more, the search would take too long."""
 
 
-@record
-class WhatIf(Generic[T]):
+class WhatIf(Record, Generic[T]):
     """One fact that may differ from a world. Each function gets an answer and the world that gave it."""
 
     name: str

@@ -11,7 +11,7 @@ from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.neighbours import repelled_by_running
 from kubesched_lint.world.room import domain_room
@@ -81,8 +81,7 @@ def _between(it: Member, others: Sequence[Workload], term: PodAffinityTerm) -> I
             yield _hazard(it, found, term, variant)
 
 
-@record
-class _Conflict:
+class _Conflict(Record):
     """The workload that comes first may take every domain of the other, the victim."""
 
     first: Workload

@@ -8,7 +8,7 @@ from itertools import islice
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.text import plural
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.staying import preempts
@@ -19,8 +19,7 @@ _MOST_SHOWN = 3
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
-@record
-class _LockedOut:
+class _LockedOut(Record):
     """``count`` pods of the workload on ``node`` leave the DaemonSet's pod no place; ``reasons`` are the scheduler's.
 
     ``reachable``: each of these pods passes every filter when it is placed, so the order can really happen.
@@ -32,8 +31,7 @@ class _LockedOut:
     reachable: bool
 
 
-@record
-class _Daemon:
+class _Daemon(Record):
     """A DaemonSet, with what is asked of it for each workload of a set."""
 
     workload: Workload

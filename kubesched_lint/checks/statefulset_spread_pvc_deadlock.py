@@ -12,7 +12,7 @@ from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.findings import Hazard, Place, witness
 from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.topology import least_count
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
 from kubesched_lint.world.neighbours import others_selected
@@ -21,8 +21,7 @@ from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member
 
 
-@record
-class _Stuck:
+class _Stuck(Record):
     """Pod ``ordinal`` has its volume in ``domain``, which would hold ``would`` pods; the emptiest holds ``least``."""
 
     ordinal: int

@@ -10,7 +10,7 @@ from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.printing import say, tell, visible
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
@@ -162,16 +162,14 @@ def _line(change: Change) -> str:
     return visible("  ".join((*parts, *([f"({change.why})"] if change.why else []))))
 
 
-@record
-class _Found:
+class _Found(Record):
     """The baseline entries of a run, and the entries of its baseline that no longer occur."""
 
     entries: tuple[KnownFinding, ...]
     gone: tuple[KnownFinding, ...]
 
 
-@record
-class _Work:
+class _Work(Record):
     """What a command lints: paths, or targets if there are any."""
 
     settings: Settings

@@ -11,7 +11,7 @@ from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.report.footer import FAIL_ON, exit_code
 from kubesched_lint.report.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from kubesched_lint.report.formats import ReportTarget
 
 
-@record
-class _Wanted:
+class _Wanted(Record):
     """The settings, and what is linted: the paths, or several targets, or the paths of one target."""
 
     settings: Settings

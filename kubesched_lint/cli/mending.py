@@ -13,13 +13,12 @@ from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
 from kubesched_lint.commands.lint.run import LintRun
 from kubesched_lint.manifests.inputs import STDIN
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import plural
 
 
-@record
-class Mending:
+class Mending(Record):
     """The options: ``write`` the fixes (or only show them), with or without ``unsafe`` ones."""
 
     write: bool

@@ -16,7 +16,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import DECLARED, KEYS, OF_CLUSTER, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 
 
-@record
-class Settings:
+class Settings(Record):
     """``values`` has every configuration key; ``params`` and ``severities`` have the settings of rules, by slug."""
 
     values: Mapping[str, Given]

@@ -10,7 +10,7 @@ from kubesched_lint.findings import one_line
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
-from kubesched_lint.record import field, frozen_record, replace
+from kubesched_lint.record import FrozenRecord, field, replace
 from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ class ClusterError(Exception):
         self.message = message
 
 
-@frozen_record
-class Cluster:
+class Cluster(FrozenRecord):
     """The contents of a snapshot, kubectl's output or a sketch.
 
     ``kinds`` are the kinds that it holds; any other kind is unknown, not absent. ``captured_at`` is RFC 3339, empty if
@@ -252,8 +251,7 @@ class Cluster:
         return Description(what, lacks, self.captured_at, self.origin == "snapshot")
 
 
-@frozen_record
-class Description:
+class Description(FrozenRecord):
     """What a snapshot holds and lacks.
 
     ``captured_at`` is the exact time, or with ``exact`` false the time of the newest entry; empty if unknown.

@@ -15,7 +15,7 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ _MOST_OBJECTS = 1_000_000
 """Thirty and six times Kubernetes' supported size: a larger file is not a cluster and would take very long."""
 
 
-@record
-class Header:
+class Header(Record):
     """What a file says about itself."""
 
     origin: str = ""

@@ -21,7 +21,7 @@ from kubesched_lint.model.devices import (
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.resources import DEVICE_CLASS, may_be_devices
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import RECORDED
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ NOWHERE = Allocation(terms=())
 """The allocation of a claim whose node is gone, while pods that use it are still there."""
 
 
-@record
-class Devices:
+class Devices(Record):
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
     slices: tuple[ResourceSlice, ...] = ()
     templates: Mapping[tuple[str, str], DeviceClaimTemplate] = field(default_factory=dict)

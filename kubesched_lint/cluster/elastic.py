@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import KARPENTER
-from kubesched_lint.record import frozen_record, record
+from kubesched_lint.record import FrozenRecord, Record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, NodePool
@@ -25,8 +25,7 @@ COMPLETE, OPEN = "complete", "open"
 """Whether every node group of the cluster is known, also those without a node now."""
 
 
-@frozen_record
-class ClusterOptions:
+class ClusterOptions(FrozenRecord):
     """What the user says about the cluster; it overrides the cluster's files.
 
     ``elastic``: whether an autoscaler adds and removes nodes; None: the labels of the nodes decide. ``node_groups``:
@@ -73,8 +72,7 @@ _OWNER = "cluster.x-k8s.io/owner-name"
 """The annotation of a Cluster API node with the name of its MachineSet."""
 
 
-@record
-class Maker:
+class Maker(Record):
     """The evidence that an autoscaler may have made a node, and the node group that the node belongs to.
 
     ``because`` completes "carries the": ``label karpenter.sh/nodepool: Karpenter``. ``group`` is ``""`` if the node

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from kubesched_lint.cluster.open_words import is_amount, words
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 UNREADABLE = "redacted()"
 """Stands for an expression that no pseudonyms can replace: no CEL compiles it, so what it selects is unknown."""
@@ -46,8 +46,7 @@ class _UnreadableError(Exception):
     """The expression has something that pseudonyms cannot replace."""
 
 
-@record
-class _Token:
+class _Token(Record):
     kind: str
     text: str
     lead: str = ""

@@ -20,7 +20,7 @@ from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, s
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import first_few, many
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ _UNDECIDED = (
 )
 
 
-@record
-class Style:
+class Style(Record):
     """How to write a sketch. ``within``: per cent by which the nodes of an entry may differ; None: the usual."""
 
     exact: bool = False

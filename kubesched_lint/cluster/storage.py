@@ -16,11 +16,10 @@ from kubesched_lint.model.storage import (
     VolumeAttachment,
     default_class,
 )
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 
 
-@record
-class Storage:
+class Storage(Record):
     claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)
     """(namespace, name) → claim."""
     volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)

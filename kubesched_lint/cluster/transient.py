@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, Taint
@@ -55,8 +55,7 @@ def is_transient_taint(taint: Taint) -> bool:
     return taint.key in _KEYS or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIX)
 
 
-@record
-class TransientState:
+class TransientState(Record):
     """A node that is cordoned or has transient taints (except the taint of its cordon)."""
 
     node: str

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.workload import Strategy
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class ReplicaSetSize:
+class ReplicaSetSize(Record):
     """One ReplicaSet: ``revision`` increases with creation; ``available`` of its ``size`` pods are bound and ready."""
 
     revision: int

@@ -11,7 +11,7 @@ from kubesched_lint.custom.expression import ExpressionError, parsed
 from kubesched_lint.custom.fields import path_of
 from kubesched_lint.files import place_of
 from kubesched_lint.findings import Path
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.text import did_you_mean
@@ -30,8 +30,7 @@ _FACTS = ("when", "each", "part", "name", "replica_pods", "owner_name", "claims"
 _OF_CLAIMS = ("claim", "ordinal")
 
 
-@record
-class Part:
+class Part(Record):
     """One plain workload that a custom resource stands for, or one for each item of a list in it.
 
     All values are expressions, except ``kind``, ``owner``, ``selects``, ``rollout`` and labels in lists.
@@ -60,16 +59,14 @@ class Part:
     """(event, condition or empty, why its outcome is unknown)."""
 
 
-@record
-class Reference:
+class Reference(Record):
     """Another object of the set that the resource names; expressions read it under the reference's name."""
 
     kind: str
     name: str
 
 
-@record
-class CustomKind:
+class CustomKind(Record):
     """A kind of custom resource, as its card describes it."""
 
     slug: str
@@ -178,8 +175,7 @@ def _schema_file() -> File:
     return cards_folder() / "card.schema.json"
 
 
-@record
-class Written:
+class Written(Record):
     """An expression of a card: ``at`` is its place, ``items`` are the lists of which ``item`` may be a member."""
 
     at: Path

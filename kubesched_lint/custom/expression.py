@@ -16,7 +16,7 @@ from warnings import catch_warnings
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 LONGEST = 1_000
 """Most characters of an expression."""
@@ -53,16 +53,14 @@ class ExpressionError(ValueError):
     """An expression that is none, or that has no value for an object; the text says why."""
 
 
-@record
-class Place:
+class Place(Record):
     """The place of a value: a path in a document, which may not exist."""
 
     document: Document
     at: Path
 
 
-@record
-class Found:
+class Found(Record):
     """The value of an expression: ``place`` is where it, or the first value that it is made of, is written."""
 
     value: Any

@@ -17,7 +17,7 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.workload import KINDS
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 Case = Mapping[str, Any]
 
@@ -133,8 +133,7 @@ def _rollout(end: EventOutcome) -> str:
 # --- agreement ------------------------------------------------------------------------------------------------------
 
 
-@record
-class Compared:
+class Compared(Record):
     """One workload after one phase: the predicted outcomes, and the outcomes of the recorded runs."""
 
     phase: int

@@ -10,11 +10,10 @@ from kubesched_lint.lifecycle.bounds import at_once
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class Contender:
+class Contender(Record):
     """Pods that may take room: ``count`` pods on ``nodes``, at most ``on_each`` per node."""
 
     pod: Pod
@@ -25,8 +24,7 @@ class Contender:
     """Whether it has pods on each of its nodes, without a choice."""
 
 
-@record
-class Contention:
+class Contention(Record):
     """All pods that a set may have during an event of one of its workloads."""
 
     contenders: tuple[tuple[int, Contender], ...]

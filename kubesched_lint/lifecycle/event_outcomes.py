@@ -20,7 +20,7 @@ from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_af
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 _SCALE_TO = "scale-to-"
 
@@ -36,8 +36,7 @@ def scaled_to(event: str) -> int | None:
     return int(size) if size != event and size.isascii() and size.isdigit() else None
 
 
-@record
-class FinalState:
+class FinalState(Record):
     """One way an event may end for one workload."""
 
     workload: int

@@ -11,8 +11,8 @@ from kubesched_lint import work
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
+from kubesched_lint.record import Record
 from kubesched_lint.record import field as record_field
-from kubesched_lint.record import record
 
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers."""
@@ -28,8 +28,7 @@ MOST_WORK = 250_000
 _STEP = 50
 
 
-@record
-class TracePart:
+class TracePart(Record):
     """One phase of a trace: its steps, each with the state it led to; node positions are those of ``oracle``."""
 
     name: str

@@ -16,7 +16,7 @@ from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
 
 Order = tuple[BoundPod, ...]
@@ -24,8 +24,7 @@ MOST_PODS = 100
 """Most waiting pods of a group whose courses are followed."""
 
 
-@record
-class Rest:
+class Rest(Record):
     """A state in which a whole attempt may change nothing."""
 
     on: tuple[tuple[str, str], ...]
@@ -36,8 +35,7 @@ class Rest:
     """(pod, node) of the pods that found nodes in the last attempt, in its order; none of them is bound."""
 
 
-@record
-class Outcomes:
+class Outcomes(Record):
     """What becomes of a group's waiting pods."""
 
     least: int
@@ -141,8 +139,7 @@ def _arrangements(pods: Sequence[BoundPod], kind: Callable[[BoundPod], int]) -> 
         yield from ((first, *rest) for rest in _arrangements([pod for pod in pods if pod is not first], kind))
 
 
-@record
-class _Course:
+class _Course(Record):
     order: Order
     waiting: Order
     """Pods that exist and have no node, in the order of the attempt."""

@@ -13,7 +13,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.storage import CSINode
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.tolerance import tolerates
 
 Names = frozenset[str]
@@ -21,8 +21,7 @@ _MOST_PERMUTED = 3
 """Nodes: the orders of an upgrade of more are too many for a search."""
 
 
-@record
-class Newcomer:
+class Newcomer(Record):
     """A node that joins, with the pods that the DaemonSets of others run on it."""
 
     node: Node
@@ -32,8 +31,7 @@ class Newcomer:
     drivers: tuple[CSINode, ...] = ()
 
 
-@record
-class NodeChange:
+class NodeChange(Record):
     """How the nodes of a cluster change at one moment. Nodes are given by name."""
 
     lost: Names = frozenset()
@@ -115,8 +113,7 @@ def stays_for_a_while(pod: Pod, taint: Taint) -> int:
     return max(0, min((t.seconds for t in used if t.seconds is not None), default=0))
 
 
-@record
-class Hypothesis:
+class Hypothesis(Record):
     """One column of the matrix: everything that it supposes happens to one deployed set."""
 
     event: str

@@ -25,7 +25,7 @@ from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
 MOST_NODES = 24
@@ -35,8 +35,7 @@ MOST_STEPS, LEAST_STEPS = 4_000_000, 2_000
 """Step limit of one cell, and its step limit after the run has spent its budget (see ``work``)."""
 
 
-@record
-class Row:
+class Row(Record):
     number: int
     """The workload's place in the setting."""
     cells: tuple[Cell, ...]

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class Box:
+class Box(Record):
     """One node; ``pods`` are (number of the workload, whether the newest revision, count)."""
 
     name: str
@@ -19,8 +18,7 @@ class Box:
     pods: tuple[tuple[int, bool, int], ...]
 
 
-@record
-class Picture:
+class Picture(Record):
     columns: tuple[tuple[str, tuple[Box, ...]], ...]
     """(domain, its nodes); the domain is empty for nodes without one."""
     waiting: tuple[tuple[int, bool, int], ...]

@@ -26,7 +26,7 @@ from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQu
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.storage import Claim, StorageClass
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
@@ -38,8 +38,7 @@ UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFir
 """Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
 
 
-@record
-class Setting:
+class Setting(Record):
     """Nodes, the pods of others, and the workloads in the order in which they are applied."""
 
     nodes: tuple[Node, ...]

@@ -11,7 +11,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import seeded_stories
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 RUNS = 20
 _MOST_DRAWN = 2_000
@@ -20,8 +20,7 @@ _MOST_SCALED = 5_000
 """Skip runs that scale to more pods than this."""
 
 
-@record
-class Skew:
+class Skew(Record):
     """Result of ``runs`` runs: final pods per domain (in the order of ``domains``), and how often each result came."""
 
     topology_key: str

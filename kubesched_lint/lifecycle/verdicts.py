@@ -16,7 +16,7 @@ from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 FINE = "fine"
 BAD = "bad"
@@ -30,8 +30,7 @@ NONE = "none"
 """The event does not concern the workload."""
 
 
-@record
-class Witness:
+class Witness(Record):
     """One concrete course of events and where it ends."""
 
     bound: int
@@ -41,8 +40,7 @@ class Witness:
     """Which node or zone was lost or drained."""
 
 
-@record
-class Cell:
+class Cell(Record):
     event: str
     verdict: str
     wanted: int

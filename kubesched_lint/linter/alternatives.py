@@ -13,7 +13,7 @@ from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.manifests.meant import environment_in
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import and_more, first_few, joined, many
 
 _MOST_GROUPS, _MOST_PATHS = 3, 4
@@ -22,8 +22,7 @@ _MOST_LEADERS = 4
 """Groups with which a path is compared for each of its workloads: a file, and folders that hold other workloads too."""
 
 
-@record
-class Alternatives:
+class Alternatives(Record):
     """The alternatives of a set. ``together`` are paths that a target names: what lies there is applied together."""
 
     manifests: Inventory

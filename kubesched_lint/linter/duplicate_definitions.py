@@ -15,14 +15,13 @@ from kubesched_lint.findings import Source
 from kubesched_lint.hints import Any
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import and_more, many
 
 _MOST_NAMED = 3
 
 
-@record
-class DuplicateDefinitions:
+class DuplicateDefinitions(Record):
     """The definitions of a set, grouped by object."""
 
     manifests: Inventory

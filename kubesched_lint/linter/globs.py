@@ -6,11 +6,10 @@ import os
 from functools import cached_property
 
 from kubesched_lint.manifests.document import RENDERED
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class Globs:
+class Globs(Record):
     """Patterns; ``base`` is the folder of their file, ``here`` the folder that relative paths start from.
 
     Both are absolute. A pattern without a slash matches file and folder names at any depth; ``**`` matches any number

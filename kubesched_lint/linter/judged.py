@@ -10,7 +10,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
 from kubesched_lint.world.pod_labels import revision_label
@@ -18,8 +18,7 @@ from kubesched_lint.world.pod_labels import revision_label
 _MOST_RELATED = 50
 
 
-@record
-class Judged:
+class Judged(Record):
     """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
 
     rule: Rule

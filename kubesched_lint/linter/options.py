@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 PROFILES = ("ci", "strict", "editor")
 
@@ -20,8 +20,7 @@ class BaselineError(Exception):
     """A baseline is invalid; the text is a message for the user."""
 
 
-@record
-class Override:
+class Override(Record):
     """Settings for findings in ``files``: ``ignore`` has slugs, ``severities`` maps slug → severity."""
 
     files: Globs
@@ -31,8 +30,7 @@ class Override:
     """Place in the configuration, like ``kubesched.toml:12``."""
 
 
-@record
-class Options:
+class Options(Record):
     """``params`` maps slug → parameter → value; ``severities`` maps slug → severity."""
 
     profile: str = "ci"

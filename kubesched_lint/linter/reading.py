@@ -13,7 +13,7 @@ from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.releases import minor_of
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
@@ -21,8 +21,7 @@ from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.world.user_settings import Premises
 
 
-@record
-class ManifestSet:
+class ManifestSet(Record):
     """``documents`` have kinds that we read, in reading order; ``undecoded`` have wrong types at these paths."""
 
     inventory: Inventory = field(default_factory=Inventory)

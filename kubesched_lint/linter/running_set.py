@@ -15,7 +15,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.model.decode.fields import words
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 _MAKERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 
 
-@record
-class Running:
+class Running(Record):
     """The source of an object that runs and that no file holds: its places are words, without a line.
 
     ``spec.template.spec.affinity of Deployment shop/web``

@@ -14,7 +14,7 @@ from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
@@ -39,8 +39,7 @@ _DEEPEST = 8
 """Most alternatives inside one another."""
 
 
-@record
-class Variant:
+class Variant(Record):
     """A set that somebody may apply.
 
     ``judged`` are the workloads that rules report on here, each in at least one variant. ``paths`` are the chosen
@@ -54,8 +53,7 @@ class Variant:
     unsure: Sequence[Autoscaler] = ()
 
 
-@record
-class Variants:
+class Variants(Record):
     """The variants of a set."""
 
     alternatives: Alternatives
@@ -150,16 +148,14 @@ def as_applied(
     return once, (*variants.alternatives.choices(variant.paths), *notes)
 
 
-@record
-class _Place:
+class _Place(Record):
     """What lies in a folder outside of its alternatives, and the alternatives in it by the number of their group."""
 
     items: list[tuple[str, int]] = field(default_factory=list)
     groups: dict[int, dict[str, _Place]] = field(default_factory=dict)
 
 
-@record
-class _Way:
+class _Way(Record):
     """One way to apply what lies in a folder; ``own`` are the items that no other way has to judge."""
 
     name: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
 from kubesched_lint.manifests.document import RENDERED, location_of
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from re import Match
@@ -207,8 +207,7 @@ _DEEPER = {
 }
 
 
-@record
-class Comment:
+class Comment(Record):
     """``line`` and ``column`` count from 1; ``last_line`` is the last line of its block of comment lines."""
 
     text: str

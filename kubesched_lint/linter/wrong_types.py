@@ -12,15 +12,14 @@ from kubesched_lint.manifests.classify import braces, placeholder_of, rendered_t
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.validation.refusals import affordable, set_aside
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.validate import ApiServerAnswer
 
 
-@record
-class Decoded:
+class Decoded(Record):
     """``object`` if a kustomization corrects all wrong types; else ``errors`` or ``skipped``."""
 
     object: tuple[str, Any] | None = None

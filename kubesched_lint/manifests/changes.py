@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from kubesched_lint.findings import Path
 from kubesched_lint.hints import Any, TypeAlias
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
 class ChangeError(Exception):
     """The change is not possible here. ``str()`` gives the reason, as the end of the sentence "not changed: …"."""
 
 
-@record
-class Put:
+class Put(Record):
     """Set the value at ``at`` to ``value``.
 
     Missing or null mappings on the path are created. A new key is inserted after the last existing key that ``after``
@@ -26,8 +25,7 @@ class Put:
     after: tuple[str, ...] = ()
 
 
-@record
-class Append:
+class Append(Record):
     """Append ``item`` to the list at ``at``. A missing or null list is created."""
 
     at: Path
@@ -35,16 +33,14 @@ class Append:
     after: tuple[str, ...] = ()
 
 
-@record
-class Rename:
+class Rename(Record):
     """Rename the key at ``at`` to ``key``; its value stays."""
 
     at: Path
     key: str
 
 
-@record
-class Remove:
+class Remove(Record):
     """Remove the value at ``at``, and each enclosing mapping or list that becomes empty."""
 
     at: Path

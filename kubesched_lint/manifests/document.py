@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
 from kubesched_lint.hints import TYPE_CHECKING, Any, Protocol
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment
@@ -18,8 +18,7 @@ RENDERED = " (rendered)"
 """Suffix of the path of a text that a tool rendered and that is in no file."""
 
 
-@record
-class Written:
+class Written(Record):
     """A file that a rendering was made from, with the path to display."""
 
     path: str
@@ -55,8 +54,7 @@ class Rendering(Protocol):
         ...
 
 
-@record
-class Move:
+class Move(Record):
     """Where a field of a plain workload comes from, if a custom resource stands for that workload."""
 
     plain: Path
@@ -134,8 +132,7 @@ def _texts_in(file: str) -> tuple[str, ...]:
     return texts_in(file)
 
 
-@record
-class Document:
+class Document(Record):
     """An object of a manifest file.
 
     ``line`` is the first line of ``text``, the whole YAML document, in the file, from 1.
@@ -245,8 +242,7 @@ def _text_of(path: Path) -> tuple[str, ...]:
     return tuple(map(str, path))
 
 
-@record
-class Unread:
+class Unread(Record):
     """A document of a kind that is counted, not parsed. ``kind`` is empty for YAML that is not a Kubernetes object."""
 
     path: str
@@ -261,8 +257,7 @@ class Unread:
     """It is a custom resource with a field that places pods, such as ``tolerations``: its controller may make some."""
 
 
-@record
-class Skipped:
+class Skipped(Record):
     """A file or document that is not a complete manifest: a Helm source, a Kustomize patch."""
 
     path: str

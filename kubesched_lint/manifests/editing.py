@@ -26,13 +26,12 @@ from kubesched_lint.manifests.format import (
 )
 from kubesched_lint.manifests.full_reader import BuildError, build
 from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, YamlNode, end_of, every, parsed, way_to
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _HASH = re.compile(r"(?<![^ \t\n])#")
 
 
-@record
-class Splice:
+class Splice(Record):
     """Replace the characters from ``start`` to ``end`` of a text by ``text``."""
 
     start: int

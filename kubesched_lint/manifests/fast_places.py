@@ -17,15 +17,14 @@ from kubesched_lint.manifests.fast_reader import (
     tail_match,
 )
 from kubesched_lint.manifests.flow import Part, read_flow
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _NUMERIC = frozenset("+-.0123456789")
 Range = tuple[int, int, int, int]
 """Line, column, end line, end column, all from 0."""
 
 
-@record
-class _Entry:
+class _Entry(Record):
     """A member of a mapping or list: the position of its key, and where the text of its value begins.
 
     ``number`` is its line, ``column`` that of its key or dash, ``inner`` that of a key behind the dash (or -1), ``key``

@@ -10,7 +10,7 @@ import re
 from typing import Any, TypeAlias
 
 from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, shown, tagged
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 MOST_DEPTH = 200
 MOST_ALIASED = 400_000
@@ -71,8 +71,7 @@ MOST_PARTS = 3_000_000
 """Most parser events per document. A List of 16 MiB, the largest file allowed, has about half as many."""
 
 
-@record
-class ComposedValue:
+class ComposedValue(Record):
     """``start`` is the offset of the value, -1 for an empty document; ``rest`` the line of text behind ``...`` or 0."""
 
     value: Any

@@ -10,7 +10,7 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.split import LARGEST as LARGEST
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.charts import ChartRendering
@@ -32,8 +32,7 @@ def standard_input() -> bytes:
     return sys.stdin.buffer.read(LARGEST + 1)
 
 
-@record
-class InputFile:
+class InputFile(Record):
     """A file to read.
 
     ``patch_of`` is the kustomization that lists it as a patch; ``in_kustomization``: a kustomization lies beside it.
@@ -51,8 +50,7 @@ class InputFile:
     """The path without links of the file, from which its documents are read again; empty if they must be kept."""
 
 
-@record
-class Applied:
+class Applied(Record):
     """The results that replace kustomizations, by the real path of their files, and the files that need not be read.
 
     ``folders`` holds the real paths of the folders whose kustomization was rendered.

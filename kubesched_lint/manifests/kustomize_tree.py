@@ -26,7 +26,7 @@ from kubesched_lint.manifests.kustomization import (
     value_of,
 )
 from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _MOST_FOLDERS = 2000
 _MOST_BYTES = 256 * 1024 * 1024
@@ -39,8 +39,7 @@ _FETCHED = (
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
-@record
-class _Kustomization:
+class _Kustomization(Record):
     path: str
     data: bytes
     value: dict[str, Any]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubesched_lint.files import is_within
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 # Patterns are text: ``re`` compiles one when a run first needs it.
 _CASE = r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml"
@@ -90,8 +90,7 @@ def _mixes(data: bytes) -> bool:
     return not all(re.search(_OURS, part) for part in documents)
 
 
-@record
-class LeftOut:
+class LeftOut(Record):
     """Why files in the folder ``path`` are not read; ``real`` is its path without links."""
 
     path: str
@@ -108,8 +107,7 @@ class LeftOut:
         return Skipped(path, 0, reason, left_out=len(paths))
 
 
-@record
-class Scope:
+class Scope(Record):
     """Which files below the paths are meant to be applied."""
 
     include_tests: bool = False

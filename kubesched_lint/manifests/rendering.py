@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kubesched_lint.manifests.kustomize_tree import KustomizeTree, as_json
 from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _LONGEST_MESSAGE = 600
 MARK = "kubesched-lint/tree"
@@ -20,8 +20,7 @@ class RenderError(Exception):
     """The tool cannot render a folder; the text is the tool's message for the user."""
 
 
-@record
-class Tool:
+class Tool(Record):
     """``command`` is the command line before the folder's name; ``name`` is what users call the tool."""
 
     name: str
@@ -58,8 +57,7 @@ def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
     return done.out.decode("utf-8", "surrogateescape")
 
 
-@record
-class Rendered:
+class Rendered(Record):
     """A tool's output for a copy. With ``has_origins`` each object names its file, relative to ``around``."""
 
     text: str

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from kubesched_lint.manifests.changes import Change, ChangeError, applied
 from kubesched_lint.manifests.nodes import BLOCKS
 from kubesched_lint.manifests.split import is_json
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _MARKER = re.compile(r"^---(?=[ \t\n]|\Z)", re.MULTILINE)
 _COMMENT = re.compile(r"#.*")
@@ -27,16 +27,14 @@ class _ReadError(Exception):
     """The second reader cannot read a text."""
 
 
-@record
-class Made:
+class Made(Record):
     """A change with paths from the root of a document; ``line`` is its last line in the changed text, from 1."""
 
     line: int
     change: Change
 
 
-@record
-class _Read:
+class _Read(Record):
     value: Any
     comments: tuple[str, ...]
 

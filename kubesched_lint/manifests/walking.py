@@ -13,14 +13,13 @@ from kubesched_lint.manifests.classify import has_actions, is_template_source
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
 from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _MOST_LOOKED_AT = 50
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 
 
-@record
-class Found:
+class Found(Record):
     """A file to read. ``real`` is its path without links; ``left_out`` is set if nobody applies it with the others."""
 
     path: str
@@ -40,8 +39,7 @@ def why_unreadable(error: OSError | ValueError) -> str:
     return str(error)
 
 
-@record
-class Walk:
+class Walk(Record):
     """A walk below the folder that the user named. Links must not leave ``root``."""
 
     named: str

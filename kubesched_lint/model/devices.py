@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 Scalar = str | int | bool
 Attribute = tuple[str, Scalar | tuple[Scalar, ...]]
@@ -50,8 +50,7 @@ def values_of(attribute: Attribute) -> frozenset[tuple[str, Scalar]]:
     return frozenset() if kind == "unknown" or isinstance(value, tuple) else frozenset([(kind, value)])
 
 
-@record
-class DeviceClass:
+class DeviceClass(Record):
     """``extended_resource`` is the resource name by which pods may request its devices; empty if it has none."""
 
     name: str
@@ -62,15 +61,13 @@ class DeviceClass:
     created: str = ""
 
 
-@record
-class DeviceTaint:
+class DeviceTaint(Record):
     key: str
     value: str = ""
     effect: str = ""
 
 
-@record
-class DeviceTaintRule:
+class DeviceTaintRule(Record):
     """An administrator's taint for the devices of a driver, of a pool, or of a name; None: of any."""
 
     name: str
@@ -81,8 +78,7 @@ class DeviceTaintRule:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class DeviceToleration:
+class DeviceToleration(Record):
     key: str = ""
     operator: str = "Equal"
     value: str = ""
@@ -97,8 +93,7 @@ class DeviceToleration:
         return self.operator == "Exists" or (self.operator == "Equal" and self.value == taint.value)
 
 
-@record
-class Capacity:
+class Capacity(Record):
     """The amount that a device has, and the request policy of one that several claims may share."""
 
     value: Fraction
@@ -114,8 +109,7 @@ class Capacity:
         return self.has_range or self.default is not None or bool(self.valid_values)
 
 
-@record
-class NodeAccess:
+class NodeAccess(Record):
     """The nodes that can use a slice or a device: one, all, those of a selector, or none."""
 
     node_name: str = ""
@@ -127,8 +121,7 @@ class NodeAccess:
         return bool(self.node_name or self.all_nodes or self.terms is not None)
 
 
-@record
-class Device:
+class Device(Record):
     name: str
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     capacity: Mapping[str, Capacity] = field(default_factory=dict)
@@ -151,8 +144,7 @@ class Device:
         return all(kind in READABLE for kind, _ in self.attributes.values())
 
 
-@record
-class ResourceSlice:
+class ResourceSlice(Record):
     name: str
     driver: str
     pool: str
@@ -166,8 +158,7 @@ class ResourceSlice:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class DeviceOffer:
+class DeviceOffer(Record):
     """The devices of one driver that each node of an entry or of a pool has."""
 
     driver: str
@@ -184,8 +175,7 @@ class DeviceOffer:
         )
 
 
-@record
-class DeviceRequest:
+class DeviceRequest(Record):
     """One request of a claim, or one alternative of a request with ``alternatives``, which has no class of its own."""
 
     name: str
@@ -202,8 +192,7 @@ class DeviceRequest:
     path: Path = field(default=(), compare=False)
 
 
-@record
-class DeviceConstraint:
+class DeviceConstraint(Record):
     """All devices of ``requests`` (empty: all) have the same value of an attribute, or all different ones."""
 
     match_attribute: str = ""
@@ -212,8 +201,7 @@ class DeviceConstraint:
     path: Path = field(default=(), compare=False)
 
 
-@record
-class AllocatedDevice:
+class AllocatedDevice(Record):
     request: str
     """Name of the request; of an alternative, ``request/alternative``."""
     driver: str
@@ -228,15 +216,13 @@ class AllocatedDevice:
         return self.driver, self.pool, self.device
 
 
-@record
-class Allocation:
+class Allocation(Record):
     devices: tuple[AllocatedDevice, ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
     """The nodes that can use the devices; None: every node."""
 
 
-@record
-class DeviceClaim:
+class DeviceClaim(Record):
     """A ResourceClaim of resource.k8s.io."""
 
     namespace: str
@@ -253,8 +239,7 @@ class DeviceClaim:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class DeviceClaimTemplate:
+class DeviceClaimTemplate(Record):
     """A ResourceClaimTemplate."""
 
     namespace: str

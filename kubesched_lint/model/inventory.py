@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import (
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.vertical import VerticalAutoscaler
 
 
-@record
-class Inventory:
+class Inventory(Record):
     """``workloads`` keep the order in which they were read; only snapshots fill ``nodes`` and ``pods``."""
 
     workloads: tuple[Workload, ...] = ()

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubesched_lint.findings import Path
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 Labels = Mapping[str, str]
 
 
-@record
-class Requirement:
+class Requirement(Record):
     """A condition on a label: ``key In (values)``, ``NotIn``, ``Exists``, ``DoesNotExist``, ``Gt`` or ``Lt``."""
 
     key: str
@@ -59,8 +58,7 @@ class Requirement:
         return all(self.matches({self.key: value}) for value in values)
 
 
-@record
-class Selector:
+class Selector(Record):
     """A LabelSelector: all requirements must hold; an empty one selects everything.
 
     A *null* selector (absent in the manifest) selects nothing; optional selectors represent it as ``None``.

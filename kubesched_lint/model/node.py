@@ -9,7 +9,7 @@ from kubesched_lint.findings import Path, Source
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceOffer
@@ -83,8 +83,7 @@ def with_kept_labels(labels: Labels) -> Labels:
     return {**labels, **kept} if kept else labels
 
 
-@record
-class Taint:
+class Taint(Record):
     key: str
     value: str = ""
     effect: str = "NoSchedule"
@@ -93,8 +92,7 @@ class Taint:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-@record
-class Node:
+class Node(Record):
     """A node. ``allocatable`` None: the sketch gives no resources, so every rule about resources skips this node."""
 
     name: str
@@ -125,8 +123,7 @@ CLUSTER_AUTOSCALER = "cluster-autoscaler"
 AUTOPILOT = "gke-autopilot"
 
 
-@record
-class Shape:
+class Shape(Record):
     """A machine type. ``allocatable`` None: its nodes' resources are unknown, so rules about resources skip them."""
 
     name: str
@@ -138,8 +135,7 @@ class Shape:
     """Upper bound for every node of the type if ``allocatable`` is an estimate; None if it is exact."""
 
 
-@record
-class NodeOverlay:
+class NodeOverlay(Record):
     """Extended resources that Karpenter expects of machine types; the table of a cloud does not list them."""
 
     name: str
@@ -149,8 +145,7 @@ class NodeOverlay:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class NodePool:
+class NodePool(Record):
     """A Karpenter NodePool, a node group of cluster-autoscaler, or a pool of a sketch.
 
     ``zones`` None: unknown. ``requirements`` restrict labels that the nodes then carry; for ``team Exists``, the nodes

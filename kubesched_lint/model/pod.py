@@ -11,7 +11,7 @@ from functools import cached_property
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 Resources = Mapping[str, int]
 
@@ -20,8 +20,7 @@ INLINE_DISKS = ("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "csi
 """Volume sources, by field name, that scheduling distinguishes without a claim."""
 
 
-@record
-class Toleration:
+class Toleration(Record):
     key: str = ""
     operator: str = "Equal"
     value: str = ""
@@ -33,8 +32,7 @@ class Toleration:
 EVERY_TAINT = Toleration(operator="Exists")
 
 
-@record
-class NodeSelectorTerm:
+class NodeSelectorTerm(Record):
     """``expressions`` match labels, ``fields`` metadata.name; all of both must hold. Both empty: matches nothing."""
 
     expressions: tuple[Requirement, ...] = ()
@@ -42,15 +40,13 @@ class NodeSelectorTerm:
     path: Path = field(default=(), compare=False)
 
 
-@record
-class PreferredNodeTerm:
+class PreferredNodeTerm(Record):
     weight: int
     term: NodeSelectorTerm
     path: Path = field(default=(), compare=False)
 
 
-@record
-class PodAffinityTerm:
+class PodAffinityTerm(Record):
     """A pod affinity term. ``namespaces`` empty and ``namespace_selector`` null mean the pod's own namespace.
 
     ``selector`` None selects nothing; ``namespace_selector`` with no requirement selects every namespace.
@@ -91,15 +87,13 @@ def _meaning(selector: Selector | None) -> tuple[object, ...] | None:
     return None if selector is None else tuple((r.key, r.operator, r.values) for r in selector.requirements)
 
 
-@record
-class WeightedPodAffinityTerm:
+class WeightedPodAffinityTerm(Record):
     weight: int
     term: PodAffinityTerm
     path: Path = field(default=(), compare=False)
 
 
-@record
-class SpreadConstraint:
+class SpreadConstraint(Record):
     max_skew: int
     topology_key: str
     when_unsatisfiable: str
@@ -115,16 +109,14 @@ class SpreadConstraint:
         return self.when_unsatisfiable == "DoNotSchedule"
 
 
-@record
-class HostPort:
+class HostPort(Record):
     port: int
     protocol: str = "TCP"
     host_ip: str = "0.0.0.0"
     path: Path = field(default=(), compare=False)
 
 
-@record
-class Container:
+class Container(Record):
     """``requests`` include limits written without a request, as the API server stores them."""
 
     name: str
@@ -136,8 +128,7 @@ class Container:
     path: Path = field(default=(), compare=False)
 
 
-@record
-class PodClaim:
+class PodClaim(Record):
     """An entry of ``spec.resourceClaims``: it names a ResourceClaim, or the template of one that is the pod's own."""
 
     name: str
@@ -145,8 +136,7 @@ class PodClaim:
     template: str = ""
 
 
-@record
-class Volume:
+class Volume(Record):
     """A volume that affects scheduling: a claim, an ephemeral claim, an inline disk, or an image.
 
     ``kind`` is ``persistentVolumeClaim``, ``ephemeral``, ``csi``, ``image``, or the field name of an inline disk
@@ -207,8 +197,7 @@ DEVICES_PLUGIN = "DynamicResources"
 EQUAL_WEIGHTS = {"cpu": 1, "memory": 1}
 
 
-@record
-class ScoringStrategy:
+class ScoringStrategy(Record):
     """How NodeResourcesFit scores a node."""
 
     type: str = LEAST_ALLOCATED
@@ -218,8 +207,7 @@ class ScoringStrategy:
     """For RequestedToCapacityRatio: points (utilization 0–100, score 0–10)."""
 
 
-@record
-class SchedulerProfile:
+class SchedulerProfile(Record):
     """One profile. The defaults are those of kube-scheduler."""
 
     name: str = DEFAULT_SCHEDULER
@@ -273,8 +261,7 @@ class SchedulerProfile:
 DEFAULT_PROFILE = SchedulerProfile()
 
 
-@record
-class Pod:
+class Pod(Record):
     """The scheduling part of a pod spec with its labels; identical pods share one Pod.
 
     Decoded from a template, it holds the manifest's fields with the API server's defaults; ``admission.Admission`` adds
@@ -336,8 +323,7 @@ def profile_of(pod: Pod) -> SchedulerProfile:
     return pod.profile or DEFAULT_PROFILE
 
 
-@record
-class Unscheduled:
+class Unscheduled(Record):
     """The PodScheduled condition, with status False, of a pod without a node."""
 
     reason: str = ""
@@ -347,8 +333,7 @@ class Unscheduled:
     """RFC 3339: when the pod became unschedulable. The scheduler may have written the message later."""
 
 
-@record
-class BoundPod:
+class BoundPod(Record):
     """One pod of a snapshot: its identity, and a Pod shared with all equal ones."""
 
     name: str
@@ -376,8 +361,7 @@ class BoundPod:
         return self.owner is not None and self.owner.kind in ("DaemonSet", "Node")
 
 
-@record
-class Owner:
+class Owner(Record):
     """The controlling ownerReference."""
 
     kind: str

@@ -8,26 +8,23 @@ from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import Pod, Resources, Toleration
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 
 
-@record
-class Namespace:
+class Namespace(Record):
     name: str
     labels: Labels = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class Service:
+class Service(Record):
     namespace: str
     name: str
     selector: Labels = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class CronWindow:
+class CronWindow(Record):
     """A trigger that asks for ``replicas`` from ``start`` to ``end``, which are cron expressions as written."""
 
     replicas: int
@@ -36,8 +33,7 @@ class CronWindow:
     path: Path = field(default=(), compare=False)
 
 
-@record
-class ResourceMetric:
+class ResourceMetric(Record):
     """The use of a pod's cpu or memory, to which an autoscaler fits the replicas."""
 
     resource: str
@@ -48,8 +44,7 @@ class ResourceMetric:
     path: Path = field(default=(), compare=False)
 
 
-@record
-class Autoscaler:
+class Autoscaler(Record):
     """A HorizontalPodAutoscaler, or a ScaledObject of KEDA, which makes one."""
 
     namespace: str
@@ -92,8 +87,7 @@ def autoscaler_of(workload: Workload, autoscalers: Mapping[tuple[str, str, str],
     return replace(found, min_replicas=found.min_replicas * each, max_replicas=found.max_replicas * each)
 
 
-@record
-class DisruptionBudget:
+class DisruptionBudget(Record):
     """A PodDisruptionBudget. Bounds are as written: an int, or text such as ``50%``."""
 
     namespace: str
@@ -143,8 +137,7 @@ WITHOUT_SCALE = frozenset({"CronJob", "DaemonSet", "Job", "Node"})
 WITH_SCALE = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 
 
-@record
-class PriorityClass:
+class PriorityClass(Record):
     name: str
     value: int = 0
     preemption_policy: str = "PreemptLowerPriority"
@@ -152,8 +145,7 @@ class PriorityClass:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class RuntimeClass:
+class RuntimeClass(Record):
     name: str
     overhead: Resources = field(default_factory=dict)
     node_selector: Labels = field(default_factory=dict)
@@ -170,8 +162,7 @@ POD_GROUP_SYSTEMS = {
 """API group of a PodGroup → whose word it is."""
 
 
-@record
-class PodGroup:
+class PodGroup(Record):
     """A PodGroup: ``min_count`` pods start together or not at all; None: no gang."""
 
     namespace: str
@@ -195,8 +186,7 @@ class PodGroup:
         return any(self.has_own_priority or (pod.priority or 0) < ours for pod in running)
 
 
-@record
-class GroupTemplates:
+class GroupTemplates(Record):
     """A Workload of scheduling.k8s.io: templates from which a controller makes PodGroups."""
 
     namespace: str
@@ -212,8 +202,7 @@ Written = Mapping[str, object]
 """Resource name → quantity as written, because messages repeat it."""
 
 
-@record
-class LimitItem:
+class LimitItem(Record):
     """Bounds of one ``type``:
 
     Container, Pod or PersistentVolumeClaim. An empty ``default`` has the values of ``max``.
@@ -229,8 +218,7 @@ class LimitItem:
     path: Path = field(default=(), compare=False)
 
 
-@record
-class LimitRange:
+class LimitRange(Record):
     """Bounds of a namespace, and the defaults of its containers."""
 
     namespace: str
@@ -241,8 +229,7 @@ class LimitRange:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class QuotaScope:
+class QuotaScope(Record):
     """``operator`` is In, NotIn, Exists or DoesNotExist; Exists for entries of ``scopes``."""
 
     name: str
@@ -250,8 +237,7 @@ class QuotaScope:
     values: tuple[str, ...] = ()
 
 
-@record
-class ResourceQuota:
+class ResourceQuota(Record):
     namespace: str
     name: str
     hard: Mapping[str, int] = field(default_factory=dict)
@@ -261,8 +247,7 @@ class ResourceQuota:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class ReplicaSet:
+class ReplicaSet(Record):
     """A revision of a Deployment in a snapshot."""
 
     namespace: str

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 _NOW = "~"
 """Sorts after every time: a class that is about to be applied is the newest."""
 
 
-@record
-class Claim:
+class Claim(Record):
     """A PersistentVolumeClaim. ``storage_class`` None is the cluster's default class, "" is no class."""
 
     namespace: str
@@ -36,8 +35,7 @@ class Claim:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class PersistentVolume:
+class PersistentVolume(Record):
     name: str
     storage_class: str = ""
     capacity: int = 0
@@ -58,8 +56,7 @@ class PersistentVolume:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class StorageClass:
+class StorageClass(Record):
     name: str
     provisioner: str = ""
     binding_mode: str = "Immediate"
@@ -72,8 +69,7 @@ class StorageClass:
     source: Source | None = field(default=None, compare=False)
 
 
-@record
-class CSINode:
+class CSINode(Record):
     """Per driver: how many volumes the node accepts (None: no limit)."""
 
     name: str
@@ -83,15 +79,13 @@ class CSINode:
     migrated: tuple[str, ...] = ()
 
 
-@record
-class CSIDriver:
+class CSIDriver(Record):
     name: str
     is_needed_on_nodes: bool = False
     """``preventPodSchedulingIfMissing``."""
 
 
-@record
-class StorageCapacity:
+class StorageCapacity(Record):
     """A CSIStorageCapacity: the free space of a class on the nodes of ``topology``."""
 
     storage_class: str
@@ -100,8 +94,7 @@ class StorageCapacity:
     maximum_volume_size: int | None = None
 
 
-@record
-class VolumeAttachment:
+class VolumeAttachment(Record):
     node: str
     attacher: str
     volume: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.pod import Container, Resources
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 ALL_OTHERS = "*"
 """The container name of the policy for containers without one of their own."""
@@ -22,8 +22,7 @@ InPlaceOrRecreate evicts where the kubelet cannot resize the pod, so where the n
 """
 
 
-@record
-class ContainerPolicy:
+class ContainerPolicy(Record):
     container: str = ALL_OTHERS
     is_on: bool = True
     least: Resources = field(default_factory=dict)
@@ -49,16 +48,14 @@ class ContainerPolicy:
 _NO_POLICY = ContainerPolicy()
 
 
-@record
-class Recommendation:
+class Recommendation(Record):
     """The target of a container in the status. ``path`` is empty if only the cluster's object has the status."""
 
     target: Resources = field(default_factory=dict)
     path: Path = field(default=(), compare=False)
 
 
-@record
-class VerticalAutoscaler:
+class VerticalAutoscaler(Record):
     namespace: str
     name: str
     target: ObjectRef

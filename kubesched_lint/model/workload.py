@@ -8,7 +8,7 @@ from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector
@@ -22,8 +22,7 @@ SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 """Kinds with ``spec.replicas``."""
 
 
-@record
-class Strategy:
+class Strategy(Record):
     """How a template change reaches the pods. Bounds are as written: an int, or text such as ``25%``.
 
     ``type`` is RollingUpdate, Recreate or OnDelete; defaults are the API server's for the kind.
@@ -46,8 +45,7 @@ IN_OWN_ORDER = "its controller replaces one pod after another, in an order of it
 """Why a rollout is unknown that does not end well in every order of a StatefulSet."""
 
 
-@record
-class Custom:
+class Custom(Record):
     """What a card says of a custom resource: its controller makes pods as a plain workload would."""
 
     ref: ObjectRef
@@ -75,8 +73,7 @@ class Custom:
         return ObjectRef(self.ref.kind, self.ref.namespace, self.ref.name.partition(":")[0])
 
 
-@record
-class Workload:
+class Workload(Record):
     """A Deployment, DaemonSet, StatefulSet, ReplicaSet, ReplicationController, Job, CronJob or bare Pod.
 
     ``replicas`` is the number after defaulting: parallelism of a Job, 1 of a Pod, 0 of a DaemonSet (its number follows

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
 from kubesched_lint.linter.options import BaselineError
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.text import first_few, plural
 
@@ -24,8 +24,7 @@ _LARGEST = 64 << 20
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
 
 
-@record
-class KnownFinding:
+class KnownFinding(Record):
     """An entry of a baseline; ``at`` is the path inside the object without list indices."""
 
     rule: str
@@ -38,8 +37,7 @@ class KnownFinding:
         return self.rule, self.object, self.at
 
 
-@record
-class ComparedReport:
+class ComparedReport(Record):
     """A report with known findings marked; ``gone`` has the entries that no finding matches any more.
 
     ``unmatched`` has these entries, and those that the run could not check.
@@ -50,8 +48,7 @@ class ComparedReport:
     unmatched: tuple[KnownFinding, ...] = ()
 
 
-@record
-class Change:
+class Change(Record):
     """One difference between two baselines: ``before`` is None for a new entry, ``after`` for a removed one."""
 
     before: KnownFinding | None

@@ -11,7 +11,7 @@ from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import HEAD, CommitError, where_left
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.text import plural
 
 _WHOLE = (1, 1 << 60)
@@ -20,8 +20,7 @@ Lines = tuple[tuple[int, int], ...]
 """Ranges of lines, from 1, both ends included."""
 
 
-@record
-class Changes:
+class Changes(Record):
     """``lines``: real path → changed lines. ``roots``: real paths of the compared work trees."""
 
     base: str

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.programs import WorkTree
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 HEAD = "HEAD"
 """The default base: everything that is not committed counts as changed."""
@@ -61,8 +61,7 @@ def _hint(tree: WorkTree) -> str:
 # --- the files of a commit ------------------------------------------------------------------------------------------
 
 
-@record
-class _Entry:
+class _Entry(Record):
     mode: str
     id: str
     size: int

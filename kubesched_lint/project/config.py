@@ -9,7 +9,7 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import PROFILES, Override
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
@@ -19,8 +19,7 @@ OWN_RULES = "rule-folders"
 """The key with folders of own rules. ``--rules`` adds to it, because other keys may name rules of these folders."""
 
 
-@record
-class ConfigKey:
+class ConfigKey(Record):
     """A top-level key of the configuration; the flag of the same name overrides it.
 
     ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``version``, ``path``, ``groups`` (a list of
@@ -107,16 +106,14 @@ OF_CLUSTER = ("cluster", "scheduler-config")
 SCHEMA_KEY = "$schema"
 
 
-@record
-class Given:
+class Given(Record):
     """A value and where it comes from: ``kubesched.toml:3``, a flag, or ``default``."""
 
     value: object
     origin: str
 
 
-@record
-class Target:
+class Target(Record):
     """Paths that one run of ``lint`` without paths checks; ``values`` override those of the configuration."""
 
     name: str
@@ -124,8 +121,7 @@ class Target:
     values: Mapping[str, Given] = field(default_factory=dict)
 
 
-@record
-class Config:
+class Config(Record):
     """``values`` has the given keys; ``params`` and ``severities`` are by slug. Empty when there is no file."""
 
     file: str = ""

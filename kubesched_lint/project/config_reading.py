@@ -34,7 +34,7 @@ from kubesched_lint.project.rule_settings import (
     shown,
 )
 from kubesched_lint.project.toml_places import Spot
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 _NUL = "a name cannot have the character U+0000"
 
 
-@record
-class Where:
+class Where(Record):
     """The file as messages name it, its folder (absolute), the current folder, and the places of its keys."""
 
     file: str

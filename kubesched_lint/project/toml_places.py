@@ -5,11 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from kubesched_lint.findings import Path
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class Spot:
+class Spot(Record):
     """Line and column of a key (or list item) and of its value, from 1."""
 
     line: int

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from kubesched_lint.findings import Finding, InputError, Report, Skip
 from kubesched_lint.printing import escaped, visible
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.report.causes import by_place, members
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
@@ -19,8 +19,7 @@ _TOOL = "kubesched-lint"
 _SKIPPED = "rules that were skipped"
 
 
-@record
-class _Case:
+class _Case(Record):
     """A test case. ``outcome`` is the name of its element: failure, error or skipped; empty if it passed."""
 
     suite: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 _FEWEST = 3
 """Minimum number of findings in a group; two are quicker to read in full."""
@@ -15,8 +15,7 @@ _REMEMBERED = 1024
 """Size of the cache of texts."""
 
 
-@record
-class FindingGroup:
+class FindingGroup(Record):
     """A group: the finding shown in full, and similar ones listed by location."""
 
     first: Finding

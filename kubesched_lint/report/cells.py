@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from kubesched_lint.printing import cells_of, is_plain, visible
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _TAB = "    "
 _ELLIPSIS = "…"
@@ -29,8 +29,7 @@ def _cells(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-@record
-class Window:
+class Window(Record):
     """The printed part of a source line, and the cell of each column."""
 
     text: str

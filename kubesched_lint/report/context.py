@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
 
-@record
-class CardView:
+class CardView(Record):
     """The parts of a rule's card that reports show."""
 
     slug: str
@@ -70,8 +69,7 @@ def _no_files() -> Sequence[str]:
     return ()
 
 
-@record
-class RenderContext:
+class RenderContext(Record):
     """``sources`` returns a file's lines without line ends, or ``()`` if it cannot be shown; it never raises.
 
     ``width`` is the terminal's width in cells; 0 means no terminal and no wrapping. ``extras`` runs a simulation,

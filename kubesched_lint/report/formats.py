@@ -12,7 +12,7 @@ from importlib import import_module
 from kubesched_lint.findings import Report
 from kubesched_lint.hints import TextIO
 from kubesched_lint.printing import OutputError, write_stream
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.text import closest
 
@@ -48,8 +48,7 @@ def _unknown(name: str) -> str:
     return f"no format is called {name!r}{f', did you mean {near}?' if near else ''} ({', '.join(FORMATS)})"
 
 
-@record
-class ReportTarget:
+class ReportTarget(Record):
     """One report to write; ``file`` is empty for standard output."""
 
     format: str

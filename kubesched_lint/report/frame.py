@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.findings import Location, Severity, Span
 from kubesched_lint.printing import visible
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.report.cells import Window, width, window, wrapped
 from kubesched_lint.report.palette import Palette
 
@@ -18,8 +18,7 @@ _NARROWEST = 24
 """Minimum width of a label beside its underline, in cells; in less space it starts further left."""
 
 
-@record
-class Underline:
+class Underline(Record):
     """A place in a file to underline; the primary one is the finding's location."""
 
     location: Location
@@ -27,8 +26,7 @@ class Underline:
     primary: bool = False
 
 
-@record
-class Canvas:
+class Canvas(Record):
     """The style of frames: ``digits`` of line numbers, ``width`` of the terminal in cells (0: none), and colours."""
 
     digits: int

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from kubesched_lint.printing import escaped, visible
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 LIMIT = 65_000
 """UTF-16 units, as GitHub counts; the rest is for text that a bot adds."""
 
 
-@record
-class Block:
+class Block(Record):
     """A part of the comment that is written in full or left out; ``count`` is its number of findings or workloads."""
 
     text: str

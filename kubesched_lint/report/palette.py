@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.hints import TextIO
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _RESET = "\x1b[0m"
 
 
-@record
-class Palette:
+class Palette(Record):
     """Each method returns its text in colour, or unchanged when ``color`` is off."""
 
     color: bool

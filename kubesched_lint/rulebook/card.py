@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import Path, Severity
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
 from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates
 from kubesched_lint.rulebook.wording import WordingError, placeholders
@@ -37,8 +37,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-@record
-class Card:
+class Card(Record):
     """``body`` is the text below the front matter; it starts at line ``body_line`` of the file ``path``."""
 
     slug: str
@@ -264,15 +263,13 @@ def _default(param: Mapping[str, Any]) -> object:
 # --- The Markdown structure of a card: headings, and fenced blocks with their lines -----------------------------------
 
 
-@record
-class Heading:
+class Heading(Record):
     level: int
     title: str
     line: int
 
 
-@record
-class Fence:
+class Fence(Record):
     """``info``: the words after the opening backticks; ``line``: number of the first line of ``text``."""
 
     info: tuple[str, ...]

@@ -12,7 +12,7 @@ from pathlib import Path as File
 from typing import Protocol
 
 from kubesched_lint.findings import Finding, Location, Report
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.card import Card, Fence
 from kubesched_lint.rulebook.frontmatter import CardError, scalar
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
@@ -30,8 +30,7 @@ MARK = re.compile(
 )
 
 
-@record
-class ExampleOptions:
+class ExampleOptions(Record):
     """How an example is linted. ``elastic`` None: the nodes decide."""
 
     apply_order: str = "kubectl"
@@ -45,8 +44,7 @@ class ExampleOptions:
     """Whether the rule must be skipped here."""
 
 
-@record
-class ExpectedFinding:
+class ExpectedFinding(Record):
     """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` must report it.
 
     ``severity`` is the required severity, or empty for any.
@@ -61,8 +59,7 @@ class ExpectedFinding:
     """``CLUSTER`` if a rule over nodes finds something in the cluster."""
 
 
-@record
-class Example:
+class Example(Record):
     """``line`` and ``cluster_line`` are the first lines of the texts in the card ``path``; marks are cut out."""
 
     slug: str
@@ -301,8 +298,7 @@ def _must_be_yaml(card: Card, fence: Fence) -> None:
 # --- A test of a folder of cards: which are valid, and which examples differ from their marks -------------------------
 
 
-@record
-class Trial:
+class Trial(Record):
     """``book`` has the rules for every example: those of ``cards``, and the shipped ones."""
 
     book: Rulebook

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     import yaml
@@ -35,8 +35,7 @@ class CardError(Exception):
         return f"{self.path}:{self.line}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
-@record
-class FrontMatter:
+class FrontMatter(Record):
     """``lines`` holds the line in the file of every key and list item, by path."""
 
     value: Mapping[str, object]

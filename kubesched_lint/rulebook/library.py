@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import field, frozen_record
+from kubesched_lint.record import FrozenRecord, field
 from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def in_profile(rule: Rule, profile: str) -> bool:
     return rule.default == "on"
 
 
-@frozen_record
-class Rulebook:
+class Rulebook(FrozenRecord):
     """``folders``: slug → folder of each card that is not shipped; ``faults``: the invalid cards."""
 
     rules: Mapping[str, Rule]

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path as File
 from typing import Any
 
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.rulebook.entry_points import entry_names
 from kubesched_lint.rulebook.rule import Check, Mend, module_name
 
 
-@record
-class Package:
+class Package(Record):
     """``name`` of the importable package, and its ``folder``."""
 
     name: str
@@ -42,8 +41,7 @@ class Package:
         return Imported(f"{self.name}.checks.{module}", "fix")
 
 
-@record
-class Imported:
+class Imported(Record):
     """Returns a function of a module when called. Raises what the import of the module raises."""
 
     module: str

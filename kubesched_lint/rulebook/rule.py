@@ -8,7 +8,7 @@ from operator import attrgetter
 from kubesched_lint.findings import Hazard, Severity
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.resources import may_be_devices
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from pathlib import Path as File
@@ -99,8 +99,7 @@ FAMILIES: Mapping[str, str] = {
 """The families of the shipped rules, in reading order."""
 
 
-@record
-class Rule:
+class Rule(Record):
     """``params`` are the defaults of the check's keyword arguments. ``default`` is ``on``, ``strict`` or ``off``."""
 
     slug: str

@@ -15,12 +15,11 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.framework import as_checked
 
 
-@record
-class Shortage:
+class Shortage(Record):
     """A resource that no node has enough of; ``largest`` is the amount on the best node, ``node``."""
 
     resource: str

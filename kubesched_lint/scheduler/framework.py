@@ -17,7 +17,7 @@ from kubesched_lint.hints import Any
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod, Toleration, profile_of
 from kubesched_lint.model.resources import is_ignored
-from kubesched_lint.record import NamedTuple, record, replace
+from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.scheduler.plugins import (
     dynamic_resources,
     inter_pod_affinity,
@@ -73,8 +73,7 @@ _STEPS = 40
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
-@record
-class Diagnosis:
+class Diagnosis(Record):
     """Why a pod fits on some nodes and not on others.
 
     Every node is in exactly one of: ``feasible``; the nodes of ``rejections``, where only NodeResourcesFit and

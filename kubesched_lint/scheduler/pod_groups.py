@@ -17,7 +17,7 @@ from kubesched_lint.model.feature_gates import GANGS, PREEMPTION, TOPOLOGY
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.record import NamedTuple, record
+from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.placement import Placer
@@ -37,8 +37,7 @@ _STEPS = 40
 """Cost of placing one pod and taking it back, in steps of ``work``."""
 
 
-@record
-class Attempt:
+class Attempt(Record):
     """One result of a cycle. The tuples are parallel to the pods that were tried."""
 
     scheduled: bool

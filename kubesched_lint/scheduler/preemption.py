@@ -15,7 +15,7 @@ from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, PREEMPTION_SAYS_WHAT_IT_FOUND, has
-from kubesched_lint.record import NamedTuple, record
+from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
 from kubesched_lint.scheduler.plugins import dynamic_resources
 
@@ -29,8 +29,7 @@ _OF_ONE_NODE = frozenset(["NodeResourcesFit", "NodePorts"])
 """Plugins that look at the pods of one node alone."""
 
 
-@record
-class Candidate:
+class Candidate(Record):
     """A node, and its smallest set of pods to evict, the most important first."""
 
     position: int
@@ -44,8 +43,7 @@ class Candidate:
         return not any(victim.bound is not None and victim.bound.kept_by_finalizers for victim in self.victims)
 
 
-@record
-class Preemption:
+class Preemption(Record):
     """The result of the PostFilter plugins. ``chosen`` None: no eviction helps."""
 
     message: str = ""

@@ -21,7 +21,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.devices.failures import UndecidedError
@@ -42,8 +42,7 @@ from kubesched_lint.scheduler.tolerance import first_untolerated
 Case = Mapping[str, Any]
 
 
-@record
-class Prediction:
+class Prediction(Record):
     """One line of ``--predictions``. ``scores`` and ``total`` are set only if two or more nodes are feasible."""
 
     case: str

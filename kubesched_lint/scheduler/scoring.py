@@ -15,7 +15,7 @@ from kubesched_lint.hints import Protocol
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
 from kubesched_lint.scheduler.scores.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
@@ -37,8 +37,7 @@ class Scorer(Protocol):
         ...
 
 
-@record
-class Scores:
+class Scores(Record):
     """The score of each feasible node by each plugin, normalised and multiplied by the plugin's weight."""
 
     index: NodeIndex

@@ -11,14 +11,13 @@ from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile
 from kubesched_lint.manifests.loader import Entry, documents_of
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.session.moved import Shift, shift_between
 
 Found = InputFile | Skipped | InputError
 
 
-@record
-class Reading:
+class Reading(Record):
     """A file and its entries. ``faults``: why its text cannot be read, so that the entries are those of ``judged``."""
 
     file: InputFile

@@ -19,7 +19,7 @@ from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.session.decoding import Decoder
@@ -32,8 +32,7 @@ MOST_AT_ONCE = 2_000
 """Steps that a rule may have cost to be one of them."""
 
 
-@record
-class Answer:
+class Answer(Record):
     """A report, and the bytes that its places are about: path → data. ``waiting`` rules show older findings."""
 
     report: Report

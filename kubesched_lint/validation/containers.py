@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Path
 from kubesched_lint.hints import Any
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (
     Cause,
@@ -50,8 +50,7 @@ _EPHEMERAL_LACKS = (
 )
 
 
-@record
-class Surroundings:
+class Surroundings(Record):
     """The fields of the pod that a container's checks use."""
 
     volumes: Mapping[str, Value] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from kubesched_lint.model.quantity import LONGEST, digits_and_letters
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)"
 _WRONG_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -27,8 +27,7 @@ class NotAQuantityError(ValueError):
     """The text is refused; the argument is the message of ``ParseQuantity``."""
 
 
-@record
-class Quantity:
+class Quantity(Record):
     """The value in units of 10⁻⁹ (finer parts are rounded away from zero) and the form in which it was written."""
 
     nanos: int

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from kubesched_lint.hints import TYPE_CHECKING, Any
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.releases import MODELLED, RECORDED, minor_of
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 Rules = Callable[[dict[str, Any]], Iterator[Cause]]
 
 
-@record
-class ApiServerAnswer:
+class ApiServerAnswer(Record):
     """``code`` is 200, or the HTTP status of the refusal: 400 (decoding), 422 (rules), 403 (admission), 404 (kind)."""
 
     accepted: bool

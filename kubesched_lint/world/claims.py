@@ -9,7 +9,7 @@ from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
-from kubesched_lint.record import NamedTuple, record, replace
+from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.text import closest
 from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.world.volume_places import classes_of, volumes_of
@@ -132,8 +132,7 @@ def has_free_volume(world: World, storage_class: str) -> bool:
 _MOST_ORDINALS = 200
 
 
-@record
-class Fate:
+class Fate(Record):
     """What is known about the binding of a claim.
 
     ``modelled``: the scheduler's plugins judge it. Otherwise it is left out, as if every node reached its volume.

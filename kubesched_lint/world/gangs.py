@@ -19,7 +19,7 @@ from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.world import Member, World, once_per_world
 
 KUEUE = "Kueue"
@@ -30,8 +30,7 @@ _COSCHEDULING_GROUP = "scheduling.x-k8s.io/pod-group"
 _VOLCANO_GROUP = "scheduling.k8s.io/group-name"
 
 
-@record
-class Gang:
+class Gang(Record):
     """The workloads of the manifests whose pods are in one group."""
 
     group: PodGroup

@@ -29,7 +29,7 @@ from kubesched_lint.model.node import (
 )
 from kubesched_lint.model.pod import Pod, Resources, knows_scheduler
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.framework import static_feasible
 
 _MOST_OFFERS = MOST_KINDS
@@ -42,8 +42,7 @@ _MOST_VALUES = 64
 _PLACES = (ZONE, REGION, *PLACE_LIKE)
 
 
-@record
-class Offer:
+class Offer(Record):
     """A kind of node with its DaemonSet pods; ``room`` is the most that they can leave, None if unknown."""
 
     template: NodeTemplate
@@ -60,8 +59,7 @@ class Offer:
         return self.template.node(number, self.room)
 
 
-@record
-class Potential:
+class Potential(Record):
     """All nodes that pools could add. ``first`` are positions in ``nodes``: one node of each kind."""
 
     pools: tuple[NodePool, ...] = ()
@@ -77,8 +75,7 @@ class Potential:
     """False if there would be too many nodes: then a bound over them proves nothing."""
 
 
-@record
-class Asked:
+class Asked(Record):
     """The pods for which pools make room, and the DaemonSet pods on every node."""
 
     pods: tuple[tuple[Pod, int], ...]

@@ -10,7 +10,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set
@@ -20,8 +20,7 @@ if TYPE_CHECKING:  # checks without a cluster import this module too: the schedu
     from kubesched_lint.scheduler.capacity import Shortage
 
 
-@record
-class Room:
+class Room(Record):
     """The domains for the replicas of a workload if each needs a topology domain for itself."""
 
     topology_key: str

@@ -10,7 +10,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.state import ClusterState
 
 
-@record
-class Alike:
+class Alike(Record):
     """Equal running pods of others: thousands of replicas are checked once."""
 
     pod: Pod

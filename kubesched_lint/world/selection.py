@@ -9,7 +9,7 @@ from kubesched_lint import work
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.pod_labels import is_set_later, name_from_label
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ class Selection:
 _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
-@record
-class Namespaces:
+class Namespaces(Record):
     """Labels of the namespaces in manifests and snapshot; of others only the name is known."""
 
     labels: Mapping[str, Labels]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.validation.removed import removed_in
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.policy import DisruptionBudget
 
 
-@record
-class Premises:
+class Premises(Record):
     """The user's settings besides manifests and snapshot."""
 
     apply_order: str = "kubectl"

@@ -21,7 +21,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.rulebook.library import Rulebook
 from tests.rulebook.shipped_cards import TRIAL
 
@@ -57,8 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(there)
 
 
-@record
-class Outcome:
+class Outcome(Record):
     """What reading makes of the files, and what the rules that need no cluster say of it."""
 
     report: Report

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from kubesched_lint.cluster.unpack import UnpackError, gunzipped, limited
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 _CHUNK = 256 << 10
 _LONGEST_WORDS = 200
@@ -17,8 +17,7 @@ _SECONDS = re.compile("[0-9]{1,9}")
 T = TypeVar("T")
 
 
-@record
-class ApiAnswer:
+class ApiAnswer(Record):
     status: int
     body: bytes
 

@@ -11,11 +11,10 @@ from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
 from kubesched_lint.cluster.nodepools.status import NAME, NAMESPACE
 from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, LONGEST
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class Resource:
+class Resource(Record):
     """``versions`` are those whose fields are supported, the best first; ``optional``: the server need not serve it."""
 
     kind: str

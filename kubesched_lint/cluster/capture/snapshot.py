@@ -18,7 +18,7 @@ from kubesched_lint.cluster.containers import SNAPSHOT
 from kubesched_lint.cluster.open_words import open_version
 from kubesched_lint.cluster.sketch import API_VERSION
 from kubesched_lint.model.decode.objects import READ_KINDS
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.writing import destination, replacing
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.redact import Redactor
 
 
-@record
-class Snapshot:
+class Snapshot(Record):
     """``metadata`` as in the file; ``counts``: kind → items.
 
     ``failures`` are gaps caused by server failures; refused and unserved lists are not among them.

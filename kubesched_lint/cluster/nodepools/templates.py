@@ -31,7 +31,7 @@ from kubesched_lint.model.node import (
     with_place_names,
 )
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 
 _FAMILY = "karpenter.k8s.aws/instance-family"
 # Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.
@@ -65,8 +65,7 @@ DISK = "ephemeral-storage"
 _ANY_DISK = 64 << 40
 
 
-@record
-class NodeTemplate:
+class NodeTemplate(Record):
     """Nodes that a pool can make. The shape's ``allocatable`` is without DaemonSets."""
 
     pool: NodePool

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.model.pod import DEVICES_PLUGIN, FILTERS, WEIGHTS
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 MULTI_POINT = "multiPoint"
 _WITHOUT_PREFILTER = ("NodeUnschedulable", "NodeName", "TaintToleration")
@@ -32,14 +32,12 @@ OWN = frozenset(name for names in EXTENSION_POINTS.values() for name in names)
 """The plugins of kube-scheduler itself."""
 
 
-@record
-class Plugin:
+class Plugin(Record):
     name: str
     weight: int = 0
 
 
-@record
-class PluginSet:
+class PluginSet(Record):
     """What a profile enables and disables at one extension point; ``*`` disables all default plugins."""
 
     enabled: tuple[Plugin, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kubesched_lint.analysis.pending import Tally, Waiting
 from kubesched_lint.findings import Finding, ObjectRef, Severity
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 PENDING, RETURN, DRAINS, LOSS, DRIFT, SKEW, RULES, GATED = (
     "pending",
@@ -32,8 +32,7 @@ SECTIONS = {
 FACT, PROOF, WITNESS = "fact", "proof", "witness"
 
 
-@record
-class Found:
+class Found(Record):
     """One thing that is wrong, about one object."""
 
     section: str
@@ -61,8 +60,7 @@ class Found:
         return (self.object, *self.others)
 
 
-@record
-class Audit:
+class Audit(Record):
     """The result: ``found`` in reading order."""
 
     found: tuple[Found, ...] = ()

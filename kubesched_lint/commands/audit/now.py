@@ -14,7 +14,7 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.resources import request_path
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.devices import needs_devices
@@ -48,8 +48,7 @@ _MOST_COMPARED = 20
 """Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
 
 
-@record
-class Crowd:
+class Crowd(Record):
     """Equal pods of one owner on known nodes."""
 
     pod: Pod

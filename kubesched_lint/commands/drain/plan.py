@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubesched_lint.findings import InputError, Location, ObjectRef
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 POSSIBLE, IMPOSSIBLE, DEPENDS, UNKNOWN = "possible", "impossible", "depends", "unknown"
 PROVEN = "proven"
@@ -18,8 +18,7 @@ SIMULATED = "simulated"
 """In every random trace of the default scheduler that was followed."""
 
 
-@record
-class Move:
+class Move(Record):
     """Equal pods that leave the nodes of a wave, in one trace; ``to`` has a node for each that found one."""
 
     workload: ObjectRef
@@ -29,8 +28,7 @@ class Move:
     """Node → number of pods."""
 
 
-@record
-class Tight:
+class Tight(Record):
     """The least room on the nodes that stay open, at the end of a wave, in one trace."""
 
     where: str
@@ -44,8 +42,7 @@ class Tight:
         return self.used / self.allocatable if self.allocatable else 1.0
 
 
-@record
-class Wave:
+class Wave(Record):
     """Nodes that are cordoned and drained at the same time."""
 
     nodes: tuple[str, ...]
@@ -59,8 +56,7 @@ class Wave:
         return sum(move.pods for move in self.moves)
 
 
-@record
-class Obstacle:
+class Obstacle(Record):
     """One thing that keeps nodes from being drained: without it, and the others listed with it, the drain ends."""
 
     kind: str
@@ -76,8 +72,7 @@ class Obstacle:
     """Resource → how much more one node needs to be free; None unless resources are missing."""
 
 
-@record
-class DrainPlan:
+class DrainPlan(Record):
     """``waves`` of a plan that is possible or depends; ``obstacles`` otherwise."""
 
     verdict: str

@@ -11,14 +11,13 @@ from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import Node
-from kubesched_lint.record import NamedTuple, record
+from kubesched_lint.record import NamedTuple, Record
 
 Wave = tuple[str, ...]
 Waves = tuple[Wave, ...]
 
 
-@record
-class Rules:
+class Rules(Record):
     """How nodes are drained, as the user says."""
 
     surge: int = 0

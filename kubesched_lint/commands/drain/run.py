@@ -38,7 +38,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
@@ -55,8 +55,7 @@ _TRACES, _MANY = 3, 50_000
 _FEW = 3
 
 
-@record
-class Effort:
+class Effort(Record):
     """Limits: states of one search, seed of the random traces."""
 
     states: int = 4_000

@@ -13,7 +13,7 @@ from kubesched_lint.manifests.changes import Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.full_reader import place_of
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.text import joined
 from kubesched_lint.world.world import World
 
@@ -34,8 +34,7 @@ def placed(finding: Finding) -> Placed:
     return finding.rule, finding.location, finding.message
 
 
-@record
-class Proposal:
+class Proposal(Record):
     """A remedy for a finding, and the object that it changes: document ``number`` of the file ``path``."""
 
     judged: Judged

@@ -36,7 +36,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
 
@@ -49,8 +49,7 @@ _MOST_TO_COUNT = 10
 _FEW = 3
 
 
-@record
-class Mended:
+class Mended(Record):
     """The result of a search: the changed files, and the applied ``fixes`` for findings of the given report."""
 
     open_files: tuple[OpenFile, ...] = ()
@@ -124,8 +123,7 @@ def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: boo
     )
 
 
-@record
-class _Refusal:
+class _Refusal(Record):
     """Why a remedy could not be written; messages have ``words`` before the reason."""
 
     place: Location
@@ -143,8 +141,7 @@ def _messages(refusals: Sequence[_Refusal]) -> Iterator[str]:
         yield from (f"{words} ({count} objects)" if count > 1 else words for words, count in found.items())
 
 
-@record
-class _State:
+class _State(Record):
     """Files, and the linter's results for them."""
 
     workspace: Workspace

@@ -19,7 +19,7 @@ from kubesched_lint.manifests.editing import splice_of, spliced
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.writing import kept, replacing
 
 _TRIES = 100
@@ -31,8 +31,7 @@ class WriteError(Exception):
     """A file was not written; the message names it and says why."""
 
 
-@record
-class OpenFile:
+class OpenFile(Record):
     """A file: ``first`` are its bytes when linted, ``data`` its bytes after the changes in ``made``.
 
     ``entries`` are the loader's entries of ``data``; the number of documents never changes. ``made`` has (number of the
@@ -86,8 +85,7 @@ class OpenFile:
         return documents(self.path, data, self.kinds.is_read, in_kustomization=held, unrendered=self.unrendered)
 
 
-@record
-class Workspace:
+class Workspace(Record):
     """A manifest set with open files: ``open_files`` by path, None for a file that cannot be edited.
 
     ``closed``: path of a file that must not be edited → the reason. ``buffers``: path → the bytes that were linted in

@@ -12,7 +12,7 @@ from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
@@ -33,8 +33,7 @@ _LOOK_AFTER = 0.5
 """Seconds without a result after which we check whether the workers are alive."""
 
 
-@record
-class ClusterFiles:
+class ClusterFiles(Record):
     """A cluster of the fleet. ``files`` has (path, content) for workers that cannot read ``path``; else None."""
 
     name: str
@@ -42,8 +41,7 @@ class ClusterFiles:
     files: tuple[tuple[str, bytes], ...] | None = None
 
 
-@record
-class Work:
+class Work(Record):
     """A task with all that a worker needs: the contents of the manifests, and some clusters."""
 
     manifests: tuple[InputFile | Skipped | InputError, ...]
@@ -58,8 +56,7 @@ class Work:
     version: str = __version__
 
 
-@record
-class FleetOutcome:
+class FleetOutcome(Record):
     """The report of ``lint`` for one cluster, or for one target."""
 
     name: str
@@ -67,8 +64,7 @@ class FleetOutcome:
     report: Report
 
 
-@record
-class FleetExecutor:
+class FleetExecutor(Record):
     """Where tasks run. ``pool`` None: this process. ``is_remote``: workers may not see our files.
 
     ``is_alive`` returns whether workers can still answer; it is called after a while without results.

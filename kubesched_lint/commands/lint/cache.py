@@ -21,7 +21,7 @@ from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import InputFile, amount_to
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
 
@@ -41,16 +41,14 @@ _CHECKSUM = 32
 """Length in bytes of the checksum before each entry."""
 
 
-@record
-class Kept:
+class Kept(Record):
     """An entry. ``cluster`` becomes text when the entry is used, because the text has the snapshot's age."""
 
     report: Report
     cluster: Description | None
 
 
-@record
-class CacheFolder:
+class CacheFolder(Record):
     """The entries in one folder, which only the user may enter; otherwise it is not used."""
 
     folder: str

@@ -19,7 +19,7 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.running import lasting_state
@@ -37,8 +37,7 @@ USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
 """Whether a workload can use a node: yes; it is cordoned or too small; a taint excludes it; its labels do not match."""
 
 
-@record
-class NodeGroup:
+class NodeGroup(Record):
     """Nodes that look the same in the diagram; ``names`` are at most three of them."""
 
     domain: str
@@ -55,30 +54,26 @@ class NodeGroup:
     """Number of running pods that no workload of the set owns."""
 
 
-@record
-class Domain:
+class Domain(Record):
     value: str
     nodes: int
     usable: int
 
 
-@record
-class Highlight:
+class Highlight(Record):
     """The subject of a finding: its workload, and the topology key of the term that it points to (may be empty)."""
 
     workload: int
     key: str = ""
 
 
-@record
-class WaitingPods:
+class WaitingPods(Record):
     workload: int
     pods: int
     message: str
 
 
-@record
-class ClusterDiagram:
+class ClusterDiagram(Record):
     workloads: tuple[ObjectRef, ...]
     groups: tuple[NodeGroup, ...]
     """By domain, then by size."""

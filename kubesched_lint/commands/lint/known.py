@@ -9,11 +9,10 @@ from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.findings import ObjectRef, Report
 from kubesched_lint.linter.judged import numbered
 from kubesched_lint.project.baseline import KnownFinding, gone_note, held_against
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 
-@record
-class Compared:
+class Compared(Record):
     """A report with its known findings marked, and what it says of the other entries of the baseline."""
 
     report: Report

@@ -12,7 +12,7 @@ from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.world import World
 
 MOST_ROWS = 100
@@ -24,8 +24,7 @@ MOST_WORKLOADS = 1_500
 """Larger sets have no matrix: the search for workloads that affect each other takes quadratic time."""
 
 
-@record
-class ReportExtras:
+class ReportExtras(Record):
     """``simulation`` None: the set is too large; ``notes`` say what was left out."""
 
     simulation: SimulationReport | None

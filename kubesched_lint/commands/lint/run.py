@@ -22,7 +22,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     Found = InputFile | Skipped | InputError
 
 
-@record
-class Request:
+class Request(Record):
     """What to read.
 
     ``changed`` names a commit: the report has only findings that a change since then touches. ``baseline`` names
@@ -76,8 +75,7 @@ class Request:
     """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
 
 
-@record
-class Inputs:
+class Inputs(Record):
     """What a run reads: its files at once, everything else when somebody asks for it."""
 
     request: Request
@@ -118,8 +116,7 @@ class Inputs:
         return open_cluster(self.request.cluster, self.request.cluster_options)
 
 
-@record
-class LintRun:
+class LintRun(Record):
     """The report of a run, and what it was made from: read only now, where a kept report spared that."""
 
     report: Report

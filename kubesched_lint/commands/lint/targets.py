@@ -15,15 +15,14 @@ from kubesched_lint.findings import Report, TargetSummary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.project.baseline import KnownFinding, gone_note
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 
 _LOOK_AFTER = 0.5
 """Seconds without an answer after which we check whether the workers are alive."""
 
 
-@record
-class TargetWork:
+class TargetWork(Record):
     """What a worker needs to lint one target."""
 
     name: str
@@ -34,8 +33,7 @@ class TargetWork:
     """Whether a report names all files, also those without findings."""
 
 
-@record
-class TargetOutcome:
+class TargetOutcome(Record):
     """The report of one target; ``gone`` and ``absent`` as in ``Compared``; ``rendered``: path → lines of its text."""
 
     name: str
@@ -46,8 +44,7 @@ class TargetOutcome:
     rendered: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-@record
-class TargetsRun:
+class TargetsRun(Record):
     """The merged report of all targets, with what reports ask of a run."""
 
     report: Report

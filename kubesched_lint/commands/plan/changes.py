@@ -13,7 +13,7 @@ from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import KINDS, ROLLED_OUT, Workload, written_template
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.world.world import World
 
 CREATED, REMOVED, REPLACED = "created", "removed", "replaced"
@@ -45,8 +45,7 @@ _JOB_IS_FIXED = frozenset(
 )
 
 
-@record
-class FieldChange:
+class FieldChange(Record):
     """A changed field; ``before`` and ``after`` are empty for values that no report shows."""
 
     path: Path
@@ -55,8 +54,7 @@ class FieldChange:
     after: str = ""
 
 
-@record
-class ObjectChange:
+class ObjectChange(Record):
     """What happens to one object; ``actions`` are the words of this module, the most important first."""
 
     object: ObjectRef

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.project.baseline import entry_of
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 
 Key = tuple[str, ObjectRef, str]
 
 
-@record
-class FindingChange:
+class FindingChange(Record):
     """``before`` is None for a new finding, ``after`` for one that is gone.
 
     ``is_waived``: it is not gone (or was there before), but a waiver hides it after (or hid it before) the change.
@@ -40,8 +39,7 @@ class FindingChange:
         return self.before is None or self.after.severity > self.before.severity
 
 
-@record
-class FindingChanges:
+class FindingChanges(Record):
     """``unchanged`` counts open findings by severity."""
 
     changes: tuple[FindingChange, ...] = ()

@@ -19,7 +19,7 @@ from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import many
 from kubesched_lint.world.world import World
 
@@ -28,16 +28,14 @@ Room = Mapping[tuple[str, str], int]
 _ALWAYS = ("cpu", "memory", "pods")
 
 
-@record
-class Eviction:
+class Eviction(Record):
     """Running pods of others, as NAMESPACE/NAME, that the pods of a workload preempt."""
 
     by: ObjectRef
     pods: tuple[str, ...]
 
 
-@record
-class Placement:
+class Placement(Record):
     """The end of one placement of a set."""
 
     room: Room
@@ -48,8 +46,7 @@ class Placement:
     """(pool, zone) → today's nodes without a pod that a pool would have to move to take the node back."""
 
 
-@record
-class RoomChange:
+class RoomChange(Record):
     """Free amounts before and after; None where the zone or the resource is not there."""
 
     zone: str
@@ -58,8 +55,7 @@ class RoomChange:
     after: int | None
 
 
-@record
-class IdleChange:
+class IdleChange(Record):
     """``count`` nodes of a pool that it could give back only after the change; negative: only before it."""
 
     pool: str

@@ -40,7 +40,7 @@ from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many
 from kubesched_lint.world.world import World
@@ -50,8 +50,7 @@ _MOST_CELLS_OF_NODES = 100_000
 """Limit of affected workloads times nodes: 100 on 1,000 nodes take 8 s of CPU."""
 
 
-@record
-class CellChange:
+class CellChange(Record):
     """A changed cell; ``before`` or ``after`` is None if the workload does not exist then."""
 
     event: str
@@ -65,8 +64,7 @@ class CellChange:
         return direction(self.before, self.after)
 
 
-@record
-class WorkloadPlan:
+class WorkloadPlan(Record):
     """What the change does to one workload; ``change`` is None if the change touches others only."""
 
     object: ObjectRef
@@ -80,8 +78,7 @@ class WorkloadPlan:
         return WORSE if WORSE in found else BETTER if BETTER in found else ""
 
 
-@record
-class BudgetChange:
+class BudgetChange(Record):
     """A disruption budget that blocks the drain of pods of a workload, in all orders of events or in some."""
 
     budget: str
@@ -90,8 +87,7 @@ class BudgetChange:
     always: bool
 
 
-@record
-class Plan:
+class Plan(Record):
     """Everything that a report of ``plan`` may show; ``before`` and ``after`` name the sides."""
 
     before: str

@@ -16,7 +16,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import HEAD, CommitError, commit_of, copy_of, submodules_of, where_left
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import first_few
 
 WORK_TREE = "the work tree"
@@ -29,8 +29,7 @@ class SideError(Exception):
     """A side of the plan cannot be read; ``str()`` is the whole message."""
 
 
-@record
-class Side:
+class Side(Record):
     """``name`` says in words what the side is; ``paths`` are relative to ``folder``, or to the current one if empty."""
 
     name: str

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from kubesched_lint.commands.plan.changes import CREATED, REMOVED, UNREAD, ObjectChange
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 
-@record
-class Version:
+class Version(Record):
     """One side of a plan: manifests, the options that they were read with, and the words for the side."""
 
     name: str

@@ -23,7 +23,7 @@ from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.gangs import Gang, at_once, constraint, gangs_of, live_groups, lowest_live
 from kubesched_lint.world.world import World
 
@@ -84,8 +84,7 @@ class _Facts:
         return any(pod.required_anti_affinity for pod in (*self.setting.pods, *running))
 
 
-@record
-class _Group:
+class _Group(Record):
     gang: Gang
     numbers: Sequence[int]
     """The places of its workloads in the setting, which leaves out CronJobs and others that are not simulated."""

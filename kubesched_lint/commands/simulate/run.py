@@ -34,7 +34,7 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload, service_account
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.world import World
 
@@ -53,14 +53,12 @@ _SKEW_NODES = 200
 """Largest cluster for which skews are computed: they take twenty runs per workload."""
 
 
-@record
-class WorkloadSkew:
+class WorkloadSkew(Record):
     workload: Workload
     skew: Skew
 
 
-@record
-class SimulationReport:
+class SimulationReport(Record):
     """Everything that a report of ``simulate`` may show."""
 
     workloads: tuple[Workload, ...]

@@ -8,11 +8,10 @@ from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import Asked, hypotheses
 from kubesched_lint.commands.simulate.scaling import sizes
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 
-@record
-class Wishes:
+class Wishes(Record):
     never_ready: tuple[str, ...] = ()
     """Workloads, as NAMESPACE/NAME, whose new pods never become ready."""
     scale: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
 @dataclass(slots=True)
@@ -25,8 +25,7 @@ class Score:
         return self.asked - self.agreed - self.explained
 
 
-@record
-class Disagreement:
+class Disagreement(Record):
     kind: str
     case: str
     pod: str
@@ -37,8 +36,7 @@ class Disagreement:
     explained: bool = False
 
 
-@record
-class Answer:
+class Answer(Record):
     """Our answer to a question, compared with the record's answer."""
 
     question: str

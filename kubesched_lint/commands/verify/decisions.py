@@ -12,7 +12,7 @@ from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.devices import device_answers, is_message, of_another_node
 from kubesched_lint.scheduler.replay import Prediction, replay
 
-Record = Mapping[str, Any]
+Recorded = Mapping[str, Any]
 
 # No shared recording has these features: they follow the v1.36 sources, and table tests cite them.
 SOURCE_ONLY = (
@@ -46,7 +46,7 @@ def _refusal(pod: Mapping[str, Any]) -> str:
     return validate({"apiVersion": "v1", "kind": "Pod", **pod}).message
 
 
-def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
+def judge(record: Recorded, prediction: Prediction) -> Iterator[Answer]:
     """Yield one answer per question that the record answers."""
     if "rejected" in record or prediction.rejected:
         yield _rejection(record, prediction)
@@ -66,18 +66,18 @@ def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
     yield from device_answers(record, prediction)
 
 
-def _rejection(record: Record, prediction: Prediction) -> Answer:
+def _rejection(record: Recorded, prediction: Prediction) -> Answer:
     recorded = record.get("rejected")
     same = recorded == prediction.message if isinstance(recorded, str) else bool(recorded) == prediction.rejected
     return Answer("rejected", same, recorded, prediction.message)
 
 
-def _is_undecided(record: Record) -> bool:
+def _is_undecided(record: Recorded) -> bool:
     """Return whether no scheduler has decided yet: whoever fits nowhere gets a message."""
     return not (record.get("feasible", True) or record.get("node") or record.get("message", True))
 
 
-def _filter_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+def _filter_answers(record: Recorded, prediction: Prediction) -> Iterator[Answer]:
     if "feasible" in record:
         ours, theirs = set(prediction.feasible), set(record["feasible"])
         because = "; ".join(
@@ -103,7 +103,7 @@ def _per_filter(prediction: Prediction, agrees: bool) -> Iterator[Answer]:
         yield Answer(f"filter {plugin}", agrees, because="see feasible and message of the same pod")
 
 
-def _score_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+def _score_answers(record: Recorded, prediction: Prediction) -> Iterator[Answer]:
     if "scores" in record:
         # A plugin that skipped the pod is absent, which is the same as zeros.
         for plugin in sorted({*record["scores"], *prediction.scores}):
@@ -121,7 +121,7 @@ def _score_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
         yield Answer("node is among the best", chosen == best, record["node"], f"{chosen} of {best} points")
 
 
-def _preemption_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+def _preemption_answers(record: Recorded, prediction: Prediction) -> Iterator[Answer]:
     if "nominated" not in record and "victims" not in record:
         return
     nominated, victims = record.get("nominated"), tuple(sorted(record.get("victims", ())))

@@ -17,7 +17,7 @@ from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.releases import judged_by, minor_of
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ _PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE
 """Names of refused pods end in random characters."""
 
 
-@record
-class Forecast:
+class Forecast(Record):
     """The results of ``lint`` (in its usual and its strict profile) and ``simulate`` before a set is applied."""
 
     usual: Callable[[], Report]

@@ -11,7 +11,7 @@ from kubesched_lint.scheduler.devices.attempt import ANY
 from kubesched_lint.scheduler.devices.extended import ANNOTATION, IN_MEMORY
 from kubesched_lint.scheduler.replay import Prediction
 
-Record = Mapping[str, Any]
+Recorded = Mapping[str, Any]
 
 _REFERENCE = "resource.kubernetes.io/pod-claim-name"
 
@@ -33,7 +33,7 @@ def of_another_node(prediction: Prediction, recorded: str | None) -> str:
     return "several nodes fail, each with its own error: the first one ends the attempt" if others else ""
 
 
-def device_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+def device_answers(record: Recorded, prediction: Prediction) -> Iterator[Answer]:
     """Yield one answer about the devices of all claims of a bound pod that needs devices."""
     node = record.get("node")
     if node is None or "claims_after" not in record:
@@ -46,13 +46,13 @@ def device_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
         yield Answer("devices", theirs == ours, theirs, ours)
 
 
-def _recorded(record: Record) -> dict[str, list[list[str]]]:
+def _recorded(record: Recorded) -> dict[str, list[list[str]]]:
     """Return reference of the pod → its devices."""
     claims = {reference: claim for claim in record["claims_after"] for reference in _references(claim, record["pod"])}
     return {reference: sorted(_results(claim)) for reference, claim in claims.items()}
 
 
-def _references(claim: Record, pod: Record) -> Iterator[str]:
+def _references(claim: Recorded, pod: Recorded) -> Iterator[str]:
     """Yield the names by which a pod refers to a claim."""
     metadata = claim["metadata"]
     if metadata.get("namespace", "default") != pod["metadata"].get("namespace", "default"):
@@ -69,7 +69,7 @@ def _references(claim: Record, pod: Record) -> Iterator[str]:
             yield annotations[_REFERENCE]
 
 
-def _results(claim: Record) -> list[list[str]]:
+def _results(claim: Recorded) -> list[list[str]]:
     allocation = claim.get("status", {}).get("allocation", {})
     results = allocation.get("devices", {}).get("results", ())
     return [[held[key] for key in ("request", "driver", "pool", "device")] for held in results]

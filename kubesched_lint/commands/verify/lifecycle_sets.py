@@ -17,18 +17,22 @@ from kubesched_lint.lifecycle.conformance import Compared, compare
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import KINDS
 
-Record = Mapping[str, Any]
+Recorded = Mapping[str, Any]
 _HASH = "recorded"
 """Replaces the hash in the names and labels of objects that controllers create."""
 
 
-def verify_lifecycle_both(case: Record, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
+def verify_lifecycle_both(
+    case: Recorded, account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
     """Yield the predictions of the model for each phase, then those of ``lint`` and ``simulate``; add the answers."""
     yield from verify_lifecycle(case, account, version)
     yield from verify_lifecycle_sets(case, account, version)
 
 
-def verify_lifecycle_sets(case: Record, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
+def verify_lifecycle_sets(
+    case: Recorded, account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
     """Yield predictions for the first deployment of a recorded lifecycle and the event after it; add the answers."""
     known: dict[str, Any] = {}
     for value in deployments_of(case):
@@ -40,7 +44,7 @@ def verify_lifecycle_sets(case: Record, account: Agreement, version: str | None 
         judge(deployment, known[inputs], account)
 
 
-def deployments_of(case: Record) -> Iterator[dict[str, Any]]:
+def deployments_of(case: Recorded) -> Iterator[dict[str, Any]]:
     """Yield recorded deployments: the first one of each run, and the second one if a step applies or scales."""
     files = {f"{number}.json": value for number, value in enumerate(case["objects"])}
     step = case["steps"][0] if case["steps"] else None
@@ -72,7 +76,7 @@ def deployments_of(case: Record) -> Iterator[dict[str, Any]]:
             }
 
 
-def _event(step: Record, nodes: list[Record]) -> str:
+def _event(step: Recorded, nodes: list[Recorded]) -> str:
     """Return the event (column of the matrix) of a step; empty if it is none."""
     if "drain" in step:
         return "drain"
@@ -87,7 +91,7 @@ def _event(step: Record, nodes: list[Record]) -> str:
     return "zone-loss" if lost and lost in zones.values() else ""
 
 
-def _phase(recorded: Record) -> dict[str, Any]:
+def _phase(recorded: Recorded) -> dict[str, Any]:
     workloads = {}
     for name, value in recorded["workloads"].items():
         kind, _, own = name.partition("/")
@@ -102,7 +106,7 @@ def _phase(recorded: Record) -> dict[str, Any]:
     return {"quiet": None if recorded["quiescent"] else "still moving", "workloads": workloads}
 
 
-def _changed(objects: list[Record], step: Record) -> list[Record] | None:
+def _changed(objects: list[Recorded], step: Recorded) -> list[Recorded] | None:
     """Return the objects with the step applied; None for a step that applies nothing, or changes a StatefulSet.
 
     The record lacks the node of each StatefulSet pod, on which the order of their replacement depends.
@@ -119,11 +123,11 @@ def _changed(objects: list[Record], step: Record) -> list[Record] | None:
     return [new if _key(o) == _key(new) else o for o in objects]
 
 
-def _key(value: Record) -> tuple[str, str]:
+def _key(value: Recorded) -> tuple[str, str]:
     return value["kind"], value["metadata"]["name"]
 
 
-def _running(case: Record, phase: Record) -> list[dict[str, Any]] | None:
+def _running(case: Recorded, phase: Recorded) -> list[dict[str, Any]] | None:
     """Return the objects of the cluster after a phase; None if the recording lacks some of them."""
     found: list[dict[str, Any]] = []
     for value in case["objects"]:
@@ -140,7 +144,7 @@ def _running(case: Record, phase: Record) -> list[dict[str, Any]] | None:
     return found
 
 
-def _made(workload: Record, seen: Record) -> Iterator[dict[str, Any]]:
+def _made(workload: Recorded, seen: Recorded) -> Iterator[dict[str, Any]]:
     """Yield the pods of a workload, and the ReplicaSet of a Deployment."""
     kind, name = _key(workload)
     template, spec = workload["spec"]["template"], workload["spec"]
@@ -187,7 +191,7 @@ def _made(workload: Record, seen: Record) -> Iterator[dict[str, Any]]:
         }
 
 
-def _as_stored(spec: Record, labels: Mapping[str, str]) -> Record:
+def _as_stored(spec: Recorded, labels: Mapping[str, str]) -> Recorded:
     """Return a pod spec as the API server stores it: label keys of affinity terms become part of their selectors.
 
     Mirrors ``pkg/registry/core/pod/strategy.go``, applyMatchLabelKeysAndMismatchLabelKeys.

@@ -9,13 +9,12 @@ from typing import Any
 from kubesched_lint.commands.simulate.hypothetical import AT_ONCE, event_of
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.event_outcomes import scale_event
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
-Record = Mapping[str, Any]
+Recorded = Mapping[str, Any]
 
 
-@record
-class Seen:
+class Seen(Record):
     """The record of one workload: counts of pods, and messages of Kubernetes."""
 
     kind: str
@@ -47,8 +46,7 @@ class Seen:
         return "; ".join((f"{self.bound} of {self.want} pods run", *filter(None, more)))
 
 
-@record
-class RecordedPhase:
+class RecordedPhase(Record):
     """The cluster after the deployment, or after the event that followed it."""
 
     event: str
@@ -82,7 +80,7 @@ class RecordedPhase:
 class Deployment:
     """One record. Raises KeyError, TypeError or ValueError if it does not have the format in docs/verify.md."""
 
-    def __init__(self, case: Record) -> None:
+    def __init__(self, case: Recorded) -> None:
         self.name = str(case["id"])
         self.files = {path: str(text) for path, text in _mapping(case, "files").items()}
         self._case = case
@@ -120,23 +118,23 @@ class Deployment:
         return json.dumps(objects)
 
 
-def _is_held(value: Record) -> bool:
+def _is_held(value: Recorded) -> bool:
     return value["kind"] == "Pod" and bool(value["metadata"].get("finalizers"))
 
 
-def _mapping(case: Record, name: str) -> dict[str, Any]:
+def _mapping(case: Recorded, name: str) -> dict[str, Any]:
     value = case[name]
     if not isinstance(value, dict):
         raise ValueError(f"{name}: expected a mapping")
     return value
 
 
-def ref_of(value: Record) -> ObjectRef:
+def ref_of(value: Recorded) -> ObjectRef:
     metadata = value["metadata"]
     return ObjectRef(str(value["kind"]), str(metadata.get("namespace") or "default"), str(metadata["name"]))
 
 
-def _phases(case: Record) -> Iterator[RecordedPhase]:
+def _phases(case: Recorded) -> Iterator[RecordedPhase]:
     deploy = _mapping(case, "deploy") if "deploy" in case else {}
     yield RecordedPhase("deploy", dict(_workloads(deploy, "deploy")), stable=not deploy.get("quiet"))
     if case.get("event"):
@@ -158,7 +156,7 @@ def _losses(lost: Iterable[str]) -> Iterator[tuple[str, str]]:
     return (("lose", f"node/{name}") for name in lost)
 
 
-def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:
+def _workloads(phase: Recorded, event: str) -> Iterator[tuple[ObjectRef, Seen]]:
     blocked = (phase.get("note") or {}).get("blocked", ())
     for name, value in (_mapping(phase, "workloads") if "workloads" in phase else {}).items():
         ref = ref_named(name)
@@ -168,7 +166,7 @@ def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:
         yield _owner(ref) if event == "cron" else ref, _seen(ref.kind, value, event, refused)
 
 
-def _is_early(value: Record, lost: str) -> bool:
+def _is_early(value: Recorded, lost: str) -> bool:
     """Whether a Job was read before its controller had acted on the loss of a node: such a record shows no end.
 
     Its pods still count on the lost node, or are not made again yet: the controller waits 10 s after a pod that failed,
@@ -194,7 +192,7 @@ def _is_of(pod: str, ref: ObjectRef) -> bool:
     return pod == ref.name if ref.kind == "Pod" else pod.startswith(f"{ref.name}-")
 
 
-def _seen(kind: str, value: Record, event: str, refused: str) -> Seen:
+def _seen(kind: str, value: Recorded, event: str, refused: str) -> Seen:
     want = int(value["want"])
     finished = kind != "Deployment" or bool(value.get("done", True))
     mixed = kind == "DaemonSet" and int(value.get("updated", want)) < want

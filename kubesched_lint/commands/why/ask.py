@@ -21,7 +21,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload, service_account
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.work import OutOfWorkError
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer
 
 
-@record
-class Question:
+class Question(Record):
     """``name`` as the user typed it; ``replica`` counts from 1, and earlier replicas are placed first."""
 
     name: str

@@ -9,7 +9,7 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
-from kubesched_lint.record import field, record, replace
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import GATED, Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer, is_sampled
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer
 
 
-@record
-class Obstacle:
+class Obstacle(Record):
     """Why a node was rejected: the plugin, kube-scheduler's reason verbatim, and a detail."""
 
     plugin: str
@@ -33,8 +32,7 @@ class Obstacle:
     """Whether evicting pods from the node might help."""
 
 
-@record
-class NodeVerdict:
+class NodeVerdict(Record):
     """``obstacles`` if the node does not fit; else ``scores`` if several nodes fit."""
 
     node: str
@@ -52,8 +50,7 @@ class NodeVerdict:
         return not self.obstacles
 
 
-@record
-class Explanation:
+class Explanation(Record):
     subject: str
     """The workload or pod, like ``Deployment shop/web``."""
     nodes: tuple[NodeVerdict, ...]

@@ -19,7 +19,7 @@ from kubesched_lint.analysis.gang_answers import (
 from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.analysis.lacks import fate_of_group
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.world.gangs import gates_premise, preemption_premise
 from kubesched_lint.world.world import World
 
@@ -36,8 +36,7 @@ _FOREIGN = {
 }
 
 
-@record
-class GroupAnswer:
+class GroupAnswer(Record):
     """What becomes of a gang of kube-scheduler, deployed beside the running pods alone."""
 
     group: str

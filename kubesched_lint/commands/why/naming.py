@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.text import first_few
 
 _SHORT = {
@@ -25,8 +25,7 @@ class NamingError(ValueError):
     """No object or several objects match the name; the message lists candidates."""
 
 
-@record
-class NamedObject:
+class NamedObject(Record):
     """A workload, or a pod of the snapshot (``bound``)."""
 
     kind: str

@@ -9,7 +9,7 @@ from typing import Any
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 
 _NUMBERS = ("replicas", "count", "size", "instances", "numberOfInstances", "members")
 """Fields for a number of pods."""
@@ -21,8 +21,7 @@ _DEEPEST = 12
 _MOST_TEMPLATES = 20
 
 
-@record
-class Template:
+class Template(Record):
     """A pod template in a schema, or the object whose ``fields`` seem to place pods.
 
     ``list_at`` is the list whose items have it, or empty.
@@ -36,8 +35,7 @@ class Template:
     """None for a pod template."""
 
 
-@record
-class Shape:
+class Shape(Record):
     group: str
     versions: tuple[str, ...]
     kind: str

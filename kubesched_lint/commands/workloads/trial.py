@@ -19,15 +19,14 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import field, record
+from kubesched_lint.record import Record, field
 from kubesched_lint.rulebook.card import Card, Fence
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, MARK
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 
 
-@record
-class Example:
+class Example(Record):
     """``resource`` and ``plain`` are fences.
 
     ``own`` maps an event to the verdict of the custom resource, where some plain workload has another.
@@ -43,8 +42,7 @@ class Example:
         return f"{self.card.rpartition('/')[2]}:{self.resource.line}"
 
 
-@record
-class _Side:
+class _Side(Record):
     """What the linter says about one side of an example."""
 
     manifests: ManifestSet
@@ -53,8 +51,7 @@ class _Side:
     problems: tuple[str, ...] = field(default=())
 
 
-@record
-class Trial:
+class Trial(Record):
     """The examples of a folder of cards: how many there are, and what is wrong with cards and examples."""
 
     cards: int

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from kubesched_lint.findings import Span
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.report.frame import last_line
 from kubesched_lint.report.words import esc
 
@@ -27,8 +27,7 @@ _TOKEN = re.compile(
 )
 
 
-@record
-class LineMark:
+class LineMark(Record):
     span: Span
     label: str = ""
     primary: bool = False

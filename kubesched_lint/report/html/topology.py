@@ -15,7 +15,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     NodeGroup,
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
 from kubesched_lint.text import and_more, many, plural
 
@@ -32,8 +32,7 @@ _MOST_PENDING = 200
 _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 
 
-@record
-class _Domain:
+class _Domain(Record):
     name: str
     groups: tuple[tuple[int, NodeGroup], ...]
     """(index in the diagram, group)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
-from kubesched_lint.record import NamedTuple, field, record, replace
+from kubesched_lint.record import NamedTuple, Record, field, replace
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
@@ -24,8 +24,7 @@ _PUT = "put it"
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"double": float, "list(string)": list}
 
 
-@record
-class Texts:
+class Texts(Record):
     """The texts of a card as written. ``values``: placeholder → expression; ``params``: name → type.
 
     ``at`` is the path from the thing to the field to blame; for a workload from its object, or from its pod spec after

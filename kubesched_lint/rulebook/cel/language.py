@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from kubesched_lint.extras import CEL_NEEDED, has_cel
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.rulebook.cel.cost import MOST_BYTES, MOST_TURNS, Cost, cost_of
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
@@ -55,8 +55,7 @@ class MissingCelError(Exception):
     """The extra ``[cel]`` is not installed."""
 
 
-@record
-class CelExpression:
+class CelExpression(Record):
     """A checked expression. ``uses`` are the fields it reads, ``type`` is the type of its value (see ``structs``).
 
     ``name`` and ``line`` are its place in the card.

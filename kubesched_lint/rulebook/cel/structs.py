@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.record import NamedTuple, record
+from kubesched_lint.record import NamedTuple, Record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
@@ -29,8 +29,7 @@ class View(NamedTuple):
     workload: Workload | None = None
 
 
-@record
-class Field:
+class Field(Record):
     """``type`` is one of ``PLAIN``, a struct's name, or ``list(Struct)``; ``get(thing, view)`` returns the value.
 
     A card that reads the field must list ``needs``. A value is never null: ``about`` names the value for an absent
@@ -53,8 +52,7 @@ class Field:
         return self.type.startswith("list(")
 
 
-@record
-class Struct:
+class Struct(Record):
     name: str
     about: str
     example: str
@@ -74,8 +72,7 @@ class ItemPlace(NamedTuple):
     name: str = ""
 
 
-@record
-class Each:
+class Each(Record):
     """The things that ``each: <name>`` checks. ``of`` yields those of a workload, or of the whole set if ``by_set``."""
 
     name: str

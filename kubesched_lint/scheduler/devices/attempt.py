@@ -14,7 +14,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, lowest, of, positions
 from kubesched_lint.model.devices import Allocation, DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodClaim
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.devices.answers import Answer, Answers, Placed
 from kubesched_lint.scheduler.devices.extended import extended_claim
 
@@ -24,8 +24,7 @@ _LONGEST_BASE = 57
 NOT_HERE = "resourceclaim not available on the node"
 
 
-@record
-class OnNode:
+class OnNode(Record):
     """What a node can give. ``reason`` is why it cannot; an ``is_error`` ends the attempt on all nodes."""
 
     reason: str = ""

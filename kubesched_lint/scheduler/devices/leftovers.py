@@ -9,7 +9,7 @@ from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.devices import ALL, Device, DeviceConstraint, DeviceID, DeviceRequest
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, taken_of
 from kubesched_lint.scheduler.devices.attempt import attempt
@@ -26,8 +26,7 @@ _TAINTED, _ALLOCATED, _UNCOUNTED = "tainted", "allocated", "without enough count
 """What removes devices that a request for all devices needs."""
 
 
-@record
-class Leftover:
+class Leftover(Record):
     """The devices of one node for one request, or for one alternative of it (``request/alternative``)."""
 
     request: str

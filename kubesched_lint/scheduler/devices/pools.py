@@ -12,11 +12,10 @@ from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.model.devices import Amounts, Device, DeviceID, NodeAccess, ResourceSlice
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 
 
-@record
-class Pool:
+class Pool(Record):
     """``slices`` have devices for the node; ``elsewhere`` are the pool's others, which may consume its counters."""
 
     driver: str

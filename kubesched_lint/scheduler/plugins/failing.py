@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import record
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.verdict import Rejection
 
 _ERRORS = {
@@ -24,8 +24,7 @@ _ERRORS = {
 }
 
 
-@record
-class Failing:
+class Failing(Record):
     """The filter of this name without its PreFilter."""
 
     NAME: str

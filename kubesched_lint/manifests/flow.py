@@ -9,7 +9,7 @@ from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 
 _DEEPEST = 20
 _IN = r"[A-Za-z0-9_./$=+~@%-]"
-_WORD = rf"(?:[A-Za-z0-9_./$=+~]|-(?={_IN})){_IN}*+(?:[: ](?={_IN}){_IN}++)*+"
+_WORD = rf"(?![@%]|-(?!{_IN})){_IN}++(?:[: ]{_IN}++)*+"
 _SCALAR = re.compile(rf"(?P<plain>{_WORD})|\"(?P<double>[^\"\\]*+)\"|'(?P<single>(?:[^']++|'')*+)'")
 _BLANKS = re.compile(r"[ ]*+")
 _END = re.compile(r"(?:[ ]++(?:#.*+)?)?+")

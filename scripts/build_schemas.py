@@ -3,7 +3,7 @@
     pip download --no-deps kubernetes-validate==1.37.0
     python scripts/build_schemas.py kubernetes_validate-1.37.0-py3-none-any.whl
 
-It writes one file for every modelled version to ``kubesched_lint/validation/data``: lines, compressed with zlib, that
+It writes one file for every modelled version to ``kubesched_lint/validation/data``: lines that
 map each type to its fields, as ``name=code`` separated by spaces. ``kubesched_lint/validation/schema.py`` explains the
 codes. The schemas call every enumeration a string, but the API server's messages name the Go type. So
 ``scripts/go_named_types.txt`` lists ``Type.field GoType`` for the fields whose Go type has a name.
@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import sys
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +135,9 @@ def main(wheel: str) -> None:
             path = f"kubernetes_validate/kubernetes-json-schema/v{version}.0-local-strict/_definitions.json"
             tables = strip(json.loads(archive.read(path))["$defs"], go_types)
             text = "\n".join(f"{name}\t{fields}" for name, fields in sorted(tables.items()))
-            target = TARGET / f"v{version}.txt.z"
-            target.write_bytes(zlib.compress(text.encode(), 9))
-            print(f"{target.name}: {len(tables)} types, {len(text)} bytes, {target.stat().st_size} compressed")
+            target = TARGET / f"v{version}.txt"
+            target.write_text(f"{text}\n")
+            print(f"{target.name}: {len(tables)} types, {len(text)} bytes")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import lru_cache
 
 from kubesched_lint.findings import Path, Span
@@ -57,6 +56,8 @@ def _lines(text: str) -> tuple[list[str], Items]:
 
 
 def _place(text: str, at: int, line: int) -> tuple[int, int]:
+    from bisect import bisect_right
+
     starts = _starts(text)
     before = bisect_right(starts, at) - 1
     return line + before, at - starts[before] + 1

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 
 from kubesched_lint.findings import Report
 from kubesched_lint.hints import TextIO
@@ -39,7 +38,7 @@ def renderer(name: str) -> Renderer:
     """Return the renderer of a format. Raises FormatError for an unknown name."""
     if name not in FORMATS:
         raise FormatError(_unknown(name))
-    render: Renderer = import_module(FORMATS[name]).render
+    render: Renderer = __import__(FORMATS[name], fromlist=["render"]).render
     return render
 
 

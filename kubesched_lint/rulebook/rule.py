@@ -190,9 +190,7 @@ class Rule(Record):
         return fix
 
     def _module(self) -> Any:
-        from importlib import import_module
-
-        return import_module(f"kubesched_lint.checks.{module_name(self.slug)}")
+        return __import__(f"kubesched_lint.checks.{module_name(self.slug)}", fromlist=["check"])
 
 
 def module_name(slug: str) -> str:

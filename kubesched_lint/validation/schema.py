@@ -66,9 +66,7 @@ ROOTS = {
 @cache
 def _tables(version: str) -> dict[str, str]:
     """Return type → codes of its fields; text lines, because importing ``json`` would take longer than reading them."""
-    import zlib
-
-    lines = zlib.decompress(shipped(f"validation/data/v{version}.txt.z")).decode().split("\n")
+    lines = shipped(f"validation/data/v{version}.txt").decode().splitlines()
     return dict(line.split("\t") for line in lines)
 
 

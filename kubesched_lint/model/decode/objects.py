@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
 
 from kubesched_lint.findings import Source
 from kubesched_lint.hints import Any
@@ -106,7 +105,7 @@ def decode_object(value: Value, namespace: str, source: Source | None = None, or
 
         return "workloads", decode_workload(value, namespace, source, order)
     _, field, module, name = _OTHERS[kind]
-    decode: Callable[..., Any] = getattr(import_module(module), name)
+    decode: Callable[..., Any] = getattr(__import__(module, fromlist=[name]), name)
     if module in (_POLICY, _DEVICES) or field in _NAMESPACED:
         return field, decode(value, namespace, source)
     return field, decode(value, source)

@@ -8,7 +8,7 @@ import sys
 from kubesched_lint.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 COMPLETE = "_KUBESCHED_LINT_COMPLETE"
 """The environment variable that a shell sets to ask for completions; ``--show-completion`` prints the script."""
@@ -16,16 +16,27 @@ COMPLETE = "_KUBESCHED_LINT_COMPLETE"
 
 def main() -> None:
     """Entry point of ``kubesched-lint``. Exit codes: 0 all is well, 1 findings, 2 failure, 128 + n after signal n."""
-    from kubesched_lint.cli.ending import ended_by
-
-    ended_by(_run)
+    _start(_run)
 
 
 def kubectl_plugin() -> None:
     """Entry point of ``kubectl-schedlint``, which kubectl starts for ``kubectl schedlint``; otherwise like main()."""
+    _start(lambda: _run("kubectl schedlint"))
+
+
+def _start(run: Callable[[], int]) -> None:
+    from kubesched_lint.cli.bytecode import bundle
+
+    modules = bundle()
     from kubesched_lint.cli.ending import ended_by
 
-    ended_by(lambda: _run("kubectl schedlint"))
+    def answer() -> int:
+        code = run()
+        if modules:
+            modules.save()
+        return code
+
+    ended_by(answer)
 
 
 def _run(program: str | None = None) -> int:

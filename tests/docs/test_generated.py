@@ -33,7 +33,7 @@ def recipe() -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    files = (f for f in folder.rglob("*") if f.is_file() and f.suffix != ".pyc")
+    files = (f for f in folder.rglob("*") if f.is_file() and f.parent.name != "__pycache__")
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -273,6 +275,31 @@ def test_what_the_container_copies_is_enough_to_install_from_and_the_action_inst
     assert "error[anti-affinity-exceeds-domains]" in done.stdout
     cards = subprocess.run([tool, "rules", "explain", "spread-unsatisfiable"], capture_output=True, check=False)
     assert cards.returncode == 0, cards.stderr
+    custom = subprocess.run([tool, "workloads", "explain", "LeaderWorkerSet"], capture_output=True, check=False)
+    assert custom.returncode == 0, custom.stderr
+
+
+def test_the_container_has_bytecode_that_counts_whatever_the_times_are(tmp_path: Path) -> None:
+    """The recipe's options are tried on two modules: copies into an image change times, and runs may write nothing."""
+    text = (ROOT / "Containerfile").read_text()
+    (options,) = re.findall(r"-m compileall (.*) \\$", text, re.MULTILINE)
+    assert len(set(re.findall(r"PYTHONPYCACHEPREFIX=(/opt/kubesched-lint/\S+)", text))) == 1
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode")}
+    for package in ("ours", "kubernetes"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("said = 'compiled'")
+    compiling = [sys.executable, "-B", "-m", "compileall", *shlex.split(options), tmp_path]
+    subprocess.run(compiling, env=environ, check=True)
+    assert [file.parent.name for file in (tmp_path / "bytecode").rglob("*.pyc")] == ["ours"]
+    (tmp_path / "ours" / "__init__.py").write_text("said = 'read again'")
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", "import ours; print(ours.said)"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "compiled\n"
 
 
 def test_the_container_runs_as_nobody_and_holds_no_build_tools() -> None:

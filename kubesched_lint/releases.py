@@ -36,6 +36,7 @@ def release(version: str) -> Release:
     return int(major), int(minor), int(patch) if patch else _NEWEST_PATCH
 
 
+@lru_cache(maxsize=64)
 def minor_of(version: str) -> str:
     """Return ``1.36`` of ``v1.36.2``. Raises ValueError."""
     major, minor, _ = release(version)

@@ -101,7 +101,7 @@ def complaints(path: Path, value: object, details: Iterable[str], *, field: str 
 
     ``path`` and ``value`` are computed for valid values too: where that is costly, callers loop themselves.
     """
-    return [invalid(path, value, detail, field=field) for detail in details]
+    return [invalid(path, value, detail, field=field) for detail in details] if details else ()
 
 
 def required_name(path: Path, name: str, rule: Callable[[str], Iterable[str]], detail: str = "") -> Sequence[Cause]:

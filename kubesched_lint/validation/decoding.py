@@ -26,30 +26,35 @@ _MOST_STRICT_ERRORS = 100
 @cache
 def conforms(version: str, type_name: str) -> Check:
     """Return the predicate of a struct type: no unknown field, no wrong type, no null, nothing to convert."""
-    strings: set[str] = set()
-    known: dict[str, Check] = {}
+    tests: dict[str, Any] = {}
+    """Field → its type, if that is all, or its check; for the fields met so far."""
 
     def check(value: Any) -> bool:
         if type(value) is not dict:
             return False
-        for key, item in value.items():
-            if key in strings:  # most fields are strings: a call for each would double the cost
-                if type(item) is not str:
+        try:
+            for key, item in value.items():
+                test = tests[key]
+                # Most fields are strings: a call for each would double the cost.
+                if type(item) is not test and (test is str or test is bool or not test(item)):
                     return False
-                continue
-            test = known.get(key)
-            if test is None:
-                code = fields(version, type_name).get(key)
-                if code is None:
-                    return False
-                if code[0] == "s":
-                    strings.add(key)
-                test = known[key] = _check(version, code)
-            if not test(item):
-                return False
+        except KeyError:
+            return learns(value) and check(value)
+        return True
+
+    def learns(value: dict[Any, Any]) -> bool:
+        """Return whether all fields are known; add their tests."""
+        known = fields(version, type_name)
+        if not known.keys() >= value.keys():
+            return False
+        for key in value.keys() - tests.keys():
+            tests[key] = _TYPES.get(known[key][0]) or _check(version, known[key])
         return True
 
     return check
+
+
+_TYPES = {"s": str, "b": bool}
 
 
 _ALIKE = frozenset(
@@ -77,7 +82,8 @@ def _fresh(version: str, code: str) -> Check:
         case "[":
             return _all_items(_check(version, code[1:]))
         case "{":
-            return _all_values(_check(version, code[1:].partition(":")[0]))
+            inner = code[1:].partition(":")[0]
+            return _all_strings if inner == "s" else _all_values(_check(version, inner))
     return _SCALARS[code[0]]
 
 
@@ -86,6 +92,15 @@ def _all_items(test: Check) -> Check:
         return type(value) is list and all(map(test, value))
 
     return check
+
+
+def _all_strings(value: Any) -> bool:
+    if type(value) is not dict:
+        return False
+    for key, item in value.items():  # noqa: SIM110 - see _all_values
+        if type(key) is not str or type(item) is not str:
+            return False
+    return True
 
 
 def _all_values(test: Check) -> Check:

@@ -8,7 +8,7 @@ The rule about the namespace of ``adminAccess`` needs the namespace.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
@@ -36,7 +36,7 @@ from kubesched_lint.validation.selectors import refusal
 from kubesched_lint.validation.sources import csi_driver
 
 Value = dict[str, Any]
-Rule = Callable[[Any, Path], Iterator[Cause]]
+Rule = Callable[[Any, Path], Iterable[Cause]]
 _SPEC: Path = ("spec",)
 _MOST = 32
 """Of requests, selectors, constraints and configurations alike."""

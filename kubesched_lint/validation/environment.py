@@ -140,8 +140,10 @@ def _divisor(name: str, divisor: str, path: Path) -> Iterator[Cause]:
 def _key_reference(reference: Value, path: Path) -> Iterator[Cause]:
     """Yield the causes of a reference to a key of a ConfigMap or a Secret; an empty name is not a subdomain either."""
     name, key = reference.get("name", ""), reference.get("key", "")
-    yield from complaints((*path, "name"), name, dns_subdomain(name))
-    yield from required_name((*path, "key"), key, config_key)
+    if bad := dns_subdomain(name):
+        yield from complaints((*path, "name"), name, bad)
+    if not key or config_key(key):
+        yield from required_name((*path, "key"), key, config_key)
 
 
 def _file_reference(reference: Value, path: Path) -> Iterator[Cause]:

@@ -6,7 +6,7 @@ Mirrors ``pkg/apis/meta/v1/validation/validation.go`` and ``pkg/api/validation/o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.findings import Path
 from kubesched_lint.hints import Any
@@ -36,26 +36,35 @@ _sound_pairs: set[tuple[str, str]] = set()
 _MOST_PAIRS = 4096
 
 
-def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterator[Cause]:
-    """Yield the causes of ``ValidateLabels``: upstream names the map, not the entry."""
+def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterable[Cause]:
+    """Return the causes of ``ValidateLabels``: upstream names the map, not the entry."""
+    return () if are_sound(labels) else _label_map(labels, path, field_of(path) if field is None else field)
+
+
+def are_sound(labels: Mapping[str, str]) -> bool:
+    """Return whether ``label_map`` finds nothing."""
     if _sound_pairs.issuperset(labels.items()):
-        return
+        return True
     if len(_sound_pairs) > _MOST_PAIRS:
         _sound_pairs.clear()
+    for pair in labels.items():
+        if pair not in _sound_pairs:
+            if label_key(pair[0]) or label_value(pair[1]):
+                return False
+            _sound_pairs.add(pair)
+    return True
+
+
+def _label_map(labels: Mapping[str, str], path: Path, field: str) -> Iterator[Cause]:
     for key, value in labels.items():
-        bad_key, bad_value = label_key(key), label_value(value)
-        if bad_key or bad_value:
-            named_field = field_of(path) if field is None else field
-            for detail in bad_key:
-                yield invalid((*path, MapKey(key)), key, detail, field=named_field)
-            for detail in bad_value:
-                yield invalid((*path, MapKey(key)), value, detail, field=named_field)
-        else:
-            _sound_pairs.add((key, value))
+        for detail in label_key(key):
+            yield invalid((*path, MapKey(key)), key, detail, field=field)
+        for detail in label_value(value):
+            yield invalid((*path, MapKey(key)), value, detail, field=field)
 
 
-def label_name(name: str, path: Path) -> Iterator[Cause]:
-    yield from complaints(path, name, label_key(name))
+def label_name(name: str, path: Path) -> Sequence[Cause]:
+    return complaints(path, name, label_key(name))
 
 
 def annotation_map(annotations: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterator[Cause]:

@@ -21,16 +21,16 @@ _STANDARD_FINALIZERS = ("kubernetes", _ORPHAN, _FOREGROUND)
 
 
 def object_meta(meta: Value, name_rule: NameRule = dns_subdomain, *, namespaced: bool = True) -> Iterator[Cause]:
-    name, generated = meta.get("name", ""), meta.get("generateName", "")
+    name, generated, namespace = meta.get("name", ""), meta.get("generateName", ""), meta.get("namespace")
     if generated:
         yield from complaints((*_PATH, "generateName"), generated, prefix_of(name_rule)(generated))
-    if name:
-        yield from complaints((*_PATH, "name"), name, name_rule(name))
-    else:
+    if not name:
         yield required((*_PATH, "name"), "name or generateName is required")
-    if namespaced and meta.get("namespace"):
-        yield from complaints((*_PATH, "namespace"), meta["namespace"], dns_label(meta["namespace"]))
-    if meta.get("generation", 0) < 0:
+    elif bad := name_rule(name):
+        yield from complaints((*_PATH, "name"), name, bad)
+    if namespace and namespaced and (bad := dns_label(namespace)):
+        yield from complaints((*_PATH, "namespace"), namespace, bad)
+    if "generation" in meta and meta["generation"] < 0:
         yield invalid((*_PATH, "generation"), meta["generation"], "must be greater than or equal to 0")
     if "labels" in meta:
         yield from label_map(meta["labels"], (*_PATH, "labels"))

@@ -61,18 +61,26 @@ def size(text: str) -> int:
 
 def _is_subdomain(name: str) -> bool:
     """Return whether the whole text matches ``_SUBDOMAIN``; compiling the pattern costs more than a file's names."""
-    return _is_label(name.replace(".", "-")) and not any(pair in name for pair in ("..", ".-", "-."))
+    if "." not in name:
+        return _is_label(name)
+    return _is_label(name.replace(".", "-")) and ".." not in name and ".-" not in name and "-." not in name
 
 
 def _is_label(text: str) -> bool:
     """Return whether the whole text matches ``_LABEL``."""
-    return _is_key(text) and text == text.lower() and text.replace("-", "").isalnum()
+    return (
+        text.replace("-", "").isalnum()
+        and text.isascii()
+        and text == text.lower()
+        and text[0] != "-"
+        and text[-1] != "-"
+    )
 
 
 def _is_key(text: str) -> bool:
     """Return whether the whole text matches ``_KEY``."""
     inside = text.replace("-", "").replace("_", "").replace(".", "")
-    return text.isascii() and inside.isalnum() and text[0].isalnum() and text[-1].isalnum()
+    return inside.isalnum() and text.isascii() and text[0] not in "-_." and text[-1] not in "-_."
 
 
 def regex_error(text: str, pattern: str, *examples: str) -> str:
@@ -123,10 +131,10 @@ def dns1035_label(name: str) -> Complaints:
 @lru_cache(maxsize=4096)
 def label_key(key: str) -> Complaints:
     """Return the complaints of ``IsLabelKey``, which is also ``IsQualifiedName``."""
-    error = regex_error(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
     parts = key.split("/")
     if len(parts) > 2:
-        return (f"a valid label key {error} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+        optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return (f"a valid label key {_key_error()} {optional}",)
     found = []
     if len(parts) == 2:
         if not parts[0]:
@@ -138,11 +146,15 @@ def label_key(key: str) -> Complaints:
     elif size(name) > 63:
         found.append("name part must be no more than 63 bytes")
     if not _is_key(name):
-        found.append(f"name part {error}")
+        found.append(f"name part {_key_error()}")
     return tuple(found)
 
 
 qualified_name = label_key
+
+
+def _key_error() -> str:
+    return regex_error(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.affinity import with_pod_labels
 from kubesched_lint.validation.causes import Cause, MapKey, descending, field_of, forbidden, invalid
 from kubesched_lint.validation.containers import image_spaces
-from kubesched_lint.validation.labels import annotation_map, label_map
+from kubesched_lint.validation.labels import annotation_map, are_sound, label_map
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.podspec import pod_spec
 
@@ -59,11 +59,11 @@ def template_meta(value: Value, path: Path) -> Iterator[Cause]:
     meta = value.get("metadata")
     if not meta:
         return
-    here, field = (*path, "metadata"), field_of(path)
-    if "labels" in meta:
-        yield from label_map(meta["labels"], (*here, "labels"), field=f"{field}.labels")
+    here = (*path, "metadata")
+    if "labels" in meta and not are_sound(meta["labels"]):
+        yield from label_map(meta["labels"], (*here, "labels"), field=f"{field_of(path)}.labels")
     if "annotations" in meta:
-        at, named_field = (*here, "annotations"), f"{field}.annotations"
+        at, named_field = (*here, "annotations"), f"{field_of(path)}.annotations"
         yield from annotation_map(meta["annotations"], at, field=named_field)
         yield from _annotations(meta["annotations"], value.get("spec", {}), at, named_field)
 

@@ -58,9 +58,10 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
         from kubesched_lint.validation.resources import pod_resources
 
         yield from pod_resources(spec, path)
-    if spec.get("hostNetwork"):
+    if "hostNetwork" in spec:
         yield from _host_network_ports(spec, path, is_pod=is_pod)
-    yield from _choices(spec, path)
+    if "restartPolicy" in spec or "dnsPolicy" in spec:
+        yield from _choices(spec, path)
     if "nodeSelector" in spec:
         yield from label_map(spec["nodeSelector"], (*path, "nodeSelector"))
     if "securityContext" in spec:
@@ -83,7 +84,8 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
 
         yield from host_users(spec, path)
         yield from hostname_override(spec, path)
-    yield from _names(spec, path)
+    if not _NAMES.isdisjoint(spec):
+        yield from _names(spec, path)
     if "overhead" in spec:
         yield from overhead(spec["overhead"], (*path, "overhead"))
     if "os" in spec:
@@ -97,10 +99,15 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
     yield from _file_key_volumes(spec, path)
 
 
+_NONE: frozenset[str] = frozenset()
+
+
 def _all_containers(spec: Value, sound: dict[str, Value], path: Path) -> Iterator[Cause]:
     pod = Surroundings(
         volumes=sound,
-        claims=frozenset(claim["name"] for claim in spec.get("resourceClaims", ()) if claim.get("name")),
+        claims=frozenset(c["name"] for c in spec["resourceClaims"] if c.get("name"))
+        if "resourceClaims" in spec
+        else _NONE,
         grace=spec.get("terminationGracePeriodSeconds", 30),
         system=spec.get("os", {}).get("name", ""),
         restart_policy=spec.get("restartPolicy") or "Always",
@@ -143,6 +150,8 @@ def _resource_claims(claims: Sequence[Value], path: Path) -> Iterator[Cause]:
 
 
 def _host_network_ports(spec: Value, path: Path, *, is_pod: bool) -> Iterator[Cause]:
+    if not spec["hostNetwork"]:
+        return
     for i, container in enumerate(spec.get("containers", ())):
         for j, port in enumerate(container.get("ports", ())):
             host, number = port.get("hostPort", 0), port.get("containerPort", 0)
@@ -187,6 +196,24 @@ def _dns(spec: Value, path: Path) -> Iterator[Cause]:
     for i, option in enumerate(config.get("options", ())):
         if not option.get("name"):
             yield required((*here, "options", i), "must not be empty")
+
+
+_NAMES = frozenset(
+    (
+        "activeDeadlineSeconds",
+        "hostAliases",
+        "hostname",
+        "nodeName",
+        "preemptionPolicy",
+        "priorityClassName",
+        "runtimeClassName",
+        "serviceAccount",
+        "serviceAccountName",
+        "subdomain",
+        "tolerations",
+    )
+)
+"""The fields that ``_names`` checks; most specs have none."""
 
 
 def _names(spec: Value, path: Path) -> Iterator[Cause]:

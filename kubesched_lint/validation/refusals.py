@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kubesched_lint.findings import Path
 from kubesched_lint.hints import Any
@@ -13,9 +13,13 @@ _UNDECODED = 400
 Refusals = tuple[tuple[Cause, ApiServerAnswer], ...]
 
 
-def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, ApiServerAnswer]]:
-    """Yield every cause with its verdict; further wrong types appear as if the earlier ones were fixed."""
+def refusals(obj: dict[Any, Any], version: str) -> Iterable[tuple[Cause, ApiServerAnswer]]:
+    """Return every cause with its verdict; further wrong types appear as if the earlier ones were fixed."""
     verdict = validate(obj, version=version)
+    return () if verdict.accepted else _all(obj, verdict, version)
+
+
+def _all(obj: dict[Any, Any], verdict: ApiServerAnswer, version: str) -> Iterator[tuple[Cause, ApiServerAnswer]]:
     yield from ((cause, verdict) for cause in verdict.causes)
     if verdict.code == _UNDECODED:
         yield from _further(obj, verdict, version)

@@ -72,15 +72,18 @@ def service(value: Value) -> Iterator[Cause]:
         yield from _port(port, names, (*_SPEC, "ports", i), several=len(ports) > 1)
     if "selector" in spec:
         yield from label_map(spec["selector"], (*_SPEC, "selector"))
-    yield from _session_affinity(spec)
-    if kind != "ExternalName":
+    if "sessionAffinity" in spec:
+        yield from _session_affinity(spec)
+    if kind != "ExternalName" and not _ADDRESSES.isdisjoint(spec):
         yield from _addresses(spec, addresses)
     for i, address in enumerate(spec.get("externalIPs", ())):
         yield from ip_address(address, (*_SPEC, "externalIPs", i))
     yield from one_of((*_SPEC, "type"), kind, _TYPES)
     yield from _distinct_ports(ports, kind)
-    yield from _load_balancer(spec, kind)
-    yield from _traffic(spec, kind)
+    if not _BALANCED.isdisjoint(spec):
+        yield from _load_balancer(spec, kind)
+    if not _TRAFFIC.isdisjoint(spec):
+        yield from _traffic(spec, kind)
 
 
 def _of_type(kind: str, spec: Value, addresses: Sequence[str], *, headless: bool) -> Iterator[Cause]:
@@ -104,14 +107,16 @@ def _port(port: Value, names: set[str], path: Path, *, several: bool) -> Iterato
     if several and not name:
         yield required((*path, "name"))
     elif name:
-        yield from complaints((*path, "name"), name, dns_label(name))
+        if bad := dns_label(name):
+            yield from complaints((*path, "name"), name, bad)
         if name in names:
             yield duplicate((*path, "name"), name)
         names.add(name)
     number = port.get("port", 0)
-    yield from complaints((*path, "port"), number, port_number(number))
-    protocol = port.get("protocol") or "TCP"
-    yield from one_of((*path, "protocol"), protocol, _PROTOCOLS)
+    if bad := port_number(number):
+        yield from complaints((*path, "port"), number, bad)
+    if port.get("protocol"):
+        yield from one_of((*path, "protocol"), port["protocol"], _PROTOCOLS)
     yield from port_reference(port.get("targetPort") or number, (*path, "targetPort"))
     for detail in qualified_name(port["appProtocol"]) if "appProtocol" in port else ():
         yield invalid((*path, "appProtocol"), port["appProtocol"], detail)
@@ -125,6 +130,9 @@ def _session_affinity(spec: Value) -> Iterator[Cause]:
         if not 0 < seconds <= 86400:
             at = (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
             yield invalid(at, seconds, "must be greater than 0 and less than 86400")
+
+
+_ADDRESSES = frozenset(("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"))
 
 
 def _addresses(spec: Value, addresses: Sequence[str]) -> Iterator[Cause]:
@@ -180,6 +188,9 @@ def _distinct_ports(ports: Sequence[Value], kind: str) -> Iterator[Cause]:
         taken.add(key)
 
 
+_BALANCED = frozenset(("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges"))
+
+
 def _load_balancer(spec: Value, kind: str) -> Iterator[Cause]:
     ranges = spec.get("loadBalancerSourceRanges", ())
     if ranges:
@@ -196,6 +207,9 @@ def _load_balancer(spec: Value, kind: str) -> Iterator[Cause]:
         else:
             for detail in qualified_name(spec["loadBalancerClass"]):
                 yield invalid((*_SPEC, "loadBalancerClass"), spec["loadBalancerClass"], detail)
+
+
+_TRAFFIC = frozenset(("externalTrafficPolicy", "healthCheckNodePort", "internalTrafficPolicy", "trafficDistribution"))
 
 
 def _traffic(spec: Value, kind: str) -> Iterator[Cause]:

@@ -118,7 +118,8 @@ def _config_map(value: Value, path: Path, volume: str) -> Iterator[Cause]:
 
 
 def _files(value: Value, path: Path) -> Iterator[Cause]:
-    yield from mode(value, "defaultMode", path)
+    if "defaultMode" in value:
+        yield from mode(value, "defaultMode", path)
     for i, item in enumerate(value.get("items", ())):
         yield from key_to_path(item, (*path, "items", i))
 

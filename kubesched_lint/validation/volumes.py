@@ -97,8 +97,8 @@ def _volume(entry: Value, name: str, pod_name: str, path: Path) -> Iterator[Caus
         yield more_than_one(kind, path)
     if not name:
         yield required((*path, "name"))
-    else:
-        yield from complaints((*path, "name"), name, dns_label(name))
+    elif bad := dns_label(name):
+        yield from complaints((*path, "name"), name, bad)
 
 
 def _source(kind: str, source: Value, name: str, pod_name: str, path: Path) -> Iterator[Cause]:

@@ -5,7 +5,7 @@ Mirrors ``pkg/apis/apps/validation/validation.go`` with the defaults of ``pkg/ap
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.findings import Path
 from kubesched_lint.hints import Any
@@ -287,10 +287,8 @@ def max_unavailable_of_stateful_set(value: Value) -> Iterator[Cause]:
     yield from at_most_all(found, path)
 
 
-def not_negative(spec: Value, *names: str, path: Path = _SPEC) -> Iterator[Cause]:
-    for name in names:
-        if spec.get(name, 0) < 0:
-            yield invalid((*path, name), spec[name], _NEGATIVE)
+def not_negative(spec: Value, *names: str, path: Path = _SPEC) -> Sequence[Cause]:
+    return [invalid((*path, name), spec[name], _NEGATIVE) for name in names if spec.get(name, 0) < 0]
 
 
 def positive_int_or_percent(value: int | str, path: Path) -> Iterator[Cause]:

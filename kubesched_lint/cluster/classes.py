@@ -71,6 +71,7 @@ class PodClasses:
 
     def __init__(self) -> None:
         self.all: list[PodClass] = []
+        self._of_priority: dict[int, list[PodClass]] = {}
         self._by_identity: dict[int, tuple[Pod, PodClass]] = {}
         self._by_key: dict[Hashable, PodClass] = {}
         self._labels: dict[str, dict[str, ClassSet]] = {}
@@ -115,6 +116,7 @@ class PodClasses:
         bit = 1 << made.number
         work.owe(_STEPS + 5 * len(pod.required_anti_affinity))
         self.all.append(made)
+        self._of_priority.setdefault(pod.priority or 0, []).append(made)
         self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit
         for key, value in pod.labels.items():
             values = self._labels.setdefault(key, {})
@@ -129,6 +131,12 @@ class PodClasses:
         for holders in self._holders_of(pod.namespace, pod.required_anti_affinity):
             holders.classes.append(made)
         return made
+
+    def below(self, priority: int) -> Iterator[PodClass]:
+        """Yield the classes of pods with a lower priority."""
+        for other, classes in self._of_priority.items():
+            if other < priority:
+                yield from classes
 
     # --- selection --------------------------------------------------------------------------------------------------
 

@@ -162,10 +162,9 @@ def _dry_run(
 
 def _with_lower_priority(pod: Pod, state: ClusterState) -> Collection[int]:
     """Return the positions of the nodes with a pod of lower priority, the only ones where an eviction can help."""
-    ours, found = pod.priority or 0, EMPTY
-    for known in state.classes.all:
-        if (known.pod.priority or 0) < ours:
-            found |= known.nodes
+    found = EMPTY
+    for known in state.classes.below(pod.priority or 0):
+        found |= known.nodes
     return frozenset(positions(found))
 
 

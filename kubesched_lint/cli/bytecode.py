@@ -37,6 +37,8 @@ _HEAD = 8
 _Entry = tuple[int, int, str, int, int]
 """Of a module: where its bytecode starts, and how long it is; the path of its source below the folder, the source's
 modification time (ns) and size (bytes)."""
+_Part = tuple[bytes, str, int, int]
+"""Of a module: its bytecode, and what its entry says about its source."""
 
 
 class Bundle:
@@ -86,28 +88,31 @@ class Bundle:
 
     def save(self) -> None:
         """Write the file anew if this run imported modules that it lacks; do nothing where that is not allowed."""
-        if sys.dont_write_bytecode:
+        if sys.dont_write_bytecode or not self._missed:
             return
-        added = {name: found for name in self._missed if (found := _imported(name)) is not None}
-        if not added:
+        try:
+            self._add({name: found for name in self._missed if (found := _imported(name)) is not None})
+        except OSError:  # the folder is not ours to write
+            pass
+
+    def _add(self, parts: dict[str, _Part]) -> None:
+        if not parts:
             return
         from kubesched_lint.writing import replacing
 
-        kept = {name: entry for name, entry in self._index.items() if name not in added}
-        parts = {name: (self._read(entry), *entry[2:]) for name, entry in kept.items()} | added
+        for name, entry in self._index.items():
+            if name not in parts and _is_as_compiled(_FOLDER + entry[2], entry):
+                parts[name] = (self._read(entry), *entry[2:])
         index: dict[str, _Entry] = {}
         start = 0
         for name, (code, source, modified, size) in parts.items():
             index[name] = (start, len(code), source, modified, size)
             start += len(code)
         head = dumps((_MAKER, index))
-        try:
-            with replacing(self.path) as file:
-                file.write(b"%0*d" % (_HEAD, len(head)))
-                file.write(head)
-                file.writelines(code for code, *_ in parts.values())
-        except OSError:  # the folder is not ours to write
-            pass
+        with replacing(self.path) as file:
+            file.write(b"%0*d" % (_HEAD, len(head)))
+            file.write(head)
+            file.writelines(code for code, *_ in parts.values())
 
 
 class _Loader(SourceFileLoader):
@@ -140,8 +145,8 @@ def _is_as_compiled(source: str, entry: _Entry) -> bool:
     return found.st_mtime_ns == entry[3] and found.st_size == entry[4]
 
 
-def _imported(name: str) -> tuple[bytes, str, int, int] | None:
-    """Return the bytecode of a module that Python imported from one of our files, and the last parts of its entry."""
+def _imported(name: str) -> _Part | None:
+    """Return the part of a module that Python imported from one of our files. Raises OSError."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     if spec is None or not isinstance(spec.loader, SourceFileLoader) or not spec.origin.startswith(_FOLDER):
         return None

@@ -74,8 +74,8 @@ def lint(
             "-j",
             metavar="N",
             min=1,
-            help="Number of processes that read large sets: less waiting, more CPU time in total. Several targets: "
-            "as many as there are cores.",
+            help="Number of processes for large sets: less waiting, more CPU time in total. Several targets: as many "
+            "as there are cores.",
         ),
     ] = 1,
     quiet: Quiet = False,

@@ -23,7 +23,7 @@ from kubesched_lint.linter.judged import (
     without_yielding,
 )
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of
+from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
@@ -60,14 +60,19 @@ def lint(
     Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps. ``is_refuting``: whether
     exact runs try to refute proofs.
     """
-    with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
-        run = _Run(manifests, options, {} if costs is None else costs)
-        return _lint(run, cluster, rules, is_refuting)
+    with work.within(most_steps(manifests)):
+        return concluded(Run(manifests, options, {} if costs is None else costs), cluster, rules, is_refuting)
 
 
-def _lint(
-    run: _Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool
+def most_steps(manifests: ManifestSet) -> int:
+    """Return the limit of ``work`` of a run."""
+    return MOST_STEPS + STEPS_EACH * len(manifests.documents)
+
+
+def concluded(
+    run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool = True
 ) -> tuple[Report, tuple[Judged, ...]]:
+    """Run the rules, and return what ``lint`` returns."""
     manifests, options = run.manifests, run.options
     premises = manifests.premises(options)
     world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
@@ -85,7 +90,7 @@ def _lint(
     report = Report(
         reported(judged, manifests.documents),
         tuple(run.skipped),
-        (*_with_rule(manifests.errors, rules), *run.failed.values()),
+        (*with_rule(manifests.errors, rules), *run.failed.values()),
         Summary(
             files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
             documents=len(manifests.documents) + len(manifests.unread),
@@ -109,12 +114,6 @@ def _lint(
     return report, judged
 
 
-def _with_rule(errors: Iterable[InputError], rules: Iterable[Rule]) -> Iterator[InputError]:
-    """Give refusals the rule that reports what the API server refuses in objects that can be decoded."""
-    slug = next((rule.slug for rule in rules if rule.refuses), "")
-    yield from (replace(error, rule=slug) if error.is_refusal else error for error in errors)
-
-
 def _lack_notes(world: World) -> Iterator[str]:
     """A note about storage classes and volumes that neither manifests nor snapshot have."""
     if world.cluster is not None and world.manifests.workloads:
@@ -131,7 +130,7 @@ def _pool_notes(world: World) -> Iterator[str]:
         yield from pool_notes(world)
 
 
-class _Run:
+class Run:
     """One pass over the rules that collects their findings, skips and failures."""
 
     def __init__(self, manifests: ManifestSet, options: Options, costs: dict[str, float]) -> None:
@@ -212,7 +211,8 @@ class _Run:
 
     def _of_each_definition(self, rule: Rule, world: World, of_set: OfSet) -> Iterator[Judged]:
         """The findings of one rule on the set, then on each duplicate definition as the only one of its object."""
-        carriers = of_set.carriers.of(rule, world) if rule.each == "workload" else (None,)
+        among = self._carriers if of_set is self.of_all else of_set.carriers
+        carriers = among.of(rule, world) if rule.each == "workload" else (None,)
         if rule.every_definition or not of_set.has_duplicates:
             yield from self._judgements(rule, world, carriers)
             return

@@ -6,19 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Path
-from kubesched_lint.hints import Any
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import Record, field
+from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import minor_of
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.world.user_settings import Premises
+
+if TYPE_CHECKING:
+    from kubesched_lint.rulebook.library import Rule
 
 
 class ManifestSet(Record):
@@ -98,6 +101,12 @@ def no_longer_served(unread: Iterable[Unread], version: str) -> Iterator[str]:
             first, more = objects[0], and_more(len(objects) - 1)
             place = f"{first.path}:{first.line}{more}"
             yield f"kubectl refuses {place}: {no_matches(api_version, kind)}, which Kubernetes {since} removed"
+
+
+def with_rule(errors: Iterable[InputError], rules: Iterable[Rule]) -> Iterator[InputError]:
+    """Give refusals the rule that reports what the API server refuses in objects that can be decoded."""
+    slug = next((rule.slug for rule in rules if rule.refuses), "")
+    yield from (replace(error, rule=slug) if error.is_refusal else error for error in errors)
 
 
 def _is_applied(unread: Unread) -> bool:

@@ -8,19 +8,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubesched_lint.commands.lint import read_parallel
+from kubesched_lint import work
+from kubesched_lint.commands.lint import sharing, together
 from kubesched_lint.commands.lint.run import Request, checked
+from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import Report
+from kubesched_lint.linter import in_parts, lint
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.inputs import InputFile
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.record import Record
 from kubesched_lint.rulebook.library import Rulebook
 from tests.rulebook.shipped_cards import TRIAL
@@ -65,8 +68,8 @@ class Outcome(Record):
     inventory: Inventory
 
 
-def outcome(folder: str, jobs: int) -> Outcome:
-    run = checked(Request((folder,), jobs=jobs), Options(profile="strict"), BOOK)
+def outcome(folder: str, jobs: int, cluster: str | None = None) -> Outcome:
+    run = checked(Request((folder,), cluster, jobs=jobs), Options(profile="strict"), BOOK)
     return Outcome(run.report, run.manifests.documents, run.manifests.inventory)
 
 
@@ -83,36 +86,53 @@ def alone(folder: str) -> Outcome:
 
 @pytest.fixture
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_parallel, "_ENOUGH", 1)
-    monkeypatch.setattr(read_parallel, "_CHUNK", 4 << 10)
+    monkeypatch.setattr(together, "_ENOUGH", 1)
+    monkeypatch.setattr(together, "_CHUNK", 4 << 10)
+    monkeypatch.setattr(together, "_ENOUGH_WORKLOADS", 1)
 
 
 @pytest.fixture
-def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Nothing is taken back from other processes; filled with whether each chunk came from them."""
-    monkeypatch.setattr(Future, "cancel", lambda self: False)
-    brought: list[bool] = []
+def here_only_at_last(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """This process takes no part while others live; filled with the parts that it did at last."""
+    here = os.getpid()
+    done: list[int] = []
 
-    def noted(
-        self: read_parallel._Reading, number: int, real: Callable[..., object] = read_parallel._Reading._result
-    ) -> object:
-        read = real(self, number)
-        brought.append(read is not None)
-        return read
+    def taken(self: Any, real: Callable[[Any], int | None] = sharing._Team._taken) -> int | None:
+        return None if os.getpid() == here and self._last else real(self)
 
-    monkeypatch.setattr(read_parallel._Reading, "_result", noted)
-    return brought
+    def begun(
+        self: Any, count: int, do: Callable[[int], Any], *others: Any, real: Any = sharing._Team.__init__
+    ) -> None:
+        def noted(number: int) -> Any:
+            if os.getpid() == here:
+                done.append(number)
+            return do(number)
+
+        real(self, count, noted, *others)
+
+    monkeypatch.setattr(sharing._Team, "_taken", taken)
+    monkeypatch.setattr(sharing._Team, "__init__", begun)
+    return done
 
 
 def stumbling(monkeypatch: pytest.MonkeyPatch, stumble: Callable[[], object]) -> None:
-    """What happens to another process when it comes to one of the files."""
+    """What happens to another process when it comes to one of the files, or to the first rule about a workload."""
+    here = os.getpid()
 
-    def read(file: InputFile, *others: object, real: Callable[..., Any] = read_parallel._read) -> Any:
-        if file.path.endswith("list.yaml"):
+    def read(self: Any, found: Any, real: Callable[..., Any] = together._Reading._entries_of) -> Any:
+        if os.getpid() != here and found.path.endswith("list.yaml"):
             stumble()
-        return real(file, *others)
+        return real(self, found)
 
-    monkeypatch.setattr(read_parallel, "_read", read)
+    def of_part(
+        self: Any, rules: Any, workloads: Any, world: Any, real: Callable[..., Any] = in_parts._RunInParts._of_part
+    ) -> Any:
+        if os.getpid() != here and workloads[0] is not self.manifests.inventory.workloads[0]:
+            stumble()
+        return real(self, rules, workloads, world)
+
+    monkeypatch.setattr(together._Reading, "_entries_of", read)
+    monkeypatch.setattr(in_parts._RunInParts, "_of_part", of_part)
 
 
 def fails() -> None:
@@ -122,27 +142,29 @@ def fails() -> None:
 @pytest.mark.usefixtures("little_is_enough")
 class TestTogether:
     @pytest.mark.parametrize("processes", [2, 3])
-    def test_whoever_is_first_reads(self, folder: str, alone: Outcome, processes: int) -> None:
+    def test_whoever_is_free_works(self, folder: str, alone: Outcome, processes: int) -> None:
         assert outcome(folder, processes) == alone
 
-    def test_all_is_read_elsewhere(self, folder: str, alone: Outcome, handed_over: list[bool]) -> None:
-        assert outcome(folder, 2) == alone
-        assert len(handed_over) > 5
-        assert all(handed_over)
+    @pytest.mark.parametrize("processes", [2, 3])
+    def test_all_is_done_elsewhere(
+        self, folder: str, alone: Outcome, processes: int, here_only_at_last: list[int]
+    ) -> None:
+        assert outcome(folder, processes) == alone
+        assert not here_only_at_last
 
     def test_a_dead_process_loses_nothing(
-        self, folder: str, alone: Outcome, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
+        self, folder: str, alone: Outcome, here_only_at_last: list[int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stumbling(monkeypatch, lambda: os._exit(1))
         assert outcome(folder, 2) == alone
-        assert not all(handed_over)
+        assert here_only_at_last
 
-    def test_what_fails_there_is_read_here(
-        self, folder: str, alone: Outcome, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
+    def test_what_fails_there_is_done_here(
+        self, folder: str, alone: Outcome, here_only_at_last: list[int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stumbling(monkeypatch, fails)
         assert outcome(folder, 2) == alone
-        assert handed_over.count(False) == 1
+        assert here_only_at_last
 
     def test_no_process_is_to_be_had(self, folder: str, alone: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
         def refused() -> int:
@@ -155,6 +177,89 @@ class TestTogether:
 def test_a_small_set_starts_no_process(folder: str, alone: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork")
     assert outcome(folder, 2) == alone
+
+
+# --- rules in parts -------------------------------------------------------------------------------------------------
+
+EXCERPT = str(ROOT / "fixtures/clusters/kubectl-get-excerpt.json")
+"""It has a cordoned node, so rules run twice."""
+
+
+@pytest.fixture(scope="module")
+def distinct(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The examples of the cards that define no object of an example before them: one process judges copies."""
+    there = tmp_path_factory.mktemp("distinct")
+    seen: set[object] = set()
+    for number, example in enumerate(TRIAL.examples):
+        found = manifest_set(documents("m.yaml", example.manifest.encode(), SHIPPED.is_read), "default")
+        objects = {(name, identity(item)) for name, items in found.inventory.lists() for item in items}
+        if seen.isdisjoint(objects) and not found.inventory.has_duplicates:
+            seen |= objects
+            (there / f"{example.slug}-{number}.yaml").write_text(example.manifest)
+    return str(there)
+
+
+@pytest.fixture
+def as_one(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Filled with whether each run in parts was as one process would have been."""
+    done: list[bool] = []
+
+    def concluded(*given: Any, real: Callable[..., Any] = in_parts.concluded) -> Any:
+        done.append(False)
+        found = real(*given)
+        done[-1] = not work.limits_reached()
+        return found
+
+    monkeypatch.setattr(in_parts, "concluded", concluded)
+    monkeypatch.setattr(work._LIMITS, "reached", 0)
+    return done
+
+
+@pytest.fixture(scope="module", params=[None, SKETCH, EXCERPT], ids=["none", "sketch", "cordoned"])
+def judged(request: pytest.FixtureRequest, distinct: str) -> tuple[str | None, Outcome]:
+    """A cluster, and what one process says of the distinct objects on it."""
+    found = outcome(distinct, 1, request.param)
+    assert len(found.report.findings) > 40
+    return request.param, found
+
+
+@pytest.mark.usefixtures("little_is_enough")
+class TestInParts:
+    @pytest.mark.parametrize("processes", [2, 3])
+    def test_the_rules_say_the_same(
+        self, distinct: str, judged: tuple[str | None, Outcome], processes: int, as_one: list[bool]
+    ) -> None:
+        cluster, wanted = judged
+        assert outcome(distinct, processes, cluster) == wanted
+        assert as_one == [True]
+
+    @pytest.mark.usefixtures("here_only_at_last")
+    @pytest.mark.parametrize("stumble", [fails, lambda: os._exit(1)])
+    def test_a_worker_that_fails_loses_nothing(
+        self,
+        distinct: str,
+        stumble: Callable[[], object],
+        as_one: list[bool],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        wanted = outcome(distinct, 1, SKETCH)
+        stumbling(monkeypatch, stumble)
+        assert outcome(distinct, 2, SKETCH) == wanted
+        assert as_one == [True]
+
+    @pytest.mark.parametrize("most", [10_000, 40_000, 160_000, 640_000])
+    def test_one_process_works_where_a_limit_is_near(
+        self, distinct: str, most: int, as_one: list[bool], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lint, "MOST_STEPS", most)
+        monkeypatch.setattr(lint, "STEPS_EACH", 0)
+        monkeypatch.setattr(lint, "LEAST_STEPS", 100)
+        wanted = outcome(distinct, 1, SKETCH)
+        monkeypatch.setattr(work._LIMITS, "reached", 0)
+        assert outcome(distinct, 2, SKETCH) == wanted
+        is_cut = any(skip.cut for skip in wanted.report.skipped)
+        assert is_cut == (most < 200_000)
+        assert as_one != [True] or not is_cut
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "two"])
@@ -170,7 +275,7 @@ SERVED = """
 import os, sys, time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from kubesched_lint.commands.lint.workers import serve
+from kubesched_lint.commands.lint.sharing import serve
 pool = ProcessPoolExecutor(2, get_context("fork"), initializer=serve)
 list(pool.map(time.sleep, [0.05] * 4))
 print(*pool._processes, flush=True)

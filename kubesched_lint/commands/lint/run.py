@@ -86,15 +86,12 @@ class Inputs(Record):
     @cached_property
     def manifests(self) -> ManifestSet:
         namespace, version, kinds = self.options.namespace, self.version, self.options.kinds
-        files: Iterable[Found] = self._drained()
-        if self.request.jobs > 1:
-            from kubesched_lint.commands.lint.read_parallel import is_worthwhile, read_together
-
-            files = known = list(files)
-            if is_worthwhile(known):
-                return read_together(known, self.request.jobs, namespace, version, kinds)
         again = not self.request.mending  # a fix changes the files
-        return manifest_set(entries_of(files, kinds, again=again), namespace, version, kinds=kinds)
+        if self.request.jobs > 1:
+            from kubesched_lint.commands.lint.together import read_together
+
+            return read_together(list(self._drained()), self.request.jobs, namespace, version, kinds, again=again)
+        return manifest_set(entries_of(self._drained(), kinds, again=again), namespace, version, kinds=kinds)
 
     def _drained(self) -> Iterator[Found]:
         if not isinstance(self.found, list):
@@ -186,7 +183,10 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     held = None if entries is None else _compared(report, entries, material, rulebook)
     report = held.report if held else report
     judged = report
-    report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
+    if changes is not None:
+        from kubesched_lint.project.changed import only_changed
+
+        report = only_changed(changes, report, material.manifests, options.namespace)
     report = report if request.mending else with_fixable(report, rulebook, written)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
@@ -227,8 +227,8 @@ def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | No
 
 
 def _made(material: Inputs, rulebook: Rulebook) -> Report:
-    manifests, (cluster, problem) = material.manifests, material.opened
-    return report_on(manifests, cluster, problem, material.options, rulebook, material.request.paths)
+    manifests, (cluster, problem), request = material.manifests, material.opened, material.request
+    return report_on(manifests, cluster, problem, material.options, rulebook, request.paths, jobs=request.jobs)
 
 
 def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) -> Report:
@@ -264,6 +264,7 @@ def report_on(
     costs: dict[str, float] | None = None,
     *,
     is_refuting: bool = True,
+    jobs: int = 1,
 ) -> Report:
     """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
 
@@ -271,7 +272,12 @@ def report_on(
     ``rules`` are those to run, by default what the options select; ``costs`` and ``is_refuting`` as for ``lint``.
     """
     rules = rulebook.select(options.profile, options.select, options.ignore) if rules is None else rules
-    report, _ = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting)
+    if jobs > 1:
+        from kubesched_lint.commands.lint.together import lint_together
+
+        report = lint_together(manifests, cluster, options, rules, jobs)
+    else:
+        report, _ = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting)
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)
@@ -318,12 +324,6 @@ def _changes(base: str, paths: Sequence[str]) -> Changes:
     from kubesched_lint.project.changed import changes_since
 
     return changes_since(base, paths)
-
-
-def _narrowed(changes: Changes, report: Report, manifests: ManifestSet, namespace: str) -> Report:
-    from kubesched_lint.project.changed import only_changed
-
-    return only_changed(changes, report, manifests, namespace)
 
 
 def read_manifests(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, connection, parent_process
-from multiprocessing.context import BaseContext
-from threading import Thread
+from multiprocessing import active_children, connection
 from typing import Any, ParamSpec, TypeVar
+
+from kubesched_lint.commands.lint.sharing import serve
 
 E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")
@@ -24,10 +22,8 @@ class Workers(ProcessPoolExecutor):
     other half.
     """
 
-    def __init__(
-        self, workers: int, context: BaseContext | None = None, begin: Callable[..., None] | None = None, *given: Any
-    ) -> None:
-        super().__init__(workers, context, initializer=begin or serve, initargs=given)
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers, initializer=serve)
         self._others = set(active_children())
         self._ours: set[Any] = set()
 
@@ -70,19 +66,3 @@ def closing(executor: E) -> Iterator[E]:
         executor.shutdown(wait=False, cancel_futures=True)
         raise
     executor.shutdown(cancel_futures=True)
-
-
-def serve() -> None:
-    """Initialise a worker process: it ends with its parent, even if that is killed."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a terminal signals all its processes; only the parent reports it
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
-    Thread(target=_leave_with_parent, daemon=True).start()
-
-
-def _leave_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -1,0 +1,204 @@
+"""The lint pipeline with its rules in parts, which several processes may run at the same time.
+
+A part is the rules about the whole set, or all rules about some workloads. What the parts find is put in the order in
+which one process finds it. Caches do not go from one process to another, so the parts together count at least as many
+steps of ``work`` as one process. If half of the limit suffices for them, and nothing in them reached a limit, then one
+process reaches none either, and finds the same. Otherwise one process runs all rules.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cached_property
+from io import BytesIO
+from typing import Any
+
+from kubesched_lint import work
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.findings import InputError, Report, Skip
+from kubesched_lint.linter.applies import Carriers, lacking, rests_on_nodes
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.lint import LEAST_STEPS, Run, concluded, lint, most_steps
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import Record, replace
+from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.world.world import World
+
+PARTS = 24
+"""Parts of the workloads: enough that no process waits long for the last one."""
+
+
+class _DiffersError(Exception):
+    """One process might find something else than the parts."""
+
+
+class Found(Record):
+    """What a rule says of a part."""
+
+    judged: Sequence[Judged]
+    skipped: Sequence[Skip]
+    failed: Mapping[str, InputError]
+    unreported: Mapping[str, set[object]]
+    steps: float
+
+
+_OfPart = Mapping[str, Found]
+"""Rule → what it says of the part; rules that say nothing and cost nothing are left out."""
+Share = Callable[
+    [int, Callable[[int], _OfPart], Callable[[_OfPart], bytes], Callable[[bytes], _OfPart]], Iterator[_OfPart]
+]
+"""Yields the results of so many parts in order; results of other processes go through the last two functions."""
+
+
+def lint_in_parts(
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule], share: Share
+) -> tuple[Report, tuple[Judged, ...]]:
+    """Return what ``linter.lint.lint`` returns. Copies of one object are judged by one process."""
+    if manifests.inventory.has_duplicates:
+        return lint(manifests, cluster, options, rules)
+    before = work.limits_reached()
+    try:
+        with work.within(most_steps(manifests) / 2):
+            found = concluded(_RunInParts(manifests, options, share, rules), cluster, rules)
+            if work.limits_reached() == before:
+                return found
+    except (_DiffersError, work.OutOfWorkError):
+        pass
+    # What the parts have cached would save steps: one process begins without it.
+    fresh = replace(manifests, inventory=replace(manifests.inventory))
+    return lint(fresh, None if cluster is None else replace(cluster), options, rules)
+
+
+class _RunInParts(Run):
+    """Runs the rules about workloads and sets when the first of them is asked for."""
+
+    def __init__(self, manifests: ManifestSet, options: Options, share: Share, rules: Iterable[Rule]) -> None:
+        super().__init__(manifests, options, {})
+        self._share = share
+        self._rules = [rule for rule in rules if rule.each in ("workload", "set")]
+        self._known: dict[int, Mapping[str, Sequence[Found]]] = {}
+        """``id`` of a world → what each rule says in it, part by part."""
+        self._steps_of_sets = 0.0
+
+    def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
+        self._rules = [rule for rule in self._rules if rests_on_nodes(rule)]
+        super().today(rules, world, cluster)
+
+    def _run_rule(self, rule: Rule, world: World) -> None:
+        if rule.each not in ("workload", "set") or not self._is_one_set:
+            super()._run_rule(rule, world)
+            return
+        if id(world) not in self._known:
+            self._known[id(world)] = self._found_in(world)
+        steps = self._steps_of_sets
+        (of_set,) = self._sets_for(rule)
+        for found in self._known[id(world)].get(rule.slug, ()):
+            for judged in found.judged:
+                self._keep(judged, of_set)
+            for skip in found.skipped:
+                if skip not in self.skipped:
+                    self.skipped.append(skip)
+            for key, error in found.failed.items():
+                self.failed.setdefault(key, error)
+            for which, identities in found.unreported.items():
+                self._unreported.setdefault(which, set()).update(identities)
+            steps += found.steps
+        if steps > work.share(LEAST_STEPS):
+            raise _DiffersError
+
+    @cached_property
+    def _is_one_set(self) -> bool:
+        """Whether there are no alternatives. In one process the first rule that asks pays for the answer."""
+        with work.within(work.share(LEAST_STEPS)) as share:
+            found = len(self.sets) == 1
+        self._steps_of_sets = share.spent
+        return found
+
+    def _found_in(self, world: World) -> Mapping[str, Sequence[Found]]:
+        rules = [rule for rule in self._rules if not lacking(rule, world)]
+        workloads = self.manifests.inventory.workloads
+        size = len(workloads) // PARTS + 1
+        of_set, of_workloads = ([rule for rule in rules if rule.each == each] for each in ("set", "workload"))
+        parts = [(of_set, workloads)]  # not one by one, because they share caches
+        parts += [(of_workloads, workloads[begin : begin + size]) for begin in range(0, len(workloads), size)]
+        before = work.limits_reached()
+
+        def do(number: int) -> _OfPart:
+            found = self._of_part(*parts[number], world)
+            if work.limits_reached() > before:
+                raise _DiffersError
+            return found
+
+        def loads(answer: bytes) -> _OfPart:
+            found = by_number.loads(answer)
+            work.spend(int(sum(of_rule.steps for of_rule in found.values())))
+            return found
+
+        together: dict[str, list[Found]] = {}
+        by_number = _ByNumber([*self.manifests.documents, *_sources(workloads), *workloads, *rules])
+        for part in self._share(len(parts), do, by_number.dumps, loads):
+            for slug, found in part.items():
+                together.setdefault(slug, []).append(found)
+        return together
+
+    def _of_part(self, rules: Sequence[Rule], workloads: Sequence[Workload], world: World) -> _OfPart:
+        found = {}
+        part = copy(self)
+        part._carriers = Carriers(workloads)
+        for rule in rules:
+            part.judged, part.skipped, part.failed, part.costs = [], [], {}, {}
+            part._homes, part._unreported = {}, {}
+            Run._run_rule(part, rule, world)
+            steps = part.costs[rule.slug]
+            if steps or part.judged or part.skipped or part.failed or part._unreported:
+                found[rule.slug] = Found(part.judged, part.skipped, part.failed, part._unreported, steps)
+        return found
+
+
+def _sources(workloads: Iterable[Workload]) -> Iterator[object]:
+    """The documents of workloads; those that stand for custom resources are not in the set."""
+    return (workload.source for workload in workloads)
+
+
+class _ByNumber:
+    """Pickles the objects of the set as numbers, so that they are the same objects in every process."""
+
+    def __init__(self, objects: Sequence[object]) -> None:
+        self._objects = objects
+        self._numbers = {id(each): number for number, each in enumerate(objects)}
+
+    def dumps(self, found: _OfPart) -> bytes:
+        """Raises KeyError for a document, a workload, a rule or a place that is not in the set."""
+        for source in (one.hazard.source for of_rule in found.values() for one in of_rule.judged):
+            if source is not None and id(source) not in self._numbers:
+                raise KeyError(source)
+        stream = BytesIO()
+        _Pickler(stream, self._numbers).dump(found)
+        return stream.getvalue()
+
+    def loads(self, answer: bytes) -> _OfPart:
+        found: _OfPart = _Unpickler(answer, self._objects).load()
+        return found
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, stream: BytesIO, numbers: Mapping[int, int]) -> None:
+        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        self._numbers = numbers
+
+    def persistent_id(self, given: Any) -> int | None:
+        return self._numbers[id(given)] if isinstance(given, (Document, Workload, Rule)) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, answer: bytes, objects: Sequence[object]) -> None:
+        super().__init__(BytesIO(answer))
+        self._objects = objects
+
+    def persistent_load(self, number: int) -> object:
+        return self._objects[number]

@@ -138,11 +138,12 @@ def run_once(
 
 
 def _listed(transitions: Transitions, state: State, random: Random, extra: Extra | None) -> Move | None:
-    evictions = list(extra(state)) if extra is not None else []
-    if evictions and random.random() < 0.5:
-        return random.choice(evictions)
+    evictions = extra(state) if extra is not None else iter(())
+    first = next(evictions, None)
+    if first is not None and random.random() < 0.5:
+        return random.choice([first, *evictions])
     move = transitions.any_move(state, random)
-    return random.choice(evictions) if move is None and evictions else move
+    return random.choice([first, *evictions]) if move is None and first is not None else move
 
 
 def _drawn(transitions: Transitions, state: State, random: Random, draw: Draw) -> Move | None:

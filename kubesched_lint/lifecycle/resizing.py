@@ -6,7 +6,10 @@ earlier templates, or adopted); all of them are ranked together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import compress
+from typing import NamedTuple
 
 from kubesched_lint.controllers.replicaset import draws, victims
 from kubesched_lint.lifecycle.states import (
@@ -22,42 +25,68 @@ from kubesched_lint.lifecycle.states import (
     without_waiting,
 )
 
+Deletion = tuple[Step, State, tuple[int, ...]]
+"""(the step, the state after it, the slots of the deleted bound pods)"""
 Change = tuple[tuple[int, ...], int]
 """(revisions, the newest last; the wanted number of pods of all of them together)."""
-Left = tuple[State, tuple[int, ...]]
-"""(state, slots of the deleted bound pods)."""
 
 
-def resized(
-    pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State
-) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
-    """Yield every way to reach these sizes; the ranks of pods are those in ``state``."""
-    siblings = dict(state_siblings(pod_types, desired.workload, state))
+class Way(NamedTuple):
+    """One way to reach the sizes."""
+
+    waiting: tuple[tuple[tuple[int, ...], int], ...] = ()
+    """(slots, change in the number of their waiting pods); of several slots, the pods of the first go first."""
+    lost: tuple[tuple[int, int], ...] = ()
+    """(slot, number of deleted pods) on lost nodes."""
+    bound: tuple[tuple[int, int, int], ...] = ()
+    """(position, slot, number of deleted pods)"""
+
+    def joined(self, other: Way) -> Way:
+        """Return both ways as one."""
+        return Way(self.waiting + other.waiting, self.lost + other.lost, self.bound + other.bound)
+
+
+def ways(pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State) -> Iterator[Way]:
+    """Yield every way to reach these sizes, lazily, because there may be too many; the ranks of pods are those in
+    ``state``."""
+    siblings = state_siblings(pod_types, desired.workload, state)
+    sized = [partial(_sized, pod_types, desired, *change, state, siblings) for change in changes]
+    return _all_sized(sized)
+
+
+def taken(pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State, way: Way) -> Deletion:
+    """Return the step of a way, the state after it, and the slots of the deleted bound pods."""
+    gone = dict.fromkeys((*(slot for slot, _ in way.lost), *(slot for _, slot, _ in way.bound)))
+    for slots, change in way.waiting:
+        state = with_waiting(state, slots[0], FRESH, change) if change > 0 else _fewer_waiting(state, slots, -change)
+    for slot, count in way.lost:
+        state = with_leaving(state, slot, -count)
+    for position, slot, count in way.bound:
+        state = with_bound(state, position, slot, -count)
     step = Step("delete", pod_types.slot(desired.workload, changes[-1][0][-1])) if changes else Step("delete")
-    met: set[State] = set()
-    for after, gone in _all_sized(pod_types, desired, changes, state, siblings):
-        if after not in met:
-            met.add(after)
-            yield step, after, gone
+    return step, state, tuple(gone)
 
 
-def state_siblings(pod_types: PodTypes, workload: int, state: State) -> Iterator[tuple[int, int]]:
-    """Yield (position, number of pods of any revision of the workload there)."""
-    for position, held in enumerate(state.bound):
-        yield position, sum(count for slot, count in held if pod_types.slots[slot].workload == workload)
+def state_siblings(pod_types: PodTypes, workload: int, state: State) -> Mapping[int, int]:
+    """Return position → number of pods of any revision of the workload there."""
+    slots = pod_types.slots
+    return {
+        position: sum(count for slot, count in state.bound[position] if slots[slot].workload == workload)
+        for position in compress(range(len(state.bound)), state.bound)
+    }
 
 
-def _all_sized(
-    pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State, siblings: Mapping[int, int]
-) -> Iterator[Left]:
-    """Yield the ways lazily, because there may be too many."""
-    if not changes:
-        yield state, ()
+def _all_sized(sized: Sequence[Callable[[], Iterator[Way]]]) -> Iterator[Way]:
+    """Yield every combination of the ways of several changes, which concern different slots."""
+    if not sized:
+        yield Way()
         return
-    (revisions, size), *rest = changes
-    for at, gone in _sized(pod_types, desired, revisions, size, state, siblings):
-        for after, more in _all_sized(pod_types, desired, rest, at, siblings):
-            yield after, (*gone, *more)
+    first, *rest = sized
+    for way in first():
+        if not rest:
+            yield way
+        else:
+            yield from map(way.joined, _all_sized(rest))
 
 
 def _sized(
@@ -67,27 +96,26 @@ def _sized(
     size: int,
     state: State,
     siblings: Mapping[int, int],
-) -> Iterator[Left]:
+) -> Iterator[Way]:
     """Yield the ways to one size: waiting pods go first, then pods that are not ready."""
     counts = tally(state)
     twins = [pod_types.twins(desired.workload, revision) for revision in revisions]
     slots = [slot for pair in twins for slot in pair]
     excess = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots) - size
     if excess <= 0:
-        yield with_waiting(state, twins[-1][desired.unready], FRESH, -excess) if excess else state, ()
+        yield Way((((twins[-1][desired.unready],), -excess),) if excess else ())
         return
     unbound = [(i, sum(counts.waiting.get(s, 0) for s in pair)) for i, pair in enumerate(twins)]
     from_waiting = min(excess, sum(count for _, count in unbound))
     unready = [slot for _, slot in twins]
     from_unready = min(excess - from_waiting, sum(counts.bound.get(s, 0) for s in unready))
     from_ready = excess - from_waiting - from_unready
+    ready = [slot for slot, _ in twins]
     for drawn in draws(unbound, from_waiting):
-        after = state
-        for i, count in drawn:
-            after = _fewer_waiting(after, twins[i], count)
-        for first, gone in _unbound(unready, from_unready, after, siblings):
-            for last, more in _unbound([slot for slot, _ in twins], from_ready, first, siblings):
-                yield last, (*gone, *more)
+        waiting = tuple((twins[i], -count) for i, count in drawn)
+        for first in _unbound(unready, from_unready, state, siblings):
+            for last in _unbound(ready, from_ready, state, siblings):
+                yield Way(waiting, first.lost + last.lost, first.bound + last.bound)
 
 
 def _fewer_waiting(state: State, slots: Sequence[int], count: int) -> State:
@@ -98,12 +126,12 @@ def _fewer_waiting(state: State, slots: Sequence[int], count: int) -> State:
     return state
 
 
-def _unbound(slots: Sequence[int], count: int, state: State, siblings: Mapping[int, int]) -> Iterator[Left]:
+def _unbound(slots: Sequence[int], count: int, state: State, siblings: Mapping[int, int]) -> Iterator[Way]:
     """Yield every way to delete ``count`` bound pods of some slots."""
     if not count:
-        yield state, ()
+        yield Way()
         return
-    held = [(position, slot, here) for position, held in enumerate(state.bound) for slot, here in held if slot in slots]
+    held = [(p, slot, here) for p in siblings for slot, here in state.bound[p] if slot in slots]
     standing = [(i, here, siblings[position]) for i, (position, _, here) in enumerate(held)]
     lost = [(slot, here) for slot, here in state.leaving if slot in slots]
     # The rank of pods on lost nodes is unknown.
@@ -111,12 +139,4 @@ def _unbound(slots: Sequence[int], count: int, state: State, siblings: Mapping[i
         for drawn in draws(lost, left):
             for _, chosen in victims(0, standing, count - left):
                 if sum(gone for _, gone in chosen) == count - left:
-                    yield _without(state, drawn, [(*held[i][:2], gone) for i, gone in chosen])
-
-
-def _without(state: State, lost: Sequence[tuple[int, int]], bound: Sequence[tuple[int, int, int]]) -> Left:
-    for slot, gone in lost:
-        state = with_leaving(state, slot, -gone)
-    for position, slot, gone in bound:
-        state = with_bound(state, position, slot, -gone)
-    return state, tuple(dict.fromkeys((*(slot for slot, _ in lost), *(slot for _, slot, _ in bound))))
+                    yield Way((), drawn, tuple((*held[i][:2], gone) for i, gone in chosen))

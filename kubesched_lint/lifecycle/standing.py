@@ -50,9 +50,12 @@ class Standing:
             _count(bound, before.bound[p], after.bound[p], touched)
         for p in differing(before.pinned, after.pinned):
             _count(waiting, before.pinned[p], after.pinned[p], touched)
-        _count(bound, before.leaving, after.leaving, touched)
-        _count(waiting, before.orphans, after.orphans, touched)
-        _count(waiting, *_between(before.waiting, after.waiting), touched)
+        if before.leaving is not after.leaving:
+            _count(bound, before.leaving, after.leaving, touched)
+        if before.orphans is not after.orphans:
+            _count(waiting, before.orphans, after.orphans, touched)
+        if before.waiting is not after.waiting:
+            _count(waiting, *_between(before.waiting, after.waiting), touched)
         return touched
 
 
@@ -74,14 +77,15 @@ def _between(before: Sequence[T], after: Sequence[T]) -> tuple[Sequence[T], Sequ
 
 def _count(counts: dict[int, int], gone: Pods, come: Pods, touched: set[int]) -> None:
     """Add the new entries to ``counts`` and subtract the old; an entry starts with a slot and ends with a count."""
-    if gone is come:
-        return
-    before, after = set(gone), set(come)
-    for sign, entries in ((1, after - before), (-1, before - after)):
-        for slot, *_, number in entries:
-            touched.add(slot)
-            left = counts.get(slot, 0) + sign * number
-            if left:
-                counts[slot] = left
-            else:
-                del counts[slot]
+    if gone and come:
+        before, after = set(gone), set(come)
+        gone, come = tuple(before - after), tuple(after - before)
+    for entry in come:
+        touched.add(entry[0])
+        counts[entry[0]] = counts.get(entry[0], 0) + entry[-1]
+    for entry in gone:
+        slot = entry[0]
+        touched.add(slot)
+        counts[slot] -= entry[-1]
+        if not counts[slot]:
+            del counts[slot]

@@ -18,6 +18,7 @@ from kubesched_lint.lifecycle.daemons import synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.preempting import Preemption
+from kubesched_lint.lifecycle.resizing import Deletion
 from kubesched_lint.lifecycle.states import (
     FRESH,
     SETTLED,
@@ -33,8 +34,6 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Strategy
 
 Move = tuple[Step, State]
-Deletion = tuple[Step, State, tuple[int, ...]]
-"""(the step, the state after it, the slots of the deleted bound pods)."""
 _STEPS = 12
 """Cost of one controller call, in steps of ``work``."""
 MOST_WAYS = 200
@@ -151,6 +150,8 @@ class Transitions:
     def _any_deletion(self, desired: DesiredState, state: State, random: Random) -> Deletion | None:
         daemons = self._daemons.get(desired.workload)
         if daemons is None:
+            if self._kind(desired) != "StatefulSet":
+                return self._any_resizing(desired, state, random)
             changes = list(islice(self._deletions(desired, state), MOST_WAYS))
             return random.choice(changes) if changes else None
         work.spend(_STEPS)
@@ -158,6 +159,16 @@ class Transitions:
         if not options:
             self.oracle.standing.nothing_to_delete[desired.workload] = desired
         return daemons.deleted(state, random.choice(options)) if options else None
+
+    def _any_resizing(self, desired: DesiredState, state: State, random: Random) -> Deletion | None:
+        work.spend(_STEPS)
+        changes = self._resizing(desired, self.counts(state))
+        ways = list(islice(resizing.ways(self.pod_types, desired, changes, state), MOST_WAYS)) if changes else ()
+        work.spend(len(ways) * (1 + len(state.bound) // 64))
+        if not ways:
+            self.oracle.standing.nothing_to_delete[desired.workload] = desired
+            return None
+        return resizing.taken(self.pod_types, desired, changes, state, random.choice(ways))
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
         queue = [(slot, status, -1) for slot, status, _ in state.waiting if status <= FRESH]
@@ -384,15 +395,25 @@ class Transitions:
             yield from self._daemons[desired.workload].deletions(state)
         elif kind == "StatefulSet":
             yield from stateful.deletions(self.pod_types, desired, state, counts, self._version)
-        elif kind == "Deployment":
-            sizes = self._sizes(desired, counts)
-            if sizes:
-                yield from self.resized(desired.workload, sizes, state)
-        elif not desired.made and sum(s.size for s in self.replica_sets(desired.workload, counts)) > desired.replicas:
-            every = tuple(range(len(self.pod_types.revisions[desired.workload])))
-            yield from resizing.resized(self.pod_types, desired, [(every, desired.replicas)], state)
+        elif changes := self._resizing(desired, counts):
+            yield from self._resized(desired, changes, state)
 
-    def resized(self, workload: int, sizes: dict[int, int], state: State) -> Iterator[Deletion]:
+    def _resizing(self, desired: DesiredState, counts: PodCounts) -> Sequence[resizing.Change]:
+        """Return the sizes that a controller of ReplicaSets, or of a kind that only keeps a number of pods, wants."""
+        if self._kind(desired) == "Deployment":
+            return _changes(self._sizes(desired, counts))
+        if desired.made or sum(s.size for s in self.replica_sets(desired.workload, counts)) <= desired.replicas:
+            return ()
+        return [(tuple(range(len(self.pod_types.revisions[desired.workload]))), desired.replicas)]
+
+    def resized(self, workload: int, sizes: Mapping[int, int], state: State) -> Iterator[Deletion]:
         """Yield the deletions by which a Deployment's ReplicaSets may reach these sizes (by revision)."""
-        changes = [((revision,), size) for revision, size in sizes.items()]
-        yield from resizing.resized(self.pod_types, self._desired[workload], changes, state)
+        return self._resized(self._desired[workload], _changes(sizes), state)
+
+    def _resized(self, desired: DesiredState, changes: Sequence[resizing.Change], state: State) -> Iterator[Deletion]:
+        for way in resizing.ways(self.pod_types, desired, changes, state):
+            yield resizing.taken(self.pod_types, desired, changes, state, way)
+
+
+def _changes(sizes: Mapping[int, int]) -> Sequence[resizing.Change]:
+    return [((revision,), size) for revision, size in sizes.items()]

@@ -74,6 +74,8 @@ def repelled(
 ) -> NodeSet:
     """Return the nodes with a taint of these effects (NoSchedule or NoExecute) that the tolerations do not cover."""
     alone, beside = index.tainted(frozenset(effects))
+    if not (alone or beside):
+        return EMPTY
     keys = index.taint_keys
     covered = {
         taint

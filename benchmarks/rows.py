@@ -76,11 +76,16 @@ def least(runs: Sequence[Spent]) -> Spent:
     return Spent(*map(min, zip(*runs, strict=True)))
 
 
-def growing(what: str, runs: Mapping[int, Sequence[str]], goal: float, nothing: float, said: str = "") -> Row:
-    """The row of the largest of some runs, by size; ``nothing`` is the CPU of a run on next to nothing."""
+def growing(
+    what: str, runs: Mapping[int, Sequence[str]], goal: float, nothing: float, said: str = "", smallest: int = 0
+) -> Row:
+    """The row of the largest of some runs, by size; ``nothing`` is the CPU of a run on next to nothing.
+
+    If no such run does the same work, ``nothing`` is that of a run of size ``smallest``, and both grow from there.
+    """
     found = {size: least([spent(command) for _ in range(2)]) for size, command in runs.items()}
     largest = found[max(found)]
-    growth = exponent([*found], [one.cpu - nothing for one in found.values()])
+    growth = exponent([size - smallest for size in found], [one.cpu - nothing for one in found.values()])
     return Row(what, largest.cpu, "s", goal, growth, f"{largest.peak:.0f} MiB{said}")
 
 

@@ -303,7 +303,15 @@ def at_once(setting: Setting, number: int, count: int) -> int:
         return count
     if guests_of(setting).weaker_kinds:
         return count
-    return min(count, most_placed(setting, number, count).pods)
+    pod = setting.pods[number]
+    if pod.required_affinity or setting.quotas[number]:  # both depend on the other workloads
+        return min(count, most_placed(setting, number, count).pods)
+    known = setting.rooms.setdefault(at_once, {})
+    key = id(pod), setting.workloads[number].kind, count
+    if key not in known:
+        known[key] = min(count, most_placed(setting, number, count).pods)
+    found: int = known[key]
+    return found
 
 
 def _may_come_and_go(setting: Setting, number: int) -> bool:

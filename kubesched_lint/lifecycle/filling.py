@@ -102,18 +102,32 @@ class _Knapsack:
         """The lowest price to cover at least so many units."""
         offers: list[_Offer] = []
         for i, units, most in items:
-            most = min(most, -(-target // units))
+            if most * units >= target:  # there are as many as may be useful
+                work.spend(target // 4 + 1)
+                offers.append(_Offer(units, (i, 1), best, again=True))
+                best = _with_any_number(best, units, prices[i])
+                continue
             several = 1
             while most > 0:
                 several = min(several, most)
                 most -= several
                 step, price = several * units, several * prices[i]
                 work.spend(target // 8 + 1)
-                offers.append(_Offer(step, (i, several), best))
+                offers.append(_Offer(step, (i, several), best, again=False))
                 without = chain(repeat(0.0, step), best)
                 best = [old if old <= less + price else less + price for old, less in zip(best, without, strict=False)]
                 several *= 2
         return best[target], _used(target, best, offers) if best[target] < inf else ()
+
+
+def _with_any_number(best: Sequence[float], units: int, price: float) -> list[float]:
+    """Return the lowest prices if any number of an item may be used besides."""
+    found = list(best)
+    for covered in range(1, len(found)):
+        cost = price + (found[covered - units] if covered > units else 0.0)
+        if cost < found[covered]:
+            found[covered] = cost
+    return found
 
 
 class _Offer(NamedTuple):
@@ -121,15 +135,19 @@ class _Offer(NamedTuple):
     item: tuple[int, int]
     without: Sequence[float]
     """The lowest prices before it."""
+    again: bool
+    """Whether it may be used any number of times."""
 
 
 def _used(covered: int, best: Sequence[float], offers: Sequence[_Offer]) -> Pattern:
     """Return the items that lowered the price of ``covered`` units."""
     found: list[tuple[int, int]] = []
     for offer in reversed(offers):
-        if best[covered] < offer.without[covered]:
+        while best[covered] < offer.without[covered]:
             found.append(offer.item)
             covered = max(covered - offer.units, 0)
+            if not offer.again:
+                break
         best = offer.without
     return tuple(reversed(found))
 

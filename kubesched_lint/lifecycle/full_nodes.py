@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import reduce
-from operator import or_
+from operator import mul, or_
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -62,7 +62,7 @@ def _max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, eno
     resources = [r for r in near.wants if any(r in k.missing for k in near.kinds)]
     full = sum(_full_by(r, near.kinds, near.choosing, among) for r in resources)
     if len(resources) > 1 and not near.many:
-        full = min(full, *(_full_by_all(w, near.kinds, near.choosing) for w in resources))
+        full = min(full, *_full_by_all(resources, near.kinds, near.choosing))
     full = min(full, among.bit_count())
     if full >= enough > 0 and not near.many:
         single = [Group(kind.size, ((i, 1),)) for i, kind in enumerate(near.kinds)]
@@ -218,37 +218,34 @@ def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Contender
     return _bought(left, [(k.missing[resource], k.size) for k in kinds if resource in k.missing])
 
 
-def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Contender]) -> int:
-    """Return the most nodes that all pods can fill; a node's weight is what one resource misses there (else 1).
+def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Sequence[Contender]) -> Iterator[int]:
+    """Yield the most nodes that all pods can fill; a node's weight is what one of the resources misses there (else 1).
 
     On a full node the largest shares of its pods sum to 1 or more. So the weights of full nodes sum to at most all
     pods' largest shares, each times the weight of the node where it counts most.
     """
-    weights = [(k, max(k.missing.get(weight, 1), 1)) for k in kinds if k.missing]
-    free = sum(k.size for k, _ in weights if not min(k.missing.values()))
-    priced = [(k, w) for k, w in weights if min(k.missing.values())]
-    shares: dict[NodeSet, tuple[int, Sequence[tuple[str, float, float]]]] = {}
-    power = 0.0
+    free = sum(k.size for k in kinds if k.missing and not min(k.missing.values()))
+    priced = [k for k in kinds if k.missing and min(k.missing.values())]
+    sizes: dict[NodeSet, int] = {}
+    pods: dict[tuple[NodeSet, tuple[int, ...]], int] = {}
+    """(nodes that pods may use, their requests) → number of such pods."""
     for contender in choosing:
-        if contender.nodes not in shares:
-            shares[contender.nodes] = _dearest(contender.nodes, priced)
-        size, dearest = shares[contender.nodes]
-        best = max((w * _asked(contender.pod, r) / cost for r, w, cost in dearest), default=0.0)
-        power += best * min(contender.count, contender.on_each * size)
-    return free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in priced])
+        nodes = contender.nodes
+        if nodes not in sizes:
+            sizes[nodes] = sum((nodes & k.nodes).bit_count() for k in priced)
+        key = nodes, tuple([_asked(contender.pod, r) for r in resources])
+        pods[key] = pods.get(key, 0) + min(contender.count, contender.on_each * sizes[nodes])
+    for weight in resources:
+        weighed = [(k, max(k.missing.get(weight, 1), 1)) for k in priced]
+        dearest = {nodes: _dearest(nodes, weighed, resources) for nodes in sizes}
+        power = sum(count * max(map(mul, asked, dearest[nodes])) for (nodes, asked), count in pods.items())
+        yield free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in weighed])
 
 
-def _dearest(nodes: NodeSet, priced: Sequence[tuple[_Kind, float]]) -> tuple[int, Sequence[tuple[str, float, float]]]:
-    """Return the number of priced nodes, and (resource, weight, price) where the weight per price is highest."""
-    size, found = 0, dict[str, tuple[float, float]]()
-    for kind, w in priced:
-        here = nodes & kind.nodes
-        if here:
-            size += here.bit_count()
-            for r, cost in kind.missing.items():
-                if r not in found or w / cost > found[r][0] / found[r][1]:
-                    found[r] = (w, cost)
-    return size, [(r, w, cost) for r, (w, cost) in found.items()]
+def _dearest(nodes: NodeSet, weighed: Sequence[tuple[_Kind, float]], resources: Sequence[str]) -> Sequence[float]:
+    """Return for each resource the highest weight of one of the nodes per unit that it misses there."""
+    here = [(k.missing, w) for k, w in weighed if nodes & k.nodes]
+    return [max((w / missing[r] for missing, w in here if r in missing), default=0.0) for r in resources]
 
 
 def _bought(left: float, prices: list[tuple[float, int]]) -> int:

@@ -15,7 +15,7 @@ from kubesched_lint.record import Record
 from kubesched_lint.record import field as record_field
 
 Extra = Callable[[State], Iterator[Move]]
-"""Moves that an event adds to those of scheduler and controllers."""
+"""Moves that an event adds to those of scheduler and controllers; the controllers still have to create their pods."""
 Draw = Callable[[State, Random], Move | None]
 """A random one of these moves, found without listing them all."""
 
@@ -141,9 +141,16 @@ def _listed(transitions: Transitions, state: State, random: Random, extra: Extra
     evictions = extra(state) if extra is not None else iter(())
     first = next(evictions, None)
     if first is not None and random.random() < 0.5:
-        return random.choice([first, *evictions])
+        return _settled(transitions, random.choice([first, *evictions]))
     move = transitions.any_move(state, random)
-    return random.choice([first, *evictions]) if move is None and first is not None else move
+    if move is None and first is not None:
+        return _settled(transitions, random.choice([first, *evictions]))
+    return move
+
+
+def _settled(transitions: Transitions, move: Move) -> Move:
+    step, after = move
+    return step, transitions.settle(after, step.slot)
 
 
 def _drawn(transitions: Transitions, state: State, random: Random, draw: Draw) -> Move | None:
@@ -195,5 +202,5 @@ def _remember(steps: Sequence[tuple[Step, State]], parents: dict[State, tuple[St
 
 def all_moves(transitions: Transitions, state: State, extra: Extra | None) -> Iterator[Move]:
     yield from transitions.moves(state)
-    if extra is not None:
-        yield from extra(state)
+    for move in extra(state) if extra is not None else ():
+        yield _settled(transitions, move)

@@ -124,12 +124,12 @@ class NodeEvent:
         return len({pod_types.slots[s].revision for s in present}) > 1
 
     def moves(self, state: State) -> Iterator[Move]:
-        """Yield each deletion of a remaining pod of the lost nodes."""
+        """Yield each deletion of a remaining pod of the lost nodes, before controllers create pods."""
         transitions = self._after
         for slot, _ in state.leaving:
             before = transitions.remade(state, slot)
             for woken in transitions.woken(before, with_leaving(before, slot, -1), (slot,)):
-                yield Step("lose" if self._change.lost else "taint", slot), transitions.settle(woken, slot)
+                yield Step("lose" if self._change.lost else "taint", slot), woken
 
 
 # --- A drain in progress: which pods of the nodes the eviction API allows to evict next -------------------------------
@@ -161,7 +161,7 @@ class Evictions:
         """Slot → whether nobody evicts its pods."""
 
     def moves(self, state: State) -> Iterator[Move]:
-        """Yield every eviction that is possible next."""
+        """Yield every eviction that is possible next, before controllers create pods."""
         for position in self._positions:
             for slot in self.leaving(state, position):
                 if self.is_allowed(slot, state):
@@ -178,7 +178,8 @@ class Evictions:
             for slot in there:
                 if slot not in refused and self.is_allowed(slot, state):
                     work.spend(number // 8)
-                    return random.choice(list(self._evicted(slot, position, state)))
+                    step, after = random.choice(list(self._evicted(slot, position, state)))
+                    return step, self._transitions.settle(after, slot)
                 refused.add(slot)
         work.spend(len(positions) // 8)
         return None
@@ -200,7 +201,7 @@ class Evictions:
         before = self._transitions.remade(state, slot)
         after = with_bound(before, position, slot, -1)
         for woken in self._transitions.woken(before, after, (slot,)):
-            yield Step("evict", slot, position), self._transitions.settle(woken, slot)
+            yield Step("evict", slot, position), woken
 
     def is_allowed(self, slot: int, state: State) -> bool:
         """Whether a pod may be evicted: no budget selects it, or one that allows it; two budgets are an error."""

@@ -5,9 +5,10 @@ A random course shows what is likely; a course with these choices shows what the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import inf
 
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod
@@ -28,6 +29,14 @@ def worst(feasible: NodeSet, victim: Pod, cluster: ClusterState) -> int:
     return min(options, key=lambda p: (around.get(p, 0.0), room[p]))
 
 
+def likeness(victim: Pod, usable: NodeSet, index: NodeIndex) -> Hashable:
+    """Return everything that ``worst`` reads about a pod without ports and volumes, if no terms tie it to placed pods.
+
+    ``usable`` are the nodes that it may use.
+    """
+    return frozenset(victim.requests.items()), usable, _wide_key(victim, index), victim.profile
+
+
 def _room(asked: Mapping[str, int], cluster: ClusterState) -> Sequence[float]:
     """Return by position how many pods that ask for this much fit there."""
     free = [(cluster.ledger.free(resource), each) for resource, each in asked.items() if each]
@@ -38,11 +47,16 @@ def _room(asked: Mapping[str, int], cluster: ClusterState) -> Sequence[float]:
 def _around(victim: Pod, open_: NodeSet, room: Sequence[float], cluster: ClusterState) -> Mapping[int, float]:
     """Return position → room in its domain, for the victim's first topology key with several nodes per domain."""
     index = cluster.index
-    keys = [c.topology_key for c in victim.spread if c.is_hard]
-    keys += [term.topology_key for term in (*victim.required_affinity, *victim.required_anti_affinity)]
-    wide = next((key for key in keys if not index.one_node_each(key)), None)
+    wide = _wide_key(victim, index)
     found: dict[int, float] = {}
     for domain in index.domains(wide).values() if wide is not None else ():
         here = sum(room[p] for p in positions(domain & open_))
         found.update(dict.fromkeys(positions(domain), here))
     return found
+
+
+def _wide_key(victim: Pod, index: NodeIndex) -> str | None:
+    """Return the victim's first topology key with several nodes per domain."""
+    keys = [c.topology_key for c in victim.spread if c.is_hard]
+    keys += [term.topology_key for term in (*victim.required_affinity, *victim.required_anti_affinity)]
+    return next((key for key in keys if not index.one_node_each(key)), None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
 from math import inf
 from random import Random
 from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.adverse import likeness
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
@@ -17,7 +18,7 @@ from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import verdict_of
 from kubesched_lint.lifecycle.lost_nodes import nodes_to_lose, pods_by_node
 from kubesched_lint.lifecycle.preemption_scope import drivers
-from kubesched_lint.lifecycle.quotas import most_pods
+from kubesched_lint.lifecycle.quotas import as_granted, most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
@@ -61,6 +62,8 @@ class Aim(NamedTuple):
     """Among the nodes that fit, the scheduler picks the one that keeps pods of the workload waiting the most."""
 
 
+MOST_CROWDS = 8
+"""Number of deployments that are kept for several workloads against which the scheduler picks nodes."""
 AIMS = 6
 """Number of courses aimed at a workload for which all earlier courses agree."""
 DRAWS_AGAINST = 2
@@ -98,8 +101,8 @@ class _Kept:
         self.outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
         self.opposing: dict[Aim, tuple[int, ...]] = {}
         """The workloads in a course against one."""
-        self.counted: dict[tuple[int, ...], tuple[Setting | None, dict[str, bool]]] = {}
-        """Members of a course → their setting without the others, and event → whether it is sure to end well there."""
+        self.apart: dict[tuple[int, ...], Setting | None] = {}
+        """Members of a course → their setting without the others."""
 
 
 class Courses:
@@ -117,23 +120,30 @@ class Courses:
         """Workload → whether its pods waited, for each end of the deployment in turn 0."""
         self._pods_of: dict[tuple[int, ...], int] = {}
         """Members → number of pods of all of them."""
+        self._well: dict[tuple[str, int, int], bool] = {}
+        """(event, workload, draw of a course against it, else -1) → whether counting proves that it ends well."""
+        self._orders: dict[int, Sequence[int]] = {}
+        """Draw of a course against a workload → the place of each workload in a drawn order."""
+        self._crowds: dict[Hashable, Story] = {}
+        """The deployments of the others before that of a workload against which the scheduler picks nodes."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
         self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
         """Steps left for aimed courses (False) and for courses against a workload (True)."""
 
-    def ends(self, event: str, number: int, turn: Turn = 0) -> list[FinalState]:
+    def ends(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of an event's courses for a workload; empty if they would take too many steps.
 
         In turn 0 the scheduler tries waiting pods in any order. In each later turn it first tries pods that waited
         at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order. Later turns
-        follow nothing where counting proves that each such course ends well.
+        follow nothing where counting proves that each such course ends well. Where counting proves that, or how each
+        ends ``is_known``, one node or zone shows what all do.
         """
         if not self._is_followed(event, number):
             return []
         if turn and (turn in self._given_up or self._is_too_large(number) or self._ends_well(event, number, turn)):
             return []
-        if self._ends_well(event, number, turn):  # one node or zone shows what all do
+        if is_known or self._ends_well(event, number, turn):
             return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
         return self._followed(turn, lambda: self.event_outcomes(number, turn).ends(event, number) or [])
 
@@ -193,16 +203,17 @@ class Courses:
 
         Courses of several workloads may preempt pods, which counting leaves out; those against a workload do not.
         """
-        members = self._members(number, turn)
-        if members != (number,) and not (isinstance(turn, Aim) and turn.against):
+        members, draw = self._members(number, turn), turn.draw if isinstance(turn, Aim) and turn.against else -1
+        if members != (number,) and draw < 0:
             return False
-        counted = self._own_of(number).counted
-        if members not in counted:
-            counted[members] = self._apart(members), {}
-        apart, well = counted[members]
-        if event not in well:
-            well[event] = apart is not None and count(apart, event, members.index(number)).is_fine
-        return well[event]
+        key = event, number, draw
+        if key not in self._well:
+            known = self._own_of(number).apart
+            if members not in known:
+                known[members] = self._apart(members)
+            apart = known[members]
+            self._well[key] = apart is not None and count(apart, event, members.index(number)).is_fine
+        return self._well[key]
 
     def _apart(self, members: tuple[int, ...]) -> Setting | None:
         """Return the setting of some workloads alone; None if counting there says no more, or too little."""
@@ -280,7 +291,10 @@ class Courses:
     def _aimed(self, members: tuple[int, ...], aim: Aim) -> Sequence[int]:
         """Return the members in the order to try them. Workloads that its pods must be near come early."""
         setting, others = self.setting, [i for i in members if i != aim.number]
-        Random(f"{self.effort.seed} {aim.number} {aim.draw}").shuffle(others)
+        if aim.against:  # in the same order against every workload
+            others.sort(key=self._shuffled(aim.draw).__getitem__)
+        else:
+            Random(f"{self.effort.seed} {aim.number} {aim.draw}").shuffle(others)
         if not aim.draw or aim.against:
             others.sort(key=lambda i: self._sizes[i], reverse=not aim.draw)
         if not (aim.first or aim.against):
@@ -289,6 +303,14 @@ class Courses:
         near = {i for term in pod.required_affinity for i in setting.selection.of(term, pod.namespace)}
         others.sort(key=lambda i: i not in near)
         return [aim.number, *others] if aim.first else [*others, aim.number]
+
+    def _shuffled(self, draw: int) -> Sequence[int]:
+        """Return by workload a place in a drawn order of all."""
+        if draw not in self._orders:
+            places = list(self._everybody)
+            Random(f"{self.effort.seed} {draw}").shuffle(places)
+            self._orders[draw] = places
+        return self._orders[draw]
 
     @cached_property
     def _sizes(self) -> Sequence[float]:
@@ -329,7 +351,8 @@ class Courses:
     def _run(self, kept: _Kept, members: tuple[int, ...], turn: Turn) -> EventOutcomes:
         start = self._start(members, turn)
         if start not in kept.deployed:
-            kept.deployed[start] = self._deployed(start)
+            alike = self._likeness(start.against) if start.against >= 0 and len(members) > 1 else None
+            kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
         deployed, effort = kept.deployed[start], self.effort
         story = deployed.deployed[0]
         few = sum(most_pods(self.setting, i) for i in members) <= _FEW_PODS
@@ -348,6 +371,34 @@ class Courses:
             self.effort.seed + (aim.draw if aim else 0),
             aim.number if aim and aim.against else -1,
         )
+
+    def _after_crowd(self, start: _Start, alike: Hashable) -> EventOutcomes:
+        """Return the deployment of a workload against which the scheduler picks nodes, after that of all others.
+
+        The others, the crowd, are deployed once for all such workloads that are ``alike``.
+        """
+        number = start.against
+        crowd = start._replace(
+            members=tuple(i for i in start.members if i != number),
+            precedence=tuple(each for each in start.precedence if each[0] != number),
+        )
+        key = crowd.members, crowd.precedence, crowd.seed, alike
+        if key not in self._crowds:
+            if len(self._crowds) >= MOST_CROWDS:
+                self._crowds.pop(next(iter(self._crowds)))
+            (self._crowds[key],) = self._deployed(crowd).deployed
+        story = self._crowds[key].fork(apart=True)
+        story.precedence = {self.setting.workloads[i].ref: rank for i, rank in start.precedence}
+        story.deploy([as_granted(self.setting, number)], together=True)
+        return EventOutcomes(self.setting, start.members, [story], ())
+
+    def _likeness(self, number: int) -> Hashable:
+        """Return what the deployment of others against a workload depends on; None if it may depend on more."""
+        setting, pod = self.setting, self.setting.pods[number]
+        is_tied = len(acquaintances(setting, number)) > 1 or pod.host_ports or pod.volumes
+        if is_tied or setting.running or guests_of(setting).hosted or drivers(setting) or not setting.together:
+            return None
+        return likeness(pod, setting.usable[number], setting.index)
 
     def _deployed(self, start: _Start) -> EventOutcomes:
         setting, is_against = self.setting, start.against >= 0

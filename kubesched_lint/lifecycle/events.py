@@ -156,9 +156,14 @@ class Story:
         self.phases: list[Phase] = []
         self._oracles: dict[tuple[int, int], tuple[tuple[Node, ...], Oracle]] = {}
 
-    def fork(self) -> Story:
-        """Return a copy of the story so far, to continue it with other events."""
+    def fork(self, *, apart: bool = False) -> Story:
+        """Return a copy of the story so far, to continue it with other events.
+
+        ``apart``: with workloads and clusters that other copies need not know.
+        """
         other = copy(self)
+        if apart:
+            other.numbers, other._oracles = dict(self.numbers), dict(self._oracles)
         other.desired_states = dict(self.desired_states)
         other.phases = list(self.phases)
         return other

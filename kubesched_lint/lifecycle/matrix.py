@@ -22,7 +22,7 @@ from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, outranks, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import Record, replace
@@ -266,9 +266,19 @@ class Matrix:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    def courses(self, event: str, number: int, turn: Turn = 0) -> list[FinalState]:
+    def courses(self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where a quota prevents following it."""
-        return self.seeded.ends(event, number, turn) if self._is_made(self._everybody, number) else []
+        made = self._is_made(self._everybody, number)
+        return self.seeded.ends(event, number, turn, is_known=is_known) if made else []
+
+    def _bad_ends(self, event: str, number: int) -> list[FinalState]:
+        """Return ends of an event that counting proves bad.
+
+        If nothing but missing pods is bad, one lost node or zone shows it; else some may show a refused eviction.
+        """
+        may_block = event == "drain" and bool(self.setting.guards(number))
+        lacks_pods = event in LOSSES and not may_block and number not in self.setting.never_ready
+        return self.courses(event, number, is_known=lacks_pods)
 
     @cached_property
     def seeded(self) -> Courses:
@@ -282,11 +292,10 @@ class Matrix:
         fine = bounds.is_fine
         if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
-        ends = [] if fine else self.courses(event, number)
+        bad = not fine and (bounds.always_stuck or bounds.most.pods < wanted)
+        ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
-        if fine or (
-            (bounds.always_stuck or bounds.most.pods < wanted) and (not ends or verdict_of(event, ends)[0] == BAD)
-        ):
+        if fine or (bad and (not ends or verdict_of(event, ends)[0] == BAD)):
             stuck = bounds.always_stuck
             cell = Cell(
                 event,

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.courses import DRAWS_AGAINST, Courses
+from kubesched_lint.lifecycle.courses import Courses
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import verdict_of, with_details
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.preemption_scope import drivers
+from kubesched_lint.lifecycle.turns import DRAWS_AGAINST
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, UNKNOWN, Cell
 from kubesched_lint.record import replace
 

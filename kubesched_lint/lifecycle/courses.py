@@ -15,14 +15,13 @@ from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.judging import verdict_of
-from kubesched_lint.lifecycle.lost_nodes import nodes_to_lose, pods_by_node
+from kubesched_lint.lifecycle.lost_nodes import nodes_of, nodes_to_lose
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import as_granted, most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
-from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.lifecycle.turns import TURNS, Aim, Turn
 
 FEW_RUN = 20_000
 """Nodes times pods: above this, courses skip workloads that share only room."""
@@ -30,7 +29,6 @@ MOST_IN_TURN = 100_000
 """The same limit for a course that tries some pods first and others last."""
 MOST_ASKED = 50_000
 """Workloads times pods of a course with such an order."""
-TURNS = 3
 MOST_STEPS = 1_000_000
 """Step limit of one event in one turn, for all its courses together (see ``work``)."""
 MOST_RUN = 50_000
@@ -52,33 +50,12 @@ class Effort(NamedTuple):
     seed: int = 1
 
 
-class Aim(NamedTuple):
-    """A course aimed at one workload: the scheduler tries its pods first, or last after others in a drawn order."""
-
-    number: int
-    first: bool
-    draw: int
-    against: bool = False
-    """Among the nodes that fit, the scheduler picks the one that keeps pods of the workload waiting the most."""
-
-
 MOST_CROWDS = 8
 """Number of deployments that are kept for several workloads against which the scheduler picks nodes."""
-AIMS = 6
-"""Number of courses aimed at a workload for which all earlier courses agree."""
-DRAWS_AGAINST = 2
-"""Number of courses against a workload: the first tries the largest pods first, the second the smallest."""
 MOST_AGAINST = 30_000
 """Nodes times pods of such a course: workloads beyond this limit are left out."""
 _AIMED_STEPS = 3_000_000
 """Step limit of all aimed courses together, and of all courses against workloads together."""
-Turn = int | Aim
-
-
-def turns(event: str, number: int, ends: Sequence[FinalState]) -> Sequence[Turn]:
-    """Return the turns to try next where courses agree; the last ones aim at the opposite result."""
-    first = verdict_of(event, ends)[0] == BAD
-    return (*range(1, TURNS + 1), *(Aim(number, first, draw) for draw in range(AIMS))) if ends else ()
 
 
 class _Start(NamedTuple):
@@ -359,7 +336,7 @@ class Courses:
         most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
         most = 1 if start.against >= 0 else most
         if isinstance(turn, Aim):
-            return deployed.at(self._lost_of(story, turn, most))
+            return deployed.at(nodes_of(self.setting.workloads[turn.number], story, most, fewest=turn.first))
         return deployed.at(nodes_to_lose(self.setting, story, most))
 
     def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
@@ -420,10 +397,3 @@ class Courses:
         if setting.never_ready.intersection(start.members):
             unready = [run(unready=True, changed=changed) for changed in template_variants(setting, start.members)]
         return EventOutcomes(setting, start.members, stories, (), unready)
-
-    def _lost_of(self, story: Story, aim: Aim, most: int) -> Sequence[str]:
-        """Return the nodes with the most pods of a workload; those with the fewest if its pods come first."""
-        workload = self.setting.workloads[aim.number]
-        pods = pods_by_node(story, story.numbers[workload.key])
-        ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=aim.first)
-        return [node.name for node in ordered[:most]]

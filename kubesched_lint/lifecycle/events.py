@@ -157,10 +157,7 @@ class Story:
         self._oracles: dict[tuple[int, int], tuple[tuple[Node, ...], Oracle]] = {}
 
     def fork(self, *, apart: bool = False) -> Story:
-        """Return a copy of the story so far, to continue it with other events.
-
-        ``apart``: with workloads and clusters that other copies need not know.
-        """
+        """Return a copy of the story so far, to continue it; ``apart``: with what other copies need not know."""
         other = copy(self)
         if apart:
             other.numbers, other._oracles = dict(self.numbers), dict(self._oracles)

@@ -22,8 +22,9 @@ from kubesched_lint.lifecycle.hints import (
     wakes_on_node_change,
 )
 from kubesched_lint.lifecycle.hypotheses import NodeChange
+from kubesched_lint.lifecycle.overlooking import overlooked
 from kubesched_lint.lifecycle.states import LEAVING, State, Step, queued, with_bound, with_hold, with_leaving
-from kubesched_lint.lifecycle.transitions import Move, Transitions, overlooked
+from kubesched_lint.lifecycle.transitions import Move, Transitions
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import DisruptionBudget
 

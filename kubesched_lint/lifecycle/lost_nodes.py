@@ -8,6 +8,7 @@ from itertools import compress
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.workload import Workload
 
 
 def pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
@@ -20,6 +21,13 @@ def pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
             count = sum(n for slot, n in state.bound[position] if workload in (-1, slots[slot].workload))
             found[name] = found.get(name, 0) + count
     return found
+
+
+def nodes_of(workload: Workload, story: Story, most: int, *, fewest: bool) -> Sequence[str]:
+    """Return the nodes with the most pods of a workload, or those with the ``fewest``."""
+    pods = pods_by_node(story, story.numbers[workload.key])
+    ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=fewest)
+    return [node.name for node in ordered[:most]]
 
 
 def nodes_to_lose(setting: Setting, story: Story, most: int) -> Sequence[str]:

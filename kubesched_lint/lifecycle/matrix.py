@@ -10,7 +10,7 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas, verdicts
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
+from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.devices import by_allocator, with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
@@ -24,6 +24,7 @@ from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.turns import Turn, turns
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import Record, replace
 
@@ -272,10 +273,7 @@ class Matrix:
         return self.seeded.ends(event, number, turn, is_known=is_known) if made else []
 
     def _bad_ends(self, event: str, number: int) -> list[FinalState]:
-        """Return ends of an event that counting proves bad.
-
-        If nothing but missing pods is bad, one lost node or zone shows it; else some may show a refused eviction.
-        """
+        """Return ends of an event that counting proves bad; one lost node or zone shows that pods are missing."""
         may_block = event == "drain" and bool(self.setting.guards(number))
         lacks_pods = event in LOSSES and not may_block and number not in self.setting.never_ready
         return self.courses(event, number, is_known=lacks_pods)

@@ -9,8 +9,9 @@ from kubesched_lint.lifecycle.hints import wakes_on_node_change
 from kubesched_lint.lifecycle.hypotheses import Newcomer, NodeChange
 from kubesched_lint.lifecycle.leaving_nodes import Drain, Evictions, NodeEvent
 from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.overlooking import overlooked
 from kubesched_lint.lifecycle.states import State
-from kubesched_lint.lifecycle.transitions import Transitions, overlooked
+from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload

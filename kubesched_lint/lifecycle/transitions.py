@@ -5,7 +5,7 @@ Pods are created at once, because an existing pod may still wait any length of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress, islice
 from random import Random
@@ -17,11 +17,11 @@ from kubesched_lint.lifecycle import statefulset_pods as stateful
 from kubesched_lint.lifecycle.daemons import synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.overlooking import Wakes, overlooked
 from kubesched_lint.lifecycle.preempting import Preemption
 from kubesched_lint.lifecycle.resizing import Deletion
 from kubesched_lint.lifecycle.states import (
     FRESH,
-    SETTLED,
     DesiredState,
     PodCounts,
     State,
@@ -40,42 +40,6 @@ MOST_WAYS = 200
 """A random course draws among at most this many ways to delete."""
 _REMAKING = frozenset(["Deployment", "ReplicaSet", "ReplicationController", "Job"])
 """Kinds whose controller recreates a pod before the deleted one has terminated."""
-Wakes = Callable[[Pod, frozenset[str]], bool]
-"""Whether an event requeues a waiting pod that these plugins rejected."""
-
-
-def overlooked(
-    oracle: Oracle, before: State, later: Oracle, after: State, wakes: Wakes, origin: Sequence[int] | None = None
-) -> Iterator[State]:
-    """Yield ``after`` with a missed status for each waiting pod that could now run but that the event did not requeue.
-
-    The scheduler may not have tried a fresh pod yet, so both states are possible. ``origin`` maps each position of
-    the ``later`` oracle to the position before.
-    """
-    found = [after]
-    queues = [(-1, after.waiting), *enumerate(after.pinned)]
-    for position, queue in queues:
-        there = position if position < 0 or origin is None else origin[position]
-        for slot, status, count in queue:
-            if (
-                status > FRESH
-                or not later.candidate_nodes(after, slot, position)
-                or oracle.candidate_nodes(before, slot, there)
-            ):
-                continue
-            rejected_by = oracle.rejecting(before, slot, there)
-            if not rejected_by or wakes(oracle.pod(slot, there), rejected_by):
-                continue
-            missed = oracle.pod_types.missed(rejected_by)
-            apart = [_restated(s, position, slot, status, missed, count) for s in found]
-            found = apart if status == SETTLED else [*found, *apart]
-    yield from found
-
-
-def _restated(state: State, position: int, slot: int, status: int, other: int, count: int) -> State:
-    if position < 0:
-        return with_waiting(with_waiting(state, slot, status, -count), slot, other, count)
-    return with_pinned(with_pinned(state, position, slot, status, -count), position, slot, other, count)
 
 
 @lru_cache(maxsize=4_096)

@@ -6,7 +6,7 @@ import yaml
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE
-from tests.lifecycle.simulated import HOSTNAME, ZONE, asking, cell, report_of, sketch, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
 
 def test_who_always_comes_early_comes_last_in_one_course():
@@ -88,3 +88,13 @@ def test_a_daemonset_has_no_pod_where_the_key_of_its_affinity_is_missing():
     cluster = cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
     found = cell(report_of(cluster, workload("DaemonSet", "agent", None, beside("agent", ZONE))), "agent", "deploy")
     assert (found.verdict, found.bound.most, found.wanted) == (BAD, 24, 26)
+
+
+def test_where_each_loss_is_bad_the_example_is_the_node_with_the_most_pods():
+    result = report_of(sketch(10, "abc", "4"), workload("Deployment", "web", 5, apart("web")))
+    for event, gone in (("node-loss", "lost"), ("drain", "drained")):
+        found = cell(result, "web", event)
+        assert (found.verdict, found.proven, found.text) == (BAD, True, "3/5 −2")
+        deployed, lost = found.worst.lines
+        node = lost.partition(f" is {gone}")[0]
+        assert f" {node}" in deployed

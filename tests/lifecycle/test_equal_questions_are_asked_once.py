@@ -7,8 +7,9 @@ import pytest
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.lifecycle import courses, full_nodes
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.courses import Aim, Courses, Effort
+from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.turns import Aim
 from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
@@ -94,3 +95,16 @@ def test_cells_are_told_although_the_work_is_used_up(monkeypatch):
     assert UNKNOWN in verdicts, "the work sufficed, so that nothing is tried"
     assert verdicts != {UNKNOWN}
     assert not any("nothing was simulated" in note for note in found.notes)
+
+
+def test_workloads_alike_share_the_deployment_of_others_against_them():
+    agents = [workload("DaemonSet", name, None, asking(cpu)) for name, cpu in (("a", "1"), ("b", "1"), ("c", "2"))]
+    setting = setting_of(*agents, workload("Deployment", "web", 4, asking("1")))
+    followed = Courses(setting, Effort(), lambda members: False)
+    stories = [followed.event_outcomes(i, Aim(i, False, 0, against=True)).deployed[0] for i in range(3)]
+    others, own = zip(*(story.phases for story in stories), strict=True)
+    assert others[0] is others[1]
+    assert others[0] is not others[2]
+    for i, story in enumerate(stories):
+        assert own[i].name == "deploy"
+        assert {setting.workloads[i].key, setting.workloads[3].key} == set(story.numbers), "others are not in it"

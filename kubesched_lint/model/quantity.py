@@ -85,6 +85,7 @@ _CPU = ("cpu", "requests.cpu", "limits.cpu")
 """Names in a container, and in a ResourceQuota."""
 
 
+@lru_cache(maxsize=4096)
 def resource_value(name: str, text: str | int | float) -> int:
     """Return the scheduler's integer for a resource: millicores for ``cpu``, whole units for all else."""
     return milli_value(text) if name in _CPU else value(text)

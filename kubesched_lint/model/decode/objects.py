@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 
 from kubesched_lint.findings import Source
 from kubesched_lint.hints import Any
@@ -87,8 +88,11 @@ READ_KINDS = frozenset(KINDS) | frozenset(_OTHERS)
 
 def is_read(api_version: object, kind: object) -> bool:
     """Return whether this kind is decoded; the API group must match too, so a Knative ``Service`` is not."""
-    if not isinstance(kind, str) or not isinstance(api_version, str) or kind not in READ_KINDS:
-        return False
+    return isinstance(kind, str) and isinstance(api_version, str) and kind in READ_KINDS and _is_read(api_version, kind)
+
+
+@lru_cache(maxsize=256)
+def _is_read(api_version: str, kind: str) -> bool:
     group = api_version.rpartition("/")[0]
     wanted = _WORKLOAD_GROUPS[kind] if kind in _WORKLOAD_GROUPS else _OTHERS[kind][0]
     return group in (wanted, _FORMER_GROUPS.get(kind)) or group in _ALSO_OF.get(kind, ())
@@ -104,11 +108,16 @@ def decode_object(value: Value, namespace: str, source: Source | None = None, or
         from kubesched_lint.model.decode.workloads import decode_workload
 
         return "workloads", decode_workload(value, namespace, source, order)
+    field, decode, takes_namespace = _decoder(kind)
+    return field, decode(value, namespace, source) if takes_namespace else decode(value, source)
+
+
+@cache
+def _decoder(kind: str) -> tuple[str, Callable[..., Any], bool]:
+    """Return the field of Inventory for a kind, its decoder, and whether that takes the default namespace."""
     _, field, module, name = _OTHERS[kind]
-    decode: Callable[..., Any] = getattr(__import__(module, fromlist=[name]), name)
-    if module in (_POLICY, _DEVICES) or field in _NAMESPACED:
-        return field, decode(value, namespace, source)
-    return field, decode(value, source)
+    decode = getattr(__import__(module, fromlist=[name]), name)
+    return field, decode, module in (_POLICY, _DEVICES) or field in _NAMESPACED
 
 
 def kinds_in(inventory: Inventory) -> frozenset[str]:

@@ -74,10 +74,22 @@ def _is_head(part: str) -> bool:
     """Return whether the part holds only directives such as ``%YAML 1.1`` (and comments), which belong to the next
     part.
     """
-    if "%" not in part:
+    if "%" not in part or not _first_content(part).startswith("%"):
         return False
     lines = [line for line in part.split("\n") if line.strip() and not line.startswith("#")]
     return bool(lines) and all(line.startswith("%") for line in lines)
+
+
+def _first_content(part: str) -> str:
+    """Return the first line that is neither blank nor a comment."""
+    at, end = 0, 0
+    while end >= 0:
+        end = part.find("\n", at)
+        line = part[at:end] if end >= 0 else part[at:]
+        if line.strip() and line[0] != "#":
+            return line
+        at = end + 1
+    return ""
 
 
 def texts_in(file: str) -> tuple[str, ...]:

@@ -60,9 +60,10 @@ class Walk(Record):
         names = {entry.name for entry in entries}
         if self._is_case(folder, names):
             left_out = left_out or LeftOut(folder, real, "a test of kuttl or Chainsaw")
+        beside = not names.isdisjoint(KUSTOMIZATIONS)
         for entry in entries:
             if self.is_excluded is None or not self.is_excluded(entry.path):
-                for item in self._entry(entry, f"{real}{os.sep}{entry.name}", names, left_out):
+                for item in self._entry(entry, f"{real}{os.sep}{entry.name}", names, beside, left_out):
                     if left_out is None or isinstance(item, Found):
                         yield item
 
@@ -70,11 +71,14 @@ class Walk(Record):
         return self.by_name and folder != self.named and is_case(names)
 
     def _entry(
-        self, entry: os.DirEntry[str], real: str, names: Collection[str], left_out: LeftOut | None
+        self, entry: os.DirEntry[str], real: str, names: Collection[str], beside: bool, left_out: LeftOut | None
     ) -> Iterator[Found | InputError | Skipped]:
-        """Yield one entry of a folder with these ``names``, or what is in it if it is a folder."""
+        """Yield one entry of a folder with these ``names``, or what is in it if it is a folder.
+
+        ``beside``: a kustomization is among the names.
+        """
         path, name = entry.path, entry.name
-        is_chart, beside = "Chart.yaml" in names, any(name in names for name in KUSTOMIZATIONS)
+        is_chart = "Chart.yaml" in names
         if self.by_name and left_out is None and is_assert(name):
             left_out = LeftOut(os.path.dirname(path), os.path.dirname(real), "asserts of tests", is_each=True)
         if entry.is_symlink():

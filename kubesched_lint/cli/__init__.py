@@ -25,6 +25,9 @@ def kubectl_plugin() -> None:
 
 
 def _start(run: Callable[[], int]) -> None:
+    import gc
+
+    gc.disable()  # `lint` makes almost no reference cycles, and garbage collection takes a third of a run
     from kubesched_lint.cli.bytecode import bundle
 
     modules = bundle()
@@ -47,9 +50,6 @@ def _run(program: str | None = None) -> int:
 
         say(f"kubesched-lint {__version__}")
         return 0
-    import gc
-
-    gc.disable()  # `lint` makes almost no reference cycles, and garbage collection takes a third of a run
     if sys.argv[1:2] == ["lint"] and COMPLETE not in os.environ:
         code = _linted(sys.argv[2:])
         if code is not None:

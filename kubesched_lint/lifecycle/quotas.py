@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
 from kubesched_lint.controllers.statefulset import makes_claim
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -90,20 +91,56 @@ def surely_granted(setting: Setting, number: int, event: str = "") -> int:
     least = desired(number)
     for quota in setting.quotas[number]:
         for resource, _, used in _entries(setting, number, quota):
-            others = sum(
-                _most_asked(setting, i, resource) * max(desired(i), len(setting.running.get(i, ())))
-                for i in range(len(setting.pods))
-                if i != number and quota in setting.quotas[i]
-            )
+            others = _demand(setting, quota, resource, first=first) - _drawn(setting, number, resource, first=first)
             least = min(least, (quota.hard[resource] - used - others) // _most_asked(setting, number, resource))
     return max(least, 0)
+
+
+def _drawn(setting: Setting, number: int, resource: str, *, first: bool) -> int:
+    """Return the most that all pods of a workload use; ``first``: in the first deployment."""
+    desired = setting.wanted(number) if first else setting.most_wished(number)
+    return _most_asked(setting, number, resource) * max(desired, len(setting.running.get(number, ())))
+
+
+def _demand(setting: Setting, quota: ResourceQuota, resource: str, *, first: bool) -> int:
+    """Return the most that all users of a quota use."""
+    known, key = _demands(setting), (id(quota), resource, first)
+    if key not in known:
+        users = _users(setting)[id(quota)]
+        work.spend(len(users))
+        known[key] = sum(_drawn(setting, i, resource, first=first) for i in users)
+    return known[key]
+
+
+@once_per_setting
+def _demands(setting: Setting) -> dict[tuple[int, str, bool], int]:
+    return {}
+
+
+@once_per_setting
+def _users(setting: Setting) -> Mapping[int, Sequence[int]]:
+    """Return ``id`` of a quota → the workloads that use it."""
+    found: dict[int, list[int]] = {}
+    for i, quotas in enumerate(setting.quotas):
+        for quota in quotas:
+            found.setdefault(id(quota), []).append(i)
+    return found
 
 
 def granted_in_turn(setting: Setting, order: Sequence[int]) -> dict[int, int]:
     """Return workload → pods that it gets at deploy if the workloads create their pods in ``order``."""
     found: dict[int, int] = {}
+    taken: dict[tuple[int, str], int] = {}
+    """(``id`` of a quota, resource) → use by the workloads before."""
     for number in order:
-        found[number] = max(min(setting.wanted(number), *_left(setting, number, found)), 0)
+        entries = [(quota, entry) for quota in setting.quotas[number] for entry in _entries(setting, number, quota)]
+        work.spend(len(entries))
+        most = setting.wanted(number)
+        for quota, (resource, each, used) in entries:
+            most = min(most, (quota.hard[resource] - used - taken.get((id(quota), resource), 0)) // each)
+        pods = found[number] = max(most, 0)
+        for quota, (resource, each, _) in entries:
+            taken[id(quota), resource] = taken.get((id(quota), resource), 0) + each * pods
     return found
 
 
@@ -116,9 +153,7 @@ def message_in_turn(setting: Setting, number: int) -> str:
     for quota in setting.quotas[number]:
         exceeded = []
         for resource, each, used in sorted(_entries(setting, number, quota)):
-            taken = used + sum(
-                _asked(setting, i, resource) * pods for i, pods in found.items() if quota in setting.quotas[i]
-            )
+            taken = used + sum(_asked(setting, i, resource) * found[i] for i in _users(setting)[id(quota)])
             if taken + each > quota.hard[resource]:
                 exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
         if exceeded and found[number] < setting.wanted(number):
@@ -148,15 +183,6 @@ def stays_short(setting: Setting, number: int, size: int) -> bool:
         for i in rivals
     )
     return steady and granted_in_turn(setting, (*others, number))[number] < size
-
-
-def _left(setting: Setting, number: int, found: Mapping[int, int]) -> Iterator[int]:
-    """Yield, per entry, the number of pods that a workload may create beside those in ``found``."""
-    yield setting.wanted(number)
-    for quota in setting.quotas[number]:
-        for resource, each, used in _entries(setting, number, quota):
-            taken = sum(_asked(setting, i, resource) * pods for i, pods in found.items() if quota in setting.quotas[i])
-            yield (quota.hard[resource] - used - taken) // each
 
 
 def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[Entry]:
@@ -254,10 +280,8 @@ def quota_short(setting: Setting) -> frozenset[int]:
 def _short(setting: Setting) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods: its users together may want more than it allows."""
     found: set[int] = set()
-    for quota in dict.fromkeys(id(q) for quotas in setting.quotas for q in quotas):
-        drawing = [i for i, quotas in enumerate(setting.quotas) if any(id(q) == quota for q in quotas)]
-        for number in drawing:
-            wished = max(setting.most_wished(number), len(setting.running.get(number, ())))
-            if wished and surely_granted(setting, number) < wished:
-                found.add(number)
+    for number in (i for i, quotas in enumerate(setting.quotas) if quotas):
+        wished = max(setting.most_wished(number), len(setting.running.get(number, ())))
+        if wished and surely_granted(setting, number) < wished:
+            found.add(number)
     return frozenset(found)

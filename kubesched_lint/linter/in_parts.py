@@ -139,8 +139,9 @@ class _RunInParts(Run):
             work.spend(int(sum(of_rule.steps for of_rule in found.values())))
             return found
 
+        sources = [workload.source for workload in workloads]  # those of custom resources are not among the documents
         together: dict[str, list[Found]] = {}
-        by_number = _ByNumber([*self.manifests.documents, *_sources(workloads), *workloads, *rules])
+        by_number = _ByNumber([*self.manifests.documents, *sources, *workloads, *rules])
         for part in self._share(len(parts), do, by_number.dumps, loads):
             for slug, found in part.items():
                 together.setdefault(slug, []).append(found)
@@ -158,11 +159,6 @@ class _RunInParts(Run):
             if steps or part.judged or part.skipped or part.failed or part._unreported:
                 found[rule.slug] = Found(part.judged, part.skipped, part.failed, part._unreported, steps)
         return found
-
-
-def _sources(workloads: Iterable[Workload]) -> Iterator[object]:
-    """The documents of workloads; those that stand for custom resources are not in the set."""
-    return (workload.source for workload in workloads)
 
 
 class _ByNumber:

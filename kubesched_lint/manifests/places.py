@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.full_reader import Node
 
 _MOST_VALUES = 2_000_000
-_REMEMBERED = 1 << 14
+_REMEMBERED = 256
+"""Places of which each keeps its text: more of them kept the texts of thousands of files in memory."""
 _Ends = tuple[int, int]
 """Start and end offsets in the text."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,19 @@ def test_a_file_that_changes_during_a_run_is_one_error_with_its_path(
     monkeypatch.setattr(split, "texts_in", lambda file: ())
     report = checked(Request((str(file),), cache=False), Options(), Rulebook.shipped()).report
     assert [(error.path, error.message) for error in report.errors] == [(str(file), ChangedFileError.message)]
+
+
+def test_few_texts_stay_in_memory_after_their_findings_are_placed(tmp_path: Path) -> None:
+    count, length = 600, 40_000
+    for number in range(count):
+        text = DEPLOYMENT.replace("name: web", f"name: web-{number}")
+        (tmp_path / f"{number}.yaml").write_text(f"{text}# {'x' * length}\n")
+    request, rulebook = Request((str(tmp_path),), cache=False), Rulebook.shipped()
+    tracemalloc.start()
+    try:
+        run = checked(request, Options(), rulebook)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len({finding.location.path for finding in run.report.findings}) == count
+    assert kept < count * length

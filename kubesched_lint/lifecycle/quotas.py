@@ -6,13 +6,13 @@ A quota counts every pod of its namespace that matches its scopes and has not en
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
 from kubesched_lint.controllers.statefulset import makes_claim
-from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.storage import Claim
@@ -26,6 +26,14 @@ class Entry(NamedTuple):
     resource: str
     each: int
     used: int
+
+
+class Shared(NamedTuple):
+    """What several workloads may use together: a resource of all quotas that count the same workloads."""
+
+    quota: int
+    """``id`` of the first of these quotas."""
+    resource: str
 
 
 class Cap(NamedTuple):
@@ -72,6 +80,7 @@ def _exceeded(quota: ResourceQuota, exceeded: Sequence[Sequence[str]]) -> str:
     return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.name, *parts)
 
 
+@once_per_workload
 def cap(setting: Setting, number: int) -> Cap | None:
     """Return the tightest cap, or None; running pods always stay."""
     found = None
@@ -86,13 +95,26 @@ def cap(setting: Setting, number: int) -> Cap | None:
 
 def surely_granted(setting: Setting, number: int, event: str = "") -> int:
     """Return the pods of a workload that its quotas allow even if all others of the set come first."""
-    first = event == "deploy" and not any(setting.running.values())
-    desired = setting.wanted if first else setting.most_wished
-    least = desired(number)
-    for quota in setting.quotas[number]:
-        for resource, _, used in _entries(setting, number, quota):
-            others = _demand(setting, quota, resource, first=first) - _drawn(setting, number, resource, first=first)
-            least = min(least, (quota.hard[resource] - used - others) // _most_asked(setting, number, resource))
+    if event == "deploy" and not any(setting.running.values()):
+        return _surely_granted_at_first(setting, number)
+    return _surely_granted_later(setting, number)
+
+
+@once_per_workload
+def _surely_granted_at_first(setting: Setting, number: int) -> int:
+    return _surely_granted(setting, number, first=True)
+
+
+@once_per_workload
+def _surely_granted_later(setting: Setting, number: int) -> int:
+    return _surely_granted(setting, number, first=False)
+
+
+def _surely_granted(setting: Setting, number: int, *, first: bool) -> int:
+    least = setting.wanted(number) if first else setting.most_wished(number)
+    for shared, (_, left) in _bounds(setting)[number].items():
+        others = _demand(setting, shared, first=first) - _drawn(setting, number, shared.resource, first=first)
+        least = min(least, (left - others) // _most_asked(setting, number, shared.resource))
     return max(least, 0)
 
 
@@ -102,18 +124,18 @@ def _drawn(setting: Setting, number: int, resource: str, *, first: bool) -> int:
     return _most_asked(setting, number, resource) * max(desired, len(setting.running.get(number, ())))
 
 
-def _demand(setting: Setting, quota: ResourceQuota, resource: str, *, first: bool) -> int:
-    """Return the most that all users of a quota use."""
-    known, key = _demands(setting), (id(quota), resource, first)
+def _demand(setting: Setting, shared: Shared, *, first: bool) -> int:
+    """Return the most that all users of it use."""
+    known, key = _demands(setting), (shared, first)
     if key not in known:
-        users = _users(setting)[id(quota)]
+        users = _users(setting)[shared.quota]
         work.spend(len(users))
-        known[key] = sum(_drawn(setting, i, resource, first=first) for i in users)
+        known[key] = sum(_drawn(setting, i, shared.resource, first=first) for i in users)
     return known[key]
 
 
 @once_per_setting
-def _demands(setting: Setting) -> dict[tuple[int, str, bool], int]:
+def _demands(setting: Setting) -> dict[tuple[Shared, bool], int]:
     return {}
 
 
@@ -127,46 +149,101 @@ def _users(setting: Setting) -> Mapping[int, Sequence[int]]:
     return found
 
 
-def granted_in_turn(setting: Setting, order: Sequence[int]) -> dict[int, int]:
-    """Return workload → pods that it gets at deploy if the workloads create their pods in ``order``."""
-    found: dict[int, int] = {}
-    taken: dict[tuple[int, str], int] = {}
-    """(``id`` of a quota, resource) → use by the workloads before."""
+@once_per_setting
+def _alike(setting: Setting) -> Mapping[int, int]:
+    """Return ``id`` of a quota → that of the first quota with the same users."""
+    first: dict[tuple[int, ...], int] = {}
+    return {quota: first.setdefault(tuple(users), quota) for quota, users in _users(setting).items()}
+
+
+class Grants(NamedTuple):
+    """What workloads get at deploy if they create their pods one workload after the other."""
+
+    pods: dict[int, int]
+    """By workload."""
+    taken: dict[Shared, int]
+    """The use by all of them."""
+
+
+def granted_in_turn(setting: Setting, order: Iterable[int]) -> Grants:
+    """Return what the workloads get if they create their pods in ``order``."""
+    bounds = _bounds(setting)
+    found = Grants({}, {})
     for number in order:
-        entries = [(quota, entry) for quota in setting.quotas[number] for entry in _entries(setting, number, quota)]
-        work.spend(len(entries))
+        work.spend(len(bounds[number]))
         most = setting.wanted(number)
-        for quota, (resource, each, used) in entries:
-            most = min(most, (quota.hard[resource] - used - taken.get((id(quota), resource), 0)) // each)
-        pods = found[number] = max(most, 0)
-        for quota, (resource, each, _) in entries:
-            taken[id(quota), resource] = taken.get((id(quota), resource), 0) + each * pods
+        for shared, (each, left) in bounds[number].items():
+            most = min(most, (left - found.taken.get(shared, 0)) // each)
+        pods = found.pods[number] = max(most, 0)
+        for shared, (each, _) in bounds[number].items():
+            found.taken[shared] = found.taken.get(shared, 0) + each * pods
     return found
 
 
+@once_per_setting
+def _bounds(setting: Setting) -> Sequence[Mapping[Shared, tuple[int, int]]]:
+    """Return by workload: what it shares → (the request of one pod, what the set may use of it).
+
+    Quotas with the same users count the same pods, so that only the tightest of them matters for each resource.
+    """
+    found: list[dict[Shared, tuple[int, int]]] = []
+    for number, quotas in enumerate(setting.quotas):
+        bounds: dict[Shared, tuple[int, int]] = {}
+        for quota in quotas:
+            for resource, each, used in _entries(setting, number, quota):
+                shared, left = _shared(setting, quota, resource), quota.hard[resource] - used
+                bounds[shared] = each, min(left, bounds.get(shared, (each, left))[1])
+        found.append(bounds)
+    return found
+
+
+def _shared(setting: Setting, quota: ResourceQuota, resource: str) -> Shared:
+    # The use by existing claims differs between workloads.
+    return Shared(id(quota) if is_of_claims(resource) else _alike(setting)[id(quota)], resource)
+
+
+def _others(setting: Setting, number: int) -> list[int]:
+    return [i for i in range(len(setting.pods)) if i != number]
+
+
+@once_per_workload
+def _pods_when_last(setting: Setting, number: int) -> int:
+    """Return the pods that a workload gets if it creates them after all others."""
+    return granted_in_turn(setting, (*_others(setting, number), number)).pods[number]
+
+
+@once_per_setting
+def _in_apply_order(setting: Setting) -> Grants:
+    return granted_in_turn(setting, range(len(setting.pods)))
+
+
+@once_per_workload
 def message_in_turn(setting: Setting, number: int) -> str:
     """Return the API server's message for the first pod too many if workloads create pods in apply order, or ''."""
-    found = granted_in_turn(setting, range(len(setting.pods)))
-    if found[number] >= setting.wanted(number):
-        others = [i for i in range(len(setting.pods)) if i != number]
-        found = granted_in_turn(setting, (*others, number))
+    wanted = setting.wanted(number)
+    found = _in_apply_order(setting)
+    if found.pods[number] >= wanted:
+        found = granted_in_turn(setting, (*_others(setting, number), number))
+    if found.pods[number] >= wanted:
+        return ""
     for quota in setting.quotas[number]:
         exceeded = []
         for resource, each, used in sorted(_entries(setting, number, quota)):
-            taken = used + sum(_asked(setting, i, resource) * found[i] for i in _users(setting)[id(quota)])
+            taken = used + found.taken[_shared(setting, quota, resource)]
             if taken + each > quota.hard[resource]:
                 exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
-        if exceeded and found[number] < setting.wanted(number):
+        if exceeded:
             return _exceeded(quota, exceeded)
     return ""
 
 
+@once_per_workload
 def goes_both_ways(setting: Setting, number: int) -> bool:
     """Whether a deployment gives a workload all its pods in one order of creation, and fewer in another."""
-    others = [i for i in range(len(setting.pods)) if i != number]
-    wanted = setting.wanted(number)
-    first, last = granted_in_turn(setting, (number, *others)), granted_in_turn(setting, (*others, number))
-    return not any(setting.running.values()) and first[number] >= wanted > last[number]
+    if any(setting.running.values()):
+        return False
+    when_first = granted_in_turn(setting, (number,)).pods[number]
+    return when_first >= setting.wanted(number) > _pods_when_last(setting, number)
 
 
 def stays_short(setting: Setting, number: int, size: int) -> bool:
@@ -174,29 +251,37 @@ def stays_short(setting: Setting, number: int, size: int) -> bool:
 
     That is so if the other workloads recreate their lost pods and so keep their share of the quota.
     """
-    others = [i for i in range(len(setting.pods)) if i != number]
     ours = {id(quota) for quota in setting.quotas[number]}
-    rivals = [i for i in others if not ours.isdisjoint(map(id, setting.quotas[i]))]
+    rivals = [i for i in _others(setting, number) if not ours.isdisjoint(map(id, setting.quotas[i]))]
     steady = all(
         setting.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
         or (setting.workloads[i].kind == "StatefulSet" and setting.workloads[i].pod_management == "Parallel")
         for i in rivals
     )
-    return steady and granted_in_turn(setting, (*others, number))[number] < size
+    return steady and _pods_when_last(setting, number) < size
 
 
 def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[Entry]:
-    pod = setting.pods[number]
-    # A quota counts terminating pods only until their grace period is over (QuotaV1Pod).
-    beside = [b.pod for b in setting.objects.pods if b.namespace == pod.namespace and not b.terminating]
-    if quota.scopes:
-        beside = [other for other in beside if counts(quota, other) is not False]
     for resource in quota.hard:
         each = _asked(setting, number, resource)
         if each and is_of_claims(resource):
             yield Entry(resource, each, _claimed(setting, number, resource))
         elif each:
-            yield Entry(resource, each, sum(asked(other, resource) for other in beside))
+            yield Entry(resource, each, _used(setting)[id(quota)][resource])
+
+
+@once_per_setting
+def _used(setting: Setting) -> Mapping[int, Mapping[str, int]]:
+    """Return ``id`` of a quota → resource → use by pods outside the set."""
+    return {id(quota): _use_of(quota, setting) for quota in {id(q): q for of in setting.quotas for q in of}.values()}
+
+
+def _use_of(quota: ResourceQuota, setting: Setting) -> Mapping[str, int]:
+    # A quota counts terminating pods only until their grace period is over (QuotaV1Pod).
+    beside = [b.pod for b in setting.objects.pods if b.namespace == quota.namespace and not b.terminating]
+    if quota.scopes:
+        beside = [other for other in beside if counts(quota, other) is not False]
+    return {resource: sum(asked(other, resource) for other in beside) for resource in quota.hard}
 
 
 def _asked(setting: Setting, number: int, resource: str) -> int:

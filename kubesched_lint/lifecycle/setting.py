@@ -303,6 +303,23 @@ def once_per_setting(build: Callable[[Setting], T]) -> Callable[[Setting], T]:
     return remembered
 
 
+def once_per_workload(build: Callable[[Setting, int], T]) -> Callable[[Setting, int], T]:
+    """Return ``build`` with its result cached for each setting and number of a workload."""
+
+    @once_per_setting
+    def known(setting: Setting) -> dict[int, T]:
+        return {}
+
+    @wraps(build)
+    def remembered(setting: Setting, number: int) -> T:
+        found = known(setting)
+        if number not in found:
+            found[number] = build(setting, number)
+        return found[number]
+
+    return remembered
+
+
 def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:
     """Return ``values`` keyed by place in ``kept`` instead of by number."""
     return {place: values[number] for place, number in enumerate(kept) if number in values}

@@ -1,0 +1,111 @@
+"""Many quotas in one namespace: those with the same users are looked at together, and no answer is found twice."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+import yaml
+
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.world.world import World
+from tests.lifecycle.simulated import Value, other, report_of, sketch, workload
+
+CLASSES = ("a", "b")
+
+
+def some_set(random: Random) -> list[Value]:
+    """Workloads that some of several quotas count, by their priority class or for what they request."""
+    made: list[Value] = [other("PriorityClass", name, "scheduling.k8s.io/v1", value=5) for name in CLASSES]
+    for number in range(random.randint(2, 5)):
+        requests = {"cpu": f"{random.choice((100, 300))}m", "memory": random.choice(("64Mi", "1Gi"))}
+        spec = {"containers": [{"name": "c", "resources": {"requests": requests, "limits": requests}}]}
+        if random.random() < 0.5:
+            spec["priorityClassName"] = random.choice(CLASSES)
+        kind = random.choice(("Deployment", "StatefulSet"))
+        more = {}
+        if kind == "StatefulSet" and random.random() < 0.5:
+            claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+            more["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
+        made.append(workload(kind, f"w{number}", random.randint(1, 4), spec, **more))
+    for number in range(random.randint(1, 6)):
+        hard = {
+            name: amount
+            for name, amount in (
+                ("pods", str(random.randint(1, 12))),
+                ("requests.cpu", f"{random.randint(1, 20)}00m"),
+                ("limits.memory", f"{random.randint(1, 8)}Gi"),
+                ("requests.storage", f"{random.randint(1, 6)}Gi"),
+            )
+            if random.random() < 0.6
+        }
+        spec = {"hard": hard or {"pods": "3"}}
+        if number and random.random() < 0.4:
+            chosen = {"scopeName": "PriorityClass", "operator": "In", "values": [random.choice(CLASSES)]}
+            spec["scopeSelector"] = {"matchExpressions": [chosen]}
+        made.append(other("ResourceQuota", f"q{number}", spec=spec))
+    return made
+
+
+def set_of(*manifests: Value) -> Setting:
+    text = yaml.safe_dump_all(manifests)
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    setting = setting_of(World(found.inventory, sketch()))
+    assert any(setting.quotas)
+    return setting
+
+
+def one_quota_at_a_time(setting: Setting, order: list[int]) -> dict[int, int]:
+    """What the API server does: each quota counts each pod."""
+    found: dict[int, int] = {}
+    used: dict[tuple[int, str], int] = {}
+    for number in order:
+        found[number] = 0
+        entries = [(q, e) for q in setting.quotas[number] for e in quotas._entries(setting, number, q)]
+        while found[number] < setting.wanted(number) and all(
+            e.used + used.get((id(q), e.resource), 0) + e.each <= q.hard[e.resource] for q, e in entries
+        ):
+            found[number] += 1
+            for q, e in entries:
+                used[id(q), e.resource] = used.get((id(q), e.resource), 0) + e.each
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_quotas_with_the_same_users_grant_what_each_of_them_grants(seed: int) -> None:
+    random = Random(seed)
+    setting = set_of(*some_set(random))
+    numbers = list(range(len(setting.pods)))
+    assert numbers
+    for _ in range(4):
+        random.shuffle(numbers)
+        assert quotas.granted_in_turn(setting, numbers).pods == one_quota_at_a_time(setting, numbers)
+    everybody = list(range(len(setting.pods)))
+    for number in everybody:
+        rest = [i for i in everybody if i != number]
+        least = min(one_quota_at_a_time(setting, [*order, number])[number] for order in (rest, rest[::-1]))
+        assert quotas.surely_granted(setting, number, "deploy") <= least
+        both = one_quota_at_a_time(setting, [number])[number], one_quota_at_a_time(setting, [*rest, number])[number]
+        assert quotas.goes_both_ways(setting, number) == (both[0] >= setting.wanted(number) > both[1])
+
+
+def test_no_answer_about_quotas_is_found_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 12
+    asked: list[int] = []
+    real = quotas.granted_in_turn
+
+    def counted(setting: Setting, order: object) -> quotas.Grants:
+        asked.append(1)
+        return real(setting, order)
+
+    monkeypatch.setattr(quotas, "granted_in_turn", counted)
+    both = [workload("Deployment", f"w{i}", 3) for i in range(count)]
+    limits = [other("ResourceQuota", f"q{i}", spec={"hard": {"pods": str(30 + i)}}) for i in range(count)]
+    report_of(sketch(), *both, *limits)
+    # Each workload as the first, as the last, and as the last again for its message; all in the order of the manifests.
+    assert 0 < len(asked) <= 3 * count + 1

@@ -7,7 +7,7 @@ OrderedReady set does nothing for higher ordinals, so a waiting pod of an old re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.pod import Pod, Volume
@@ -133,14 +133,28 @@ def makes_claim(workload: Workload, template: Claim, name: str) -> bool:
     return name in _own_claims(workload, template) or name.startswith(_stem(workload, template))
 
 
-def ordinals_with(workload: Workload, claims: Collection[str]) -> set[int]:
+class ClaimNames:
+    """The names of a namespace's claims, and those that end with an ordinal by what comes before it."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.all = frozenset(names)
+        self.ordinals: dict[str, set[int]] = {}
+        """``data-web-`` → {0, 2} for ``data-web-0`` and ``data-web-2``."""
+        for name in self.all:
+            before, dash, end = name.rpartition("-")
+            if end.isascii() and end.isdecimal() and len(end) < 11 and str(int(end)) == end:
+                self.ordinals.setdefault(f"{before}{dash}", set()).add(int(end))
+
+
+def ordinals_with(workload: Workload, claims: ClaimNames) -> set[int]:
     """Return the ordinals, as in names of pods, that have one of these claims."""
-    found = set()
+    found: set[int] = set()
     for template in workload.claim_templates:
-        own, stem = _own_claims(workload, template), _stem(workload, template)
-        found |= {workload.first_ordinal + number for number, name in enumerate(own) if name in claims}
-        endings = (name.removeprefix(stem) for name in claims if not own and name.startswith(stem))
-        found |= {int(e) for e in endings if e.isascii() and e.isdecimal() and len(e) < 11 and str(int(e)) == e}
+        own = _own_claims(workload, template)
+        if own:
+            found |= {workload.first_ordinal + number for number, name in enumerate(own) if name in claims.all}
+        else:
+            found |= claims.ordinals.get(_stem(workload, template), set())
     return found
 
 

@@ -18,6 +18,7 @@ from kubesched_lint.world.world import Member, World, once_per_world
 if TYPE_CHECKING:
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.controllers.statefulset import ClaimNames
     from kubesched_lint.findings import Path
     from kubesched_lint.model.pod import Volume
     from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
@@ -45,11 +46,23 @@ def known_ordinals(it: Member) -> list[int]:
     """
     from kubesched_lint.controllers.statefulset import ordinals_with
 
-    home, most = it.workload.namespace, it.replicas
-    names = {claim.name for claim in _claims(it.world) if claim.namespace == home}
-    names |= {v.claim_ref[1] for v in volumes_of(it.world) if v.claim_ref is not None and v.claim_ref[0] == home}
-    found = ordinals_with(it.workload, names)
-    return sorted(ordinal for ordinal in found if 0 <= ordinal - it.workload.first_ordinal < most)
+    claims = _names_of_claims(it.world).get(it.workload.namespace)
+    found = ordinals_with(it.workload, claims) if claims is not None else ()
+    return sorted(ordinal for ordinal in found if 0 <= ordinal - it.workload.first_ordinal < it.replicas)
+
+
+@once_per_world
+def _names_of_claims(world: World) -> Mapping[str, ClaimNames]:
+    """Return namespace → the names of its claims, and of claims for which a volume is reserved."""
+    from kubesched_lint.controllers.statefulset import ClaimNames
+
+    names: dict[str, list[str]] = {}
+    for claim in _claims(world):
+        names.setdefault(claim.namespace, []).append(claim.name)
+    for volume in volumes_of(world):
+        if volume.claim_ref is not None:
+            names.setdefault(volume.claim_ref[0], []).append(volume.claim_ref[1])
+    return {namespace: ClaimNames(those) for namespace, those in names.items()}
 
 
 def nearest_claim(world: World, namespace: str, name: str) -> str:

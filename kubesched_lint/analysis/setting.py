@@ -21,13 +21,8 @@ from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
-from kubesched_lint.world.claims import (
-    bound_volume,
-    claim_named,
-    known_ordinals,
-    settled_storage,
-    without_unknown_storage,
-)
+from kubesched_lint.world.claim_names import claim_named, known_ordinals
+from kubesched_lint.world.claims import bound_volume, settled_storage, without_unknown_storage
 from kubesched_lint.world.devices_over_time import followed_devices
 from kubesched_lint.world.running import lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world

@@ -14,7 +14,7 @@ from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.attachment import has_known_class, is_attached
-from kubesched_lint.world.claims import claim_named
+from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.world import Member
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
-from kubesched_lint.world.claims import claim_named, nearest_claim
+from kubesched_lint.world.claim_names import claim_named, nearest_claim
 from kubesched_lint.world.world import Member
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Volume
-from kubesched_lint.world.claims import bound_volume, known_ordinals, nodes_of_volume
+from kubesched_lint.world.claim_names import known_ordinals
+from kubesched_lint.world.claims import bound_volume, nodes_of_volume
 from kubesched_lint.world.premises import node_premises, nodes_in_words
 from kubesched_lint.world.world import Member
 

@@ -10,7 +10,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
 from kubesched_lint.record import NamedTuple, Record, replace
-from kubesched_lint.text import closest
+from kubesched_lint.world.claim_names import all_claims, claim_named
 from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.world.volume_places import classes_of, volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -18,56 +18,10 @@ from kubesched_lint.world.world import Member, World, once_per_world
 if TYPE_CHECKING:
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
-    from kubesched_lint.controllers.statefulset import ClaimNames
     from kubesched_lint.findings import Path
     from kubesched_lint.model.pod import Volume
     from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
     from kubesched_lint.model.workload import Workload
-
-
-def claim_named(world: World, namespace: str, name: str) -> Claim | None:
-    """Return a claim of the manifests, else of the cluster; None if neither has it."""
-    return _claims_by_name(world).get((namespace, name))
-
-
-@once_per_world
-def _claims_by_name(world: World) -> Mapping[tuple[str, str], Claim]:
-    """Return (namespace, name) → claim; of several claims with one name, the first."""
-    found: dict[tuple[str, str], Claim] = {}
-    for claim in _claims(world):
-        found.setdefault((claim.namespace, claim.name), claim)
-    return found
-
-
-def known_ordinals(it: Member) -> list[int]:
-    """Return the ordinals of a StatefulSet that have a claim, or a volume reserved for one.
-
-    Nothing is known about the other ordinals; there may be billions.
-    """
-    from kubesched_lint.controllers.statefulset import ordinals_with
-
-    claims = _names_of_claims(it.world).get(it.workload.namespace)
-    found = ordinals_with(it.workload, claims) if claims is not None else ()
-    return sorted(ordinal for ordinal in found if 0 <= ordinal - it.workload.first_ordinal < it.replicas)
-
-
-@once_per_world
-def _names_of_claims(world: World) -> Mapping[str, ClaimNames]:
-    """Return namespace → the names of its claims, and of claims for which a volume is reserved."""
-    from kubesched_lint.controllers.statefulset import ClaimNames
-
-    names: dict[str, list[str]] = {}
-    for claim in _claims(world):
-        names.setdefault(claim.namespace, []).append(claim.name)
-    for volume in volumes_of(world):
-        if volume.claim_ref is not None:
-            names.setdefault(volume.claim_ref[0], []).append(volume.claim_ref[1])
-    return {namespace: ClaimNames(those) for namespace, those in names.items()}
-
-
-def nearest_claim(world: World, namespace: str, name: str) -> str:
-    """Return the claim of the namespace whose name is most similar to ``name``; empty if none is."""
-    return closest(name, (c.name for c in _claims(world) if c.namespace == namespace), 0.75)
 
 
 def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
@@ -263,7 +217,7 @@ def settled_storage(world: World) -> Storage:
     storage = Storage.of(
         replace(
             live,
-            claims=tuple(_claims(world)),
+            claims=tuple(all_claims(world)),
             volumes=tuple(volumes_of(world)),
             storage_classes=tuple(classes_of(world)),
             csi_drivers=world.objects.csi_drivers,
@@ -375,12 +329,6 @@ def _storage_state(world: World) -> ClusterState:
     state = ClusterState(world.index)
     state.storage = settled_storage(world)
     return state
-
-
-def _claims(world: World) -> Iterator[Claim]:
-    yield from world.manifests.claims
-    if world.cluster is not None:
-        yield from world.cluster.inventory.claims
 
 
 class _VolumesBy(NamedTuple):

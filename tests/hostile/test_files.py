@@ -408,6 +408,7 @@ def test_what_is_shipped_is_found() -> None:
 MAY_READ = {
     "files.py": "the opener",
     "rulebook/entry_points.py": "metadata of installed packages, on every start; half of what the opener costs",
+    "cli/bytecode.py": "our own bytecode, before any other module is imported",
     "cli/ending.py": "puts the null device where a stream is closed",
     "cli/table.py": "run by those who work on this package, on its own files",
     "custom/build.py": "run by those who work on this package, on its own files",

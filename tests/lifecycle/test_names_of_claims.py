@@ -8,7 +8,7 @@ import pytest
 
 from kubesched_lint.controllers.statefulset import ClaimNames, claim_name, ordinals_with
 from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.world import claims
+from kubesched_lint.world import claim_names
 from tests.lifecycle.simulated import other, report_of, sketch, workload
 
 
@@ -31,8 +31,8 @@ def test_ordinals_are_those_whose_claims_the_controller_would_name_so(name: str,
 
 def test_claims_are_listed_once_for_all_stateful_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    real = claims._claims
-    monkeypatch.setattr(claims, "_claims", lambda world: made.append(world) or real(world))
+    real = claim_names.all_claims
+    monkeypatch.setattr(claim_names, "all_claims", lambda world: made.append(world) or real(world))
     there = [other("PersistentVolumeClaim", f"data-db{i}-0", spec={"volumeName": "x"}) for i in range(20)]
     report_of(sketch(), *(database(f"db{i}") for i in range(20)), *there, events=("deploy",))
     worlds = {id(world) for world in made}

@@ -8,7 +8,7 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.world.claims import known_ordinals
+from kubesched_lint.world.claim_names import known_ordinals
 from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import asking, other, sketch, workload
 

@@ -80,9 +80,9 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     times: list[int] = []
     real = session.report_on
 
-    def counted(*args: object) -> Report:
+    def counted(*args: object, **more: object) -> Report:
         times.append(1)
-        return real(*args)  # type: ignore[arg-type]
+        return real(*args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(session, "report_on", counted)
     return times

@@ -1,0 +1,66 @@
+"""The claims of manifests and cluster, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.text import closest
+from kubesched_lint.world.volume_places import volumes_of
+from kubesched_lint.world.world import Member, World, once_per_world
+
+if TYPE_CHECKING:
+    from kubesched_lint.controllers.statefulset import ClaimNames
+    from kubesched_lint.model.storage import Claim
+
+
+def all_claims(world: World) -> Iterator[Claim]:
+    """Yield the claims of the manifests, then those of the cluster."""
+    yield from world.manifests.claims
+    if world.cluster is not None:
+        yield from world.cluster.inventory.claims
+
+
+def claim_named(world: World, namespace: str, name: str) -> Claim | None:
+    """Return a claim of the manifests, else of the cluster; None if neither has it."""
+    return _claims_by_name(world).get((namespace, name))
+
+
+@once_per_world
+def _claims_by_name(world: World) -> Mapping[tuple[str, str], Claim]:
+    """Return (namespace, name) → claim; of several claims with one name, the first."""
+    found: dict[tuple[str, str], Claim] = {}
+    for claim in all_claims(world):
+        found.setdefault((claim.namespace, claim.name), claim)
+    return found
+
+
+def known_ordinals(it: Member) -> list[int]:
+    """Return the ordinals of a StatefulSet that have a claim, or a volume reserved for one.
+
+    Nothing is known about the other ordinals; there may be billions.
+    """
+    from kubesched_lint.controllers.statefulset import ordinals_with
+
+    claims = _names_of_claims(it.world).get(it.workload.namespace)
+    found = ordinals_with(it.workload, claims) if claims is not None else ()
+    return sorted(ordinal for ordinal in found if 0 <= ordinal - it.workload.first_ordinal < it.replicas)
+
+
+@once_per_world
+def _names_of_claims(world: World) -> Mapping[str, ClaimNames]:
+    """Return namespace → the names of its claims, and of claims for which a volume is reserved."""
+    from kubesched_lint.controllers.statefulset import ClaimNames
+
+    names: dict[str, list[str]] = {}
+    for claim in all_claims(world):
+        names.setdefault(claim.namespace, []).append(claim.name)
+    for volume in volumes_of(world):
+        if volume.claim_ref is not None:
+            names.setdefault(volume.claim_ref[0], []).append(volume.claim_ref[1])
+    return {namespace: ClaimNames(those) for namespace, those in names.items()}
+
+
+def nearest_claim(world: World, namespace: str, name: str) -> str:
+    """Return the claim of the namespace whose name is most similar to ``name``; empty if none is."""
+    return closest(name, (c.name for c in all_claims(world) if c.namespace == namespace), 0.75)

@@ -6,13 +6,14 @@ A quota counts every pod of its namespace that matches its scopes and has not en
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
 from kubesched_lint.controllers.statefulset import makes_claim
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.storage import Claim
@@ -95,22 +96,7 @@ def cap(setting: Setting, number: int) -> Cap | None:
 
 def surely_granted(setting: Setting, number: int, event: str = "") -> int:
     """Return the pods of a workload that its quotas allow even if all others of the set come first."""
-    if event == "deploy" and not any(setting.running.values()):
-        return _surely_granted_at_first(setting, number)
-    return _surely_granted_later(setting, number)
-
-
-@once_per_workload
-def _surely_granted_at_first(setting: Setting, number: int) -> int:
-    return _surely_granted(setting, number, first=True)
-
-
-@once_per_workload
-def _surely_granted_later(setting: Setting, number: int) -> int:
-    return _surely_granted(setting, number, first=False)
-
-
-def _surely_granted(setting: Setting, number: int, *, first: bool) -> int:
+    first = event == "deploy" and not any(setting.running.values())
     least = setting.wanted(number) if first else setting.most_wished(number)
     for shared, (_, left) in _bounds(setting)[number].items():
         others = _demand(setting, shared, first=first) - _drawn(setting, number, shared.resource, first=first)
@@ -273,15 +259,22 @@ def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[En
 @once_per_setting
 def _used(setting: Setting) -> Mapping[int, Mapping[str, int]]:
     """Return ``id`` of a quota → resource → use by pods outside the set."""
-    return {id(quota): _use_of(quota, setting) for quota in {id(q): q for of in setting.quotas for q in of}.values()}
+    pods: dict[str, list[Pod]] = {}
+    for bound in setting.objects.pods:
+        if not bound.terminating:  # a quota counts those only until their grace period is over (QuotaV1Pod)
+            pods.setdefault(bound.namespace, []).append(bound.pod)
+    known: dict[Hashable, int] = {}
+    """(namespace, scopes, resource) → use: many quotas may count the same pods."""
 
+    def use(quota: ResourceQuota, resource: str) -> int:
+        key = quota.namespace, quota.scopes, resource
+        if key not in known:
+            counted = (pod for pod in pods.get(quota.namespace, ()) if counts(quota, pod) is not False)
+            known[key] = sum(asked(pod, resource) for pod in counted)
+        return known[key]
 
-def _use_of(quota: ResourceQuota, setting: Setting) -> Mapping[str, int]:
-    # A quota counts terminating pods only until their grace period is over (QuotaV1Pod).
-    beside = [b.pod for b in setting.objects.pods if b.namespace == quota.namespace and not b.terminating]
-    if quota.scopes:
-        beside = [other for other in beside if counts(quota, other) is not False]
-    return {resource: sum(asked(other, resource) for other in beside) for resource in quota.hard}
+    quotas = {id(quota): quota for of_workload in setting.quotas for quota in of_workload}
+    return {each: {resource: use(quota, resource) for resource in quota.hard} for each, quota in quotas.items()}
 
 
 def _asked(setting: Setting, number: int, resource: str) -> int:

@@ -34,6 +34,8 @@ _MAKER = (_FORMAT, sys.version, _FOLDER)
 """Bytecode of another Python differs; that of another folder names other files in tracebacks."""
 _HEAD = 8
 """Digits at the start of the file: the length of the index that follows them."""
+_LAST_STREAM = 2
+"""The descriptor of standard error."""
 _Entry = tuple[int, int, str, int, int]
 """Of a module: where its bytecode starts, and how long it is; the path of its source below the folder, the source's
 modification time (ns) and size (bytes)."""
@@ -50,6 +52,9 @@ class Bundle:
         self._missed: set[str] = set()
         try:
             self._file = os.open(path, os.O_RDONLY)
+            if self._file <= _LAST_STREAM:  # it took the place of a closed stream, which ``cli.ending`` fills next
+                os.close(self._file)
+                return
             length = int(os.read(self._file, _HEAD))
             maker, index = loads(os.read(self._file, length))
         except (OSError, EOFError, ValueError, TypeError):  # there is none, or not one of ours
@@ -92,7 +97,7 @@ class Bundle:
             return
         try:
             self._add({name: found for name in self._missed if (found := _imported(name)) is not None})
-        except OSError:  # the folder is not ours to write
+        except (OSError, ImportError, SyntaxError):  # the folder is not ours to write, or a source changes right now
             pass
 
     def _add(self, parts: dict[str, _Part]) -> None:

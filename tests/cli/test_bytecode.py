@@ -135,6 +135,26 @@ def test_a_moved_installation_compiles_its_own(installed: Installation, tmp_path
     assert moved.run()[1]["bundled"] > 0
 
 
+@pytest.mark.parametrize("closed", [0, 2])
+def test_the_bundle_does_not_take_the_place_of_a_closed_stream(installed: Installation, closed: int) -> None:
+    """A file takes the lowest free descriptor, and ``cli.ending`` puts the null device there."""
+    installed.run()
+    program = f"""
+import os, sys
+os.close({closed})
+from kubesched_lint.cli.bytecode import bundle
+bundle()
+try:
+    os.fstat({closed})
+except OSError:
+    print("still closed")
+"""
+    environ = {"PYTHONPATH": str(installed.folder), "PYTHONPYCACHEPREFIX": str(installed.folder / "bytecode")}
+    command, environ = [sys.executable, "-c", program], {**os.environ, **environ}
+    ended = subprocess.run(command, cwd=installed.folder, env=environ, stdout=subprocess.PIPE, check=True)
+    assert ended.stdout == b"still closed\n"
+
+
 def test_nothing_is_written_where_python_writes_no_bytecode(installed: Installation) -> None:
     said, stated = installed.run(PYTHONDONTWRITEBYTECODE="1")
     assert not installed.bundle.exists()

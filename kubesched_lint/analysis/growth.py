@@ -15,21 +15,20 @@ from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import PodVariant, relaxed
+from kubesched_lint.analysis.stock import Group, Stock, fullest, groups_of, stocks_of
 from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodepools.templates import fits_limits, take
+from kubesched_lint.cluster.nodepools.templates import take
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.node import HOSTNAME, KARPENTER, Node
+from kubesched_lint.model.node import HOSTNAME, KARPENTER, Node, NodePool
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind, placed
-from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.devices import lacks_devices
@@ -38,8 +37,6 @@ from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world
 
 MOST_PODS = 2_000
-_FIRST_STOCK = 2
-"""Initial number of spare nodes per offer; with only one, every added node would force a rebuild of the state."""
 _STEPS = 10
 """Work units (see ``work``) per node when a state is built."""
 _MOST_NODES = 500
@@ -103,16 +100,16 @@ class _Growth:
         self.new: dict[str, Offer] = {}
         self.nodes: dict[str, Node] = {}
         self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
-        self.blind = [o for o in world.potential.offers if not o.template.pool.sees_empty_zones]
-        """Offers of autoscalers that do not count empty zones as domains."""
-        self.stock: dict[int, int] = {}
-        """Number of spare nodes to hold, by ``id(offer)``."""
-        self.made: dict[tuple[int, int], Node] = {}
-        """Nodes made so far, by ``id(offer)`` and number."""
-        self.counts: dict[int, int] = {}
-        """Number of added nodes, by ``id(offer)``."""
-        self.spares: dict[int, Offer] = {}
-        self.free: dict[int, list[int]] = {}
+        self.stocks = stocks_of(world.potential.offers)
+        self.machines: Sequence[Stock] = [*{stock.machine: stock for stock in self.stocks}.values()]
+        """One stock of each machine."""
+        self.groups = groups_of(self.stocks)
+        for group in self.groups:
+            group.note_full(self._left(group.pool))
+        self.spares: Mapping[int, Stock] = {}
+        """The stock of each spare node, by position."""
+        self.domains: dict[str, int] = {}
+        """Label key → number of its values among the nodes that may be added."""
         self.there: NodeSet = EMPTY
         """The nodes that exist or were added; the others of ``state`` are spares."""
         self.state = lasting_state(now)
@@ -204,10 +201,10 @@ class _Growth:
             assert position is not None
             self._bind(queue, position)
             return True
-        offer = self._chosen(pod, queue, found.feasible & ~self.there, only_karpenter)
-        if offer is None:
+        stock = self._chosen(pod, queue, found.feasible & ~self.there, only_karpenter)
+        if stock is None:
             return False
-        self._bind(queue, self._add(offer))
+        self._bind(queue, self._add(stock))
         return True
 
     def _bind(self, queue: _Queue, position: int) -> None:
@@ -220,53 +217,41 @@ class _Growth:
         else:
             queue.today += 1
 
-    def _chosen(self, pod: Pod, queue: _Queue, feasible: NodeSet, only_karpenter: bool) -> Offer | None:
-        """The offer for a new node: highest pool weight, then most pods, then smallest, then first in the list."""
-        options = list({id(o): o for o in map(self.spares.__getitem__, positions(feasible))}.values())
-        options = [o for o in options if o.template.pool.sees_empty_zones]
-        if only_karpenter:
-            options = [o for o in options if o.template.pool.maker == KARPENTER]
-        else:
-            options += [o for o in self.blind if self._fits_alone(pod, o)]
-        rooms = [self._room_for(o) for o in options]
-        allowed = [o for o, room in zip(options, rooms, strict=True) if room != 0]
-        full = (o for o, room in zip(options, rooms, strict=True) if room == 0)
-        queue.limited = tuple(dict.fromkeys(o.template.pool.name for o in full))
-        if not allowed:
+    def _left(self, pool: NodePool) -> dict[str, int]:
+        """Return what the pool's limits leave; empty if nothing limits it."""
+        return self.limits.get(pool.name, {})
+
+    def _chosen(self, pod: Pod, queue: _Queue, feasible: NodeSet, only_karpenter: bool) -> Stock | None:
+        """The stock of a new node: highest pool weight, then most pods, then smallest, then first in the list."""
+        options = [*self._options(pod, feasible, only_karpenter)]
+        full = (group for group, stocks in options if group.has_full and any(s.is_full for s in stocks))
+        queue.limited = tuple(dict.fromkeys(group.pool.name for group in full))
+        options = [
+            (group, allowed)
+            for group, stocks in options
+            if (allowed := [s for s in stocks if not s.is_full] if group.has_full else stocks)
+        ]
+        if not options:
             return None
-        weight = max(o.template.pool.weight for o in allowed)
-        allowed = [o for o in allowed if o.template.pool.weight == weight]
-        known = [o for o in allowed if o.template.shape.allocatable is not None] or allowed
-        takes = self._takes(pod, queue.left, known)
-        most = max(takes.values())
-        return min((o for o in known if takes[id(o)] == most), key=lambda o: o.size)
+        weight = max(group.pool.weight for group, _ in options)
+        options = [option for option in options if option[0].pool.weight == weight]
+        known = [stocks for group, stocks in options if group.is_sized] or [stocks for _, stocks in options]
+        pod, fair = self._unbalanced(pod, queue.left)
+        return fullest(pod, fair, known, self.machines, self.state)
 
-    def _room_for(self, offer: Offer) -> int | None:
-        return fits_limits(offer.template, self.limits.get(offer.template.pool.name, {}))
-
-    def _takes(self, pod: Pod, left: int, offers: Sequence[Offer]) -> Mapping[int, int]:
-        """Return ``id(offer)`` → how many of the ``left`` waiting pods an empty node holds, by every filter.
-
-        Offers that differ only in the machine are one group. A smaller machine never holds more pods, so only the
-        largest is tried with all filters; the others are counted.
-        """
-        pod, fair = self._unbalanced(pod, left)
-        found: dict[int, int] = {}
-        spares = {id(offer): self._spare_of(offer) for offer in offers}
-        rooms = dict(copies(pod, self.state, of(spares.values()), fair))
-        alike: dict[tuple[object, ...], list[Offer]] = {}
-        for offer in offers:
-            template = offer.template
-            alike.setdefault((template.pool.name, template.zone, template.taints), []).append(offer)
-        for group in alike.values():
-            group.sort(key=lambda o: o.size, reverse=True)
-            most = fair
-            for number, offer in enumerate(group):
-                count = max(1, min(rooms[spares[id(offer)]], most))
-                if number == 0:
-                    count = most = self._held(pod, offer, count)
-                found[id(offer)] = count
-        return found
+    def _options(self, pod: Pod, feasible: NodeSet, only_karpenter: bool) -> Iterator[tuple[Group, Sequence[Stock]]]:
+        """Yield the stocks with a spare node for the pod, by group; those that see empty zones first."""
+        fitting: set[Stock] = set()
+        for group in self.groups:
+            if not group.is_blind and (group.pool.maker == KARPENTER or not only_karpenter):
+                if group.nodes & ~self.there & ~feasible:
+                    fitting = fitting or set(map(self.spares.__getitem__, positions(feasible)))
+                    yield group, [s for s in group.stocks if s in fitting]
+                else:
+                    yield group, group.stocks
+        for group in self.groups:
+            if group.is_blind and not only_karpenter:
+                yield group, [s for s in group.stocks if self._fits_alone(pod, s)]
 
     def _unbalanced(self, pod: Pod, left: int) -> tuple[Pod, int]:
         """The pod without hard spread over zones and similar keys, and the number of waiting pods per domain.
@@ -276,71 +261,58 @@ class _Growth:
         keys = [c.topology_key for c in pod.spread if c.is_hard and c.topology_key != HOSTNAME]
         if not keys:
             return pod, left
-        offers = self.world.potential.offers
-        domains = max(len({o.template.labels[key] for o in offers if key in o.template.labels}) for key in keys)
+        domains = max(map(self._domains, keys))
         kept = tuple(c for c in pod.spread if c.topology_key not in keys)
         return replace(pod, spread=kept), -(-left // max(1, domains))
 
-    def _held(self, pod: Pod, offer: Offer, most: int) -> int:
-        position = self._spare_of(offer)
-        mark = self.state.mark()
-        count = 0
-        try:
-            while count < most and diagnose(pod, self.state).feasible >> position & 1:
-                bind(pod, position, self.state)
-                count += 1
-        finally:
-            self.state.undo(mark)
-        return max(1, count)
-
-    def _spare_of(self, offer: Offer) -> int:
-        return self.free[id(offer)][0]
+    def _domains(self, key: str) -> int:
+        if key not in self.domains:
+            labels = (offer.template.labels for offer in self.world.potential.offers)
+            self.domains[key] = len({here[key] for here in labels if key in here})
+        return self.domains[key]
 
     # --- the state ----------------------------------------------------------------------------------------------
 
-    def _add(self, offer: Offer) -> int:
-        """Turn a spare of the offer into a node. Return its position in the state."""
-        position = self.free[id(offer)].pop(0)
+    def _add(self, stock: Stock) -> int:
+        """Turn a spare of the stock into a node. Return its position in the state."""
+        position, stock.free = stock.free[0], stock.free[1:]
         node = self.state.index.nodes[position]
-        self.new[node.name] = offer
-        self.counts[id(offer)] = self.counts.get(id(offer), 0) + 1
+        self.new[node.name] = stock.offer
+        stock.added += 1
         self.nodes[node.name] = node
         self.there |= only(position)
-        take(offer.template, self.limits.get(offer.template.pool.name, {}))
-        if not self.free[id(offer)]:
-            self.stock[id(offer)] *= 2
+        left = self._left(stock.pool)
+        take(stock.offer.template, left)
+        for group in self.groups:
+            if left and group.pool is stock.pool:
+                group.note_full(left)
+        if not stock.free:
+            stock.wanted *= 2
             self._rebuild()
         return self.state.index.positions[node.name]
 
     def _rebuild(self) -> None:
         """Build a state of all existing and added nodes, followed by spares of every offer."""
-        there = (*self.real, *self.nodes.values())
-        self.there = first(len(there))
-        spares = [spare for offer in self.world.potential.offers for spare in self._spares(offer)]
-        work.spend(_STEPS * (len(there) + len(spares)))
-        self.spares = {position: offer for position, (_, offer) in enumerate(spares, len(there))}
-        self.free = {}
-        for position, offer in self.spares.items():
-            self.free.setdefault(id(offer), []).append(position)
-        self.state = self._state((*there, *(node for node, _ in spares)), self.spares.values())
-
-    def _spares(self, offer: Offer) -> Iterator[tuple[Node, Offer]]:
-        """Spare nodes without pods; their DaemonSet pods are placed later, so that their ports and terms count too."""
-        template = offer.template
-        taken = self.counts.get(id(offer), 0)
-        for number in range(taken + 1, taken + 1 + self.stock.setdefault(id(offer), _FIRST_STOCK)):
-            made = self.made.get((id(offer), number))
-            if made is None:
-                made = self.made[id(offer), number] = template.node(number, template.offered)
-            yield made, offer
+        nodes = [*self.real, *self.nodes.values()]
+        self.there = first(len(nodes))
+        stocks: list[Stock] = []
+        for stock in self.stocks:
+            spares = stock.spares()
+            stock.free = range(len(nodes), len(nodes) + len(spares))
+            stocks += [stock] * len(spares)
+            nodes += spares
+        work.spend(_STEPS * len(nodes))
+        self.spares = dict(enumerate(stocks, self.there.bit_length()))
+        for group in self.groups:
+            group.nodes = of(position for stock in group.stocks for position in stock.free)
+        self.state = self._state(nodes, [stock.offer for stock in stocks])
 
     def _state(self, nodes: Sequence[Node], spares: Iterable[Offer] = ()) -> ClusterState:
         version, index = self.world.premises.kubernetes_version, NodeIndex(nodes, self.world.device_resources)
         state = ClusterState(index, self.objects, kubernetes_version=version)
-        offers = [*self.new.values(), *spares]
-        for position, offer in enumerate(offers, len(self.real)):
-            for daemon in offer.daemons:
-                placed(pinned(daemon, state.index.names[position]), position, state)
+        for position, offer in enumerate((*self.new.values(), *spares), len(self.real)):
+            for daemon in offer.daemons:  # each is one object on all nodes, so that the state finds its class at once
+                placed(daemon, position, state)
         for pod, name in self.placed:
             bind(pod, state.index.positions[name], state)
         return state
@@ -348,11 +320,10 @@ class _Growth:
     def _without_spares(self) -> ClusterState:
         return self._state((*self.real, *self.nodes.values()))
 
-    def _fits_alone(self, pod: Pod, offer: Offer) -> bool:
-        """Whether the pod fits on one new node of the offer when no other spare node exists."""
-        spare, _ = next(iter(self._spares(offer)))
-        nodes = (*self.real, *self.nodes.values(), spare)
-        state = self._state(nodes, [offer])
+    def _fits_alone(self, pod: Pod, stock: Stock) -> bool:
+        """Whether the pod fits on one new node of the stock when no other spare node exists."""
+        nodes = (*self.real, *self.nodes.values(), stock.spares()[0])
+        state = self._state(nodes, [stock.offer])
         return bool(diagnose(pod, state).feasible >> (len(nodes) - 1) & 1)
 
     # --- the outcome --------------------------------------------------------------------------------------------

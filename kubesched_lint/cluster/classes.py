@@ -216,6 +216,11 @@ class PodClasses:
                     self._postings.setdefault(pair, []).append(found)
         return found
 
+    @property
+    def repelling_keys(self) -> frozenset[str]:
+        """The topology keys of every held term."""
+        return frozenset(term.topology_key for _, term in self._holders)
+
     def possible_holders(self, labels: Mapping[str, str]) -> Iterator[AntiAffinityHolders]:
         """Yield every held term that might select a pod with these labels; the caller checks selector and namespace."""
         yield from self._unposted

@@ -37,10 +37,11 @@ class NodeIndex:
         self.names: tuple[str, ...] = tuple(map(_NAME, self.nodes))
         self.positions: Mapping[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
         self.all: NodeSet = first(len(self.nodes))
-        self.unknown_resources: NodeSet = _where(
+        self.unknown_resources: NodeSet = of(
             compress(range(len(self.nodes)), map(is_, map(_ALLOCATABLE, self.nodes), repeat(None)))
         )
         """Nodes of a sketch without resources: rules about resources skip them."""
+        self._values: dict[str, Sequence[str | None]] = {}
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
         self._single: dict[str, bool] = {}
@@ -60,7 +61,7 @@ class NodeIndex:
             found = self.nodes[i].taints
             alike[id(found)] = (found, alike.get(id(found), (found, EMPTY))[1] | only(i))
         work.spend(len(self.nodes) // 16 + sum(len(found) for found, _ in alike.values()) // 2)  # each taint is hashed
-        self.cordoned: NodeSet = _where(compress(at, map(_CORDONED, self.nodes)))
+        self.cordoned: NodeSet = of(compress(at, map(_CORDONED, self.nodes)))
         taints: dict[Taint, NodeSet] = {}
         for found, nodes_with in alike.values():
             for taint in found:
@@ -102,7 +103,7 @@ class NodeIndex:
 
     def named(self, names: Iterable[str]) -> NodeSet:
         """Return the nodes with these names; unknown names are skipped."""
-        return _where(self.positions[name] for name in names if name in self.positions)
+        return of(self.positions[name] for name in names if name in self.positions)
 
     # --- taints -----------------------------------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ class NodeIndex:
         found = self._by_devices.get(resource)
         if found is None:
             amounts = enumerate(self.stated(resource))
-            found = self._by_devices[resource] = _where(i for i, amount in amounts if not amount)
+            found = self._by_devices[resource] = of(i for i, amount in amounts if not amount)
         return found
 
     def short_of(self, resource: str, want: int) -> NodeSet:
@@ -176,44 +177,51 @@ class NodeIndex:
 
     # --- labels -----------------------------------------------------------------------------------------------------
 
+    def values(self, key: str) -> Sequence[str | None]:
+        """Return the value of a label by position; None for a node without it."""
+        found = self._values.get(key)
+        if found is None:
+            found = self._values[key] = [node.labels.get(key) for node in self.nodes]
+        return found
+
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """Return the topology domains of ``key``: label value → nodes. Nodes without the key are in none."""
         found = self._domains.get(key)
         if found is None:
             members: dict[str, list[int]] = {}
-            for i, node in enumerate(self.nodes):
-                value = node.labels.get(key)
+            for i, value in enumerate(self.values(key)):
                 if value is not None:
                     members.setdefault(value, []).append(i)
-            found = self._domains[key] = {value: _where(at) for value, at in members.items()}
+            found = self._domains[key] = {value: of(at) for value, at in members.items()}
         return found
 
     def domains_with(self, key: str, nodes: NodeSet) -> Mapping[str, NodeSet]:
         """Return the domains of ``key`` that have at least one of ``nodes``, each whole."""
-        every = self.domains(key)
         if self.one_node_each(key):
-            names = (self.nodes[i].labels[key] for i in positions(nodes & self.with_key(key)))
-            return {name: every[name] for name in names}
-        return {name: domain for name, domain in every.items() if domain & nodes}
+            return {self.nodes[i].labels[key]: only(i) for i in positions(nodes & self.with_key(key))}
+        return {name: domain for name, domain in self.domains(key).items() if domain & nodes}
 
     def with_key(self, key: str) -> NodeSet:
         """Return the nodes that have the label key."""
         found = self._keyed.get(key)
         if found is None:
-            found = EMPTY
-            for nodes in self.domains(key).values():
-                found |= nodes
-            self._keyed[key] = found
+            values = self.values(key)
+            lacking = [i for i, value in enumerate(values) if value is None] if None in values else []
+            found = self._keyed[key] = self.all & ~of(lacking)
         return found
 
     def with_label(self, key: str, value: str) -> NodeSet:
         return self.domains(key).get(value, EMPTY)
 
+    @cached_property
+    def _with_images(self) -> Sequence[int]:
+        return [i for i, node in enumerate(self.nodes) if node.images]
+
     def image(self, name: str) -> tuple[int, NodeSet]:
         """Return an image's size in bytes on the first node that has it (0 if none), and the nodes that have it."""
         found = self._images.get(name)
         if found is None:
-            holders = [i for i, node in enumerate(self.nodes) if name in node.images]
+            holders = [i for i in self._with_images if name in self.nodes[i].images]
             found = self._images[name] = (self.nodes[holders[0]].images[name] if holders else 0, of(holders))
         return found
 
@@ -226,7 +234,8 @@ class NodeIndex:
         """Return whether every domain of ``key`` is a single node, as for kubernetes.io/hostname."""
         found = self._single.get(key)
         if found is None:
-            found = self._single[key] = len(self.domains(key)) == self.with_key(key).bit_count()
+            there = self.with_key(key).bit_count()
+            found = self._single[key] = len(set(self.values(key))) - (there < len(self.nodes)) == there
         return found
 
     def spanned(self, key: str, nodes: NodeSet) -> NodeSet:
@@ -330,13 +339,21 @@ class _OneLess(NodeIndex):
         self._whole = whole
         self._gone = position
 
+    def _narrowed(self, nodes: NodeSet) -> NodeSet:
+        return nodes & first(self._gone) | nodes >> self._gone + 1 << self._gone
+
+    def values(self, key: str) -> Sequence[str | None]:
+        found = self._values.get(key)
+        if found is None:
+            before = self._whole.values(key)
+            found = self._values[key] = [*before[: self._gone], *before[self._gone + 1 :]]
+        return found
+
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         found = self._domains.get(key)
         if found is None:
-            gone = self._gone
-            below = first(gone)
-            before = self._whole.domains(key)
-            found = {value: nodes & below | nodes >> gone + 1 << gone for value, nodes in before.items()}
+            gone, before = self._gone, self._whole.domains(key)
+            found = {value: self._narrowed(nodes) for value, nodes in before.items()}
             value = self._whole.nodes[gone].labels.get(key)
             if value is not None and not found[value]:
                 del found[value]
@@ -345,16 +362,15 @@ class _OneLess(NodeIndex):
             self._domains[key] = found
         return found
 
+    def with_key(self, key: str) -> NodeSet:
+        return self._narrowed(self._whole.with_key(key))
+
+    def one_node_each(self, key: str) -> bool:
+        return self._whole.one_node_each(key) or super().one_node_each(key)
+
     def stated(self, resource: str) -> list[float]:
         found = self._stated.get(resource)
         if found is None:
             before = self._whole.stated(resource)
             found = self._stated[resource] = [*before[: self._gone], *before[self._gone + 1 :]]
         return found
-
-
-def _where(at: Iterable[int]) -> NodeSet:
-    found = EMPTY
-    for position in at:
-        found |= 1 << position
-    return found

@@ -134,7 +134,7 @@ def potential_of(
     daemons = tuple(daemon_pods(asked.daemons, live))
     known = tuple(zip(daemons, asked.certain(daemons), strict=True))
     every: list[Offer] = []
-    groups: list[list[Offer]] = []
+    groups: list[_Alike] = []
     complete = True
     most = min(_MOST_OFFERS, _MOST_TEMPLATES // len(pools))
     for pool in pools:
@@ -148,7 +148,7 @@ def potential_of(
     nodes: list[Node] = []
     by_name: dict[str, Offer] = {}
     first: list[int] = []
-    chosen = [offer for group in groups for offer in _largest(group)]
+    chosen = [offer for group in groups for offer in group.largest]
     for offer, count in zip(chosen, _counts(asked, chosen, demand), strict=True):
         first.append(len(nodes))
         for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many shows that it is not all
@@ -258,14 +258,23 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
 # ----------------------------------------------------------------------------------------
 
 
-def _alike(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[list[Offer]]:
-    """Yield groups of offers that pods cannot distinguish by label or taint, the largest first."""
+class _Alike(Record):
+    """Offers that pods cannot distinguish by label or taint, the largest first."""
+
+    offers: Sequence[Offer]
+    largest: Sequence[Offer]
+    """Those that no other offer exceeds in every resource."""
+
+
+def _alike(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[_Alike]:
+    """Yield groups of offers that pods cannot distinguish."""
     alike: dict[object, list[Offer]] = {}
     keys = _keys(demand)
     for offer in offers:
         alike.setdefault(_looks(offer, keys), []).append(offer)
     for group in alike.values():
-        yield sorted(group, key=lambda o: o.size, reverse=True)
+        group.sort(key=lambda o: o.size, reverse=True)
+        yield _Alike(group, _largest(group))
 
 
 def _keys(demand: LabelDemand) -> tuple[str, ...]:
@@ -287,21 +296,21 @@ def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
     return kept
 
 
-def _worth_planning(groups: Sequence[Sequence[Offer]], asked: Asked) -> Iterator[Offer]:
+def _worth_planning(groups: Sequence[_Alike], asked: Asked) -> Iterator[Offer]:
     """Yield, from too many offers, the largest of each group that some pod can use, and as many others as allowed.
 
     Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
     """
-    index = NodeIndex([group[0].template.node(1, None) for group in groups], asked.device_resources)
+    index = NodeIndex([group.offers[0].template.node(1, None) for group in groups], asked.device_resources)
     wanted = EMPTY
     for pod, _ in asked.pods:
         wanted |= static_feasible(pod, index)
     used = [groups[position] for position in positions(wanted)]
-    step = -(-sum(map(len, used)) // _MOST_OFFERS)
+    step = -(-sum(len(group.offers) for group in used) // _MOST_OFFERS)
     for group in used:
-        largest = _largest(group)
-        yield from largest
-        yield from (offer for offer in group[::step] if offer not in largest)
+        yield from group.largest
+        largest = set(map(id, group.largest))
+        yield from (offer for offer in group.offers[::step] if id(offer) not in largest)
 
 
 def _outdoes(one: Offer, other: Offer) -> bool:

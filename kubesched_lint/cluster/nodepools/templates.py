@@ -76,8 +76,7 @@ class NodeTemplate(Record):
 
     def node(self, number: int, allocatable: Resources | None) -> Node:
         """Return the ``number``-th node of this kind."""
-        parts = [self.pool.name, self.zone, _slug(self.shape.name), self._choice, str(number)]
-        return self.named("-".join(filter(None, parts)), allocatable)
+        return self.named(f"{self.stem}-{number}", allocatable)
 
     def named(self, name: str, allocatable: Resources | None) -> Node:
         """Return a node of this kind."""
@@ -90,6 +89,11 @@ class NodeTemplate(Record):
             elastic=True,
             devices=self.pool.devices,
         )
+
+    @property
+    def stem(self) -> str:
+        """The names of its nodes, up to the number."""
+        return "-".join(filter(None, (self.pool.name, self.zone, _slug(self.shape.name), self._choice)))
 
     @property
     def offered(self) -> Resources | None:

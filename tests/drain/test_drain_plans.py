@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from itertools import islice
 from pathlib import Path
 
@@ -56,16 +58,15 @@ def run(*arguments: str):
     return CliRunner().invoke(app, [*arguments, "-c", CLUSTER])
 
 
-def test_the_examples_of_the_page_are_what_it_prints() -> None:
+def test_the_examples_of_the_page_are_what_it_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "drain.md").read_text()
-    printed = run(MANIFESTS, "--pool", "general")
-    assert printed.exit_code == 0
-    shown = page.split("```text\n")[1].split("```")[0]
-    assert printed.output.startswith(shown)
-    refused = run(MANIFESTS, "--nodes", "topology.kubernetes.io/zone=eu-west-1a", "--remove", "--fixed")
-    assert refused.exit_code == 1
-    assert refused.output.startswith(page.split("```text\n")[2].split("```")[0])
-    assert f"{MANIFESTS}/queue.yaml:" in refused.output
+    monkeypatch.chdir(ROOT)
+    commands = re.findall("^kubesched-lint drain (.+)$", page, re.MULTILINE)
+    printed, refused = (CliRunner().invoke(app, shlex.split(arguments)) for arguments in commands)
+    assert (printed.exit_code, refused.exit_code) == (0, 1)
+    for ended, shown in zip((printed, refused), page.split("```text\n")[1:], strict=True):
+        assert ended.output.startswith(shown.split("```")[0])
+    assert "fixtures/drain/shop/queue.yaml:" in refused.output
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_nodes_without_pods_prove_no_drain() -> None:
     nodes = str(ROOT / "fixtures" / "clusters" / "three-zones.yaml")
     refused = CliRunner().invoke(app, ["-c", nodes])
     assert (refused.exit_code, "holds no Pods" in refused.output) == (2, True)
-    planned = CliRunner().invoke(app, [MANIFESTS, "-c", nodes])
+    planned = CliRunner().invoke(app, [f"{MANIFESTS}/web.yaml", "-c", nodes])
     assert "- no running pods, volumes, quotas or disruption budgets are known beyond the manifests" in planned.output
 
 

@@ -41,10 +41,10 @@ CLUSTERS = ROOT / "fixtures/clusters"
 BOOK = Rulebook.shipped()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Five clusters: a sketch, a dump, the same dump as a folder, one in two formats, and a broken file."""
-    there = tmp_path / "clusters"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four clusters: a sketch, a dump, the same dump as a folder in another format, and a broken file. Only read."""
+    there = tmp_path_factory.mktemp("fleet") / "clusters"
     (there / "whole").mkdir(parents=True)
     shutil.copy(CLUSTERS / "three-zones.yaml", there / "sketch.yaml")
     shutil.copy(CLUSTERS / "kubectl-get.json.gz", there / "dump.json.gz")
@@ -65,13 +65,18 @@ def run(
     return lint_fleet([SHOP], clusters_in(str(folder)), Options(), BOOK, executor=chosen, lost=lost)
 
 
-@pytest.fixture
-def alone(folder: Path) -> list[tuple[str, Report]]:
-    return results(run(folder))
+@pytest.fixture(scope="module")
+def outcomes(folder: Path) -> tuple[FleetOutcome, ...]:
+    """Of one process, without an executor."""
+    return run(folder)
 
 
-def test_every_cluster_gets_the_report_of_lint(folder: Path) -> None:
-    outcomes = run(folder)
+@pytest.fixture(scope="module")
+def alone(outcomes: tuple[FleetOutcome, ...]) -> list[tuple[str, Report]]:
+    return results(outcomes)
+
+
+def test_every_cluster_gets_the_report_of_lint(outcomes: tuple[FleetOutcome, ...]) -> None:
     assert [o.name for o in outcomes] == ["broken", "dump", "sketch", "whole"]
     for outcome in outcomes:
         single = check(Request((SHOP,), outcome.path), Options(), BOOK)
@@ -226,8 +231,7 @@ def test_a_scheduler_that_does_not_answer_is_one_message(monkeypatch: pytest.Mon
 # --- what people see ------------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_rules_by_clusters(folder: Path) -> None:
-    outcomes = run(folder)
+def test_the_table_has_rules_by_clusters(outcomes: tuple[FleetOutcome, ...]) -> None:
     text = "".join(render_text(fleet_of(outcomes), RenderContext()))
     lines = text.splitlines()
     head = next(line for line in lines if line.split() == ["broken", "dump", "sketch", "whole"])
@@ -264,8 +268,7 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
     ]
 
 
-def test_many_clusters_become_several_tables_that_fit(folder: Path) -> None:
-    outcomes = run(folder)
+def test_many_clusters_become_several_tables_that_fit(outcomes: tuple[FleetOutcome, ...]) -> None:
     many = tuple(replace(outcomes[2], name=f"cluster-number-{n}") for n in range(9))
     lines = "".join(render_text(fleet_of(many), RenderContext(width=80))).splitlines()
     tables = [line for line in lines if line.startswith(" ") and "cluster-number" in line and ":" not in line]
@@ -274,19 +277,19 @@ def test_many_clusters_become_several_tables_that_fit(folder: Path) -> None:
     assert " ".join(tables).split() == [f"cluster-number-{n}" for n in range(9)]
 
 
-def test_json_holds_the_reports_and_the_table(folder: Path) -> None:
-    found = json.loads("".join(render_json(fleet_of(run(folder)), RenderContext())))
+def test_json_holds_the_reports_and_the_table(outcomes: tuple[FleetOutcome, ...]) -> None:
+    found = json.loads("".join(render_json(fleet_of(outcomes), RenderContext())))
     assert found["table"]["anti-affinity-exceeds-domains"]["sketch"] == {"error": 1}
     assert [c["name"] for c in found["clusters"]] == ["broken", "dump", "sketch", "whole"]
     assert found["clusters"][0]["exitCode"] == 2
     assert found["clusters"][2]["report"]["findings"]
 
 
-def test_the_exit_code_is_the_worst(folder: Path) -> None:
-    outcomes = {o.name: o for o in run(folder)}
-    assert worst_exit_code([outcomes["sketch"]], Severity.ERROR) == 1
-    assert worst_exit_code([outcomes["sketch"], outcomes["broken"]], None) == 2
-    assert worst_exit_code([outcomes["sketch"]], None) == 0
+def test_the_exit_code_is_the_worst(outcomes: tuple[FleetOutcome, ...]) -> None:
+    of = {o.name: o for o in outcomes}
+    assert worst_exit_code([of["sketch"]], Severity.ERROR) == 1
+    assert worst_exit_code([of["sketch"], of["broken"]], None) == 2
+    assert worst_exit_code([of["sketch"]], None) == 0
 
 
 def test_names_that_would_be_one_keep_their_endings(tmp_path: Path) -> None:
@@ -323,11 +326,11 @@ def command(cwd: Path, *args: str) -> subprocess.CompletedProcess[str]:
     return called("fleet", *args, cwd=cwd)
 
 
-def test_the_command_writes_a_file_and_says_how_it_went(folder: Path) -> None:
-    (folder / "broken.json").unlink()
-    shown = command(folder.parent, SHOP, "--clusters", "clusters")
+def test_the_command_writes_a_file_and_says_how_it_went(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "clusters", ignore=shutil.ignore_patterns("broken.json"))
+    shown = command(tmp_path, SHOP, "--clusters", "clusters")
     assert shown.returncode == 1, shown.stderr
     assert "3 clusters, 0 without errors" in shown.stdout
-    kept = command(folder.parent, SHOP, "--clusters", "clusters", "-f", "json", "-o", "out.json", "--fail-on", "never")
+    kept = command(tmp_path, SHOP, "--clusters", "clusters", "-f", "json", "-o", "out.json", "--fail-on", "never")
     assert (kept.returncode, kept.stdout) == (0, "")
-    assert len(json.loads((folder.parent / "out.json").read_text())["clusters"]) == 3
+    assert len(json.loads((tmp_path / "out.json").read_text())["clusters"]) == 3

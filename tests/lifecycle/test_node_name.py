@@ -53,7 +53,7 @@ def test_conditions_that_nobody_checks_keep_no_pod_away(conditions, states):
 def test_neither_cordons_nor_the_anti_affinity_of_others_keep_it_away():
     guard = workload("Deployment", "guard", 6, apart("web", HOSTNAME))
     web = workload("Deployment", "web", 1, {"nodeName": "w-a-1"})
-    assert cell(report_of(sketch(), guard, web), "web", "deploy").text == "1/1 ok"
+    assert cell(report_of(sketch(), guard, web, events=("deploy",)), "web", "deploy").text == "1/1 ok"
 
 
 def test_the_kubelet_counts_room_and_matches_the_node_selector():

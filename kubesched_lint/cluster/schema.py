@@ -74,7 +74,8 @@ def _worded(error: ValidationError) -> Iterator[DecodeError]:
         missing = next(key for key in wanted if key not in found)
         yield DecodeError(path, f"{at}: {missing} is missing{hint}")
     elif error.validator in ("enum", "const"):
-        choices = list(filter(None, wanted)) if error.validator == "enum" else [wanted]
+        allowed = filter(None, wanted) if error.validator == "enum" else (wanted,)
+        choices = ["true" if one is True else one for one in allowed]
         near = _near(found, choices)
         yield DecodeError(path, f"{at}: expected {' or '.join(choices)}, found {describe(found)}{near}")
     else:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from io import StringIO
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis.strategies import randoms
 from ruamel.yaml import YAML
 
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied
@@ -20,16 +19,24 @@ from kubesched_lint.manifests.full_reader import build
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.second_reader import Made, objection
 from kubesched_lint.manifests.split import is_json
+from tests import drawn as st
 
 WORDS = ["a", "web", "1.0", "yes", "x: y", "it's", 'say "x"', "# no", "0x10", "", "two words", "-", "é", "null", "- a"]
 KEYS = ["a", "b", "kind", "topology.kubernetes.io/zone", "on", "1", "matchLabels", "x y"]
 
 scalars = st.one_of(st.sampled_from(WORDS), st.integers(-5, 50), st.booleans(), st.none())
-values = st.recursive(
-    scalars,
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)),
-    max_leaves=12,
-)
+
+
+def nested(depth: int) -> st.Drawn[Any]:
+    """A scalar, or lists and mappings that are at most this deep."""
+    if not depth:
+        return scalars
+    inner = nested(depth - 1)
+    mappings = st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    return st.one_of(scalars, st.lists(inner, max_size=3), mappings)
+
+
+values = nested(3)
 objects = st.dictionaries(st.sampled_from(KEYS), values, min_size=1, max_size=4)
 
 
@@ -107,13 +114,12 @@ class Writer:
         return lines
 
 
-@st.composite
-def texts(draw: Callable[..., Any]) -> str:
-    value, writer = draw(objects), Writer(draw(st.randoms(use_true_random=True)))  # much faster than choice by choice
+def text_of(random: Random) -> str:
+    value, writer = objects.draw(random), Writer(random)
     if writer.flip(6):
-        return json.dumps(value, indent=draw(st.sampled_from([None, 1, 2, 4])), ensure_ascii=False) + "\n"
-    head = draw(st.sampled_from(["", "---\n", "# head\n", "--- # head\n\n"]))
-    return head + "\n".join(writer.mapping(value, 0)) + draw(st.sampled_from(["", "\n", "\n\n# tail\n", "\n...\n"]))
+        return json.dumps(value, indent=random.choice([None, 1, 2, 4]), ensure_ascii=False) + "\n"
+    head = random.choice(["", "---\n", "# head\n", "--- # head\n\n"])
+    return head + "\n".join(writer.mapping(value, 0)) + random.choice(["", "\n", "\n\n# tail\n", "\n...\n"])
 
 
 def places(value: Any, at: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
@@ -145,14 +151,15 @@ def comments(text: str) -> list[str]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.data(), texts())
-def test_what_is_added_or_written_over_reads_as_meant_in_every_layout(data: st.DataObject, text: str) -> None:
+@given(randoms(use_true_random=True))
+def test_what_is_added_or_written_over_reads_as_meant_in_every_layout(random: Random) -> None:
+    text = text_of(random)
     value = build(text)
-    at, there = data.draw(st.sampled_from(places(value)))
-    new = data.draw(values)
+    at, there = random.choice(places(value))
+    new = values.draw(random)
     change: Change
     if isinstance(there, dict):
-        change = Put((*at, "new-key"), new, tuple(data.draw(st.lists(st.sampled_from(KEYS), max_size=2))))
+        change = Put((*at, "new-key"), new, tuple(st.lists(st.sampled_from(KEYS), max_size=2).draw(random)))
     elif isinstance(there, list):
         change = Append(at, new)
     else:
@@ -172,12 +179,13 @@ def test_what_is_added_or_written_over_reads_as_meant_in_every_layout(data: st.D
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.data(), texts())
-def test_what_is_removed_or_renamed_leaves_the_rest_as_it_was(data: st.DataObject, text: str) -> None:
+@given(randoms(use_true_random=True))
+def test_what_is_removed_or_renamed_leaves_the_rest_as_it_was(random: Random) -> None:
+    text = text_of(random)
     value = build(text)
-    at, _ = data.draw(st.sampled_from([place for place in places(value) if place[0]]))
+    at, _ = random.choice([place for place in places(value) if place[0]])
     is_key = isinstance(at[-1], str)
-    change: Change = Rename(at, "new-key") if is_key and data.draw(st.booleans()) else Remove(at)
+    change: Change = Rename(at, "new-key") if is_key and random.random() < 0.5 else Remove(at)
     try:
         splice = splice_of(text, change)
     except ChangeError:

@@ -1,13 +1,9 @@
-"""Small clusters and pods for hypothesis: few names, so that selectors, domains and ports often meet."""
+"""Small clusters and pods, drawn: few names, so that selectors, domains and ports often meet."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
 from typing import Any
-
-from hypothesis import strategies as st
 
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node, Taint
@@ -24,6 +20,7 @@ from kubesched_lint.model.pod import (
 )
 from kubesched_lint.model.policy import DisruptionBudget, Namespace
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+from tests import drawn as st
 
 KEYS = (HOSTNAME, HOSTNAME, ZONE, ZONE, ZONE, "rack", REGION, "nope")
 NAMESPACES = {"a": {"env": "prod"}, "b": {"env": "dev"}, "c": {}}
@@ -56,19 +53,16 @@ label_values = st.sampled_from(["web", "db", "api"])
 pod_labels = st.fixed_dictionaries({"app": label_values}, optional={"tier": st.sampled_from(["front", "back"])})
 
 
-@lru_cache(maxsize=None, typed=True)  # False is not 0
-def sampled(*values: Hashable) -> st.SearchStrategy[Any]:
-    """Return the same strategy each time: making one takes hypothesis longer than drawing from it."""
+def sampled(*values: object) -> st.Drawn[Any]:
     return st.sampled_from(values)
 
 
-def seldom(rare: int, often: Hashable, seldom: Hashable) -> st.SearchStrategy[Any]:
+def seldom(rare: int, often: object, seldom: object) -> st.Drawn[Any]:
     """``seldom`` in one draw of ``rare``: what bars nodes for good would else leave nothing to the other plugins."""
     return sampled(*[often] * (rare - 1), seldom)
 
 
-@cache
-def few(items: st.SearchStrategy[object], rare: int = 3) -> st.SearchStrategy[tuple[object, ...]]:
+def few(items: st.Drawn[object], rare: int = 3) -> st.Drawn[tuple[object, ...]]:
     """Mostly none, else one or two."""
     some = st.lists(items, min_size=1, max_size=2).map(tuple)
     return seldom(rare, st.just(()), some).flatmap(lambda chosen: chosen)
@@ -164,13 +158,12 @@ amounts = st.fixed_dictionaries(
 )
 
 
-@cache
 @st.composite
 def pods(draw: st.DrawFn, features: Features = ALL, rich: bool = True) -> Pod:
     """Bound pods are poor: their own spread and node affinity no longer matter."""
     rare = 3 if features == ALL else 2
 
-    def some(feature: str, items: st.SearchStrategy[object]) -> tuple[object, ...]:
+    def some(feature: str, items: st.Drawn[object]) -> tuple[object, ...]:
         return draw(few(items, rare)) if feature in features else ()
 
     requests = draw(amounts) if "resources" in features else {}
@@ -203,7 +196,6 @@ def pods(draw: st.DrawFn, features: Features = ALL, rich: bool = True) -> Pod:
     )
 
 
-@cache
 @st.composite
 def nodes(draw: st.DrawFn, number: int, features: Features) -> Node:
     wanted = {
@@ -243,7 +235,6 @@ class Made:
     namespaces = tuple(Namespace(name, labels) for name, labels in NAMESPACES.items())
 
 
-@cache
 @st.composite
 def clusters(draw: st.DrawFn, focuses: tuple[Features, ...] = FOCUSES, most_nodes: int = 6) -> Made:
     """What pods and nodes may have is one of ``focuses``; the fewer nodes, the more crowded."""
@@ -274,7 +265,6 @@ def crowded(draw: st.DrawFn) -> Made:
     return replace(made, pod=pod)
 
 
-@cache
 @st.composite
 def storage(
     draw: st.DrawFn, namespace: str
@@ -332,7 +322,6 @@ volume_terms = st.one_of(
 topologies = st.sampled_from([(), ({ZONE: ("z1",)},), ({ZONE: ("z2",), "rack": ("r1", "r2")}, {"disk": ("ssd",)})])
 
 
-@cache
 @st.composite
 def budgets(draw: st.DrawFn) -> tuple[DisruptionBudget, ...]:
     return tuple(

@@ -98,7 +98,7 @@ class Collector:
         if kind == "Node" and not group:
             self._node_value(value, source)
         elif kind == "Pod" and not group:
-            self._pod(self._reader.value(value))
+            self._add_pods((self._reader.value(value),))
         elif is_read(value.get("apiVersion"), kind):
             self._other(value, source)
         elif kind == "ConfigMap" and is_status(value):
@@ -111,7 +111,7 @@ class Collector:
 
     def pod_json(self, document: bytes) -> None:
         """Add a Pod as JSON, faster than as plain values. Raises DecodeError."""
-        self._pod(self._reader.json(document))
+        self._add_pods((self._reader.json(document),))
 
     def pods_json(self, part: bytes) -> bool:
         """Add a part of a list as JSON: the fast way for many; False if it may hold anything but pods.
@@ -119,19 +119,24 @@ class Collector:
         Raises DecodeError.
         """
         pods = self._reader.listed(part)
-        for bound in pods or ():
-            self._pod(bound)
+        if pods is not None:
+            self._add_pods(pods)
         return pods is not None
 
-    def _pod(self, bound: BoundPod | None) -> None:
-        self._kinds.add("Pod")
-        self._count()
-        if bound is not None:  # the scheduler ignores completed pods
-            self._pods[bound.pod.namespace, bound.name] = bound
-            if bound.created > self._newest:
-                self._newest = bound.created
-            if bound.start_time > self._newest:
-                self._newest = bound.start_time
+    def _add_pods(self, pods: Iterable[BoundPod | None]) -> None:
+        known, newest, count = self._pods, self._newest, 0
+        for bound in pods:
+            count += 1
+            if bound is not None:  # the scheduler ignores completed pods
+                known[bound.pod.namespace, bound.name] = bound
+                if bound.created > newest:
+                    newest = bound.created
+                if bound.start_time > newest:
+                    newest = bound.start_time
+        self._newest = newest
+        if count:
+            self._kinds.add("Pod")
+            self._count(count)
 
     def _node_value(self, value: Value, source: Source | None) -> None:
         meta = mapping(value, "metadata", ())
@@ -142,8 +147,8 @@ class Collector:
         stamps += [text(c, "lastHeartbeatTime", at) for c, at in _conditions(value)]
         self._newest = max(self._newest, *stamps)
 
-    def _count(self) -> None:
-        self._objects += 1
+    def _count(self, more: int = 1) -> None:
+        self._objects += more
         if self._objects > _MOST_OBJECTS:
             raise ClusterError(self.path, 0, 0, f"holds more than {_MOST_OBJECTS:,} objects")
 

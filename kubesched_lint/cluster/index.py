@@ -214,14 +214,19 @@ class NodeIndex:
         return self.domains(key).get(value, EMPTY)
 
     @cached_property
-    def _with_images(self) -> Sequence[int]:
-        return [i for i, node in enumerate(self.nodes) if node.images]
+    def _by_images(self) -> Sequence[tuple[Mapping[str, int], Sequence[int]]]:
+        """The images of nodes, with the nodes that share them."""
+        found: dict[int, tuple[Mapping[str, int], list[int]]] = {}
+        for i, node in enumerate(self.nodes):
+            if node.images:
+                found.setdefault(id(node.images), (node.images, []))[1].append(i)
+        return [*found.values()]
 
     def image(self, name: str) -> tuple[int, NodeSet]:
         """Return an image's size in bytes on the first node that has it (0 if none), and the nodes that have it."""
         found = self._images.get(name)
         if found is None:
-            holders = [i for i in self._with_images if name in self.nodes[i].images]
+            holders = sorted(i for images, at in self._by_images if name in images for i in at)
             found = self._images[name] = (self.nodes[holders[0]].images[name] if holders else 0, of(holders))
         return found
 

@@ -14,6 +14,8 @@ from msgspec import Raw, Struct
 from kubesched_lint.model.pod_fields import CONTAINER, POD, VOLUME
 
 _NULL = Raw(b"null")
+_MOST_CONDITIONS = 1 << 10
+"""Of so many different ones it is remembered whether they say that the pod is ready."""
 
 
 def _with_raw(base: type[Struct], fields: Iterable[str]) -> type[Struct]:
@@ -81,16 +83,13 @@ if not TYPE_CHECKING:
 class ConditionParts(Struct, gc=False):
     type: str = ""
     status: str = ""
-    reason: str | None = None
-    message: str | None = None
-    lastTransitionTime: str | None = None  # noqa: N815
 
 
 class StatusParts(Struct, frozen=True, gc=False):
     phase: str | None = None
     startTime: str | None = None  # noqa: N815
     nominatedNodeName: str | None = None  # noqa: N815
-    conditions: list[ConditionParts] | None = None
+    conditions: Raw = _NULL
 
 
 class PodParts(Struct, gc=False):
@@ -117,14 +116,18 @@ class PodJsonDecoder:
     def __init__(self) -> None:
         self._pod = msgspec.json.Decoder(PodParts)
         self._pods = msgspec.json.Decoder(Pods)
+        self._conditions = msgspec.json.Decoder(list[ConditionParts] | None)
         self._encode = msgspec.json.Encoder().encode
+        self._ready: dict[bytes, bool] = {}
 
     def pod(self, document: bytes | Raw) -> PodParts | None:
         """Return the parts of a Pod; None if a value has a type that no API server prints, or there is no spec."""
         try:
-            return self._pod.decode(document)
+            parts = self._pod.decode(document)
+            self.is_ready(parts)
         except msgspec.ValidationError:
             return None
+        return parts
 
     def pods(self, part: bytes) -> Sequence[PodParts] | None:
         """Return the pods of a part of a ``kind: List``; None if it may hold anything else."""
@@ -145,9 +148,23 @@ class PodJsonDecoder:
         meta = {"namespace": parts.metadata.namespace, "labels": parts.metadata.labels}
         return self.plain(self._encode({"metadata": meta, "spec": parts.spec}))
 
-    def status_of(self, parts: PodParts) -> dict[str, Any]:
-        """Return the object as plain values, with its status alone."""
-        return {"status": msgspec.to_builtins(parts.status)}
+    def conditions_of(self, parts: PodParts) -> dict[str, Any]:
+        """Return the object as plain values, with the conditions of its status alone."""
+        return {"status": {"conditions": msgspec.json.decode(parts.status.conditions)}}
+
+    def is_ready(self, parts: PodParts) -> bool:
+        """Return whether a pod is ready, so far as its conditions say; many pods have the same ones.
+
+        Raises ValidationError for conditions that no API server prints.
+        """
+        conditions = bytes(parts.status.conditions)
+        found = self._ready.get(conditions)
+        if found is None:
+            if len(self._ready) >= _MOST_CONDITIONS:
+                self._ready.clear()
+            said = (c.status for c in self._conditions.decode(conditions) or () if c.type == "Ready")
+            found = self._ready[conditions] = next(said, "True") == "True"
+        return found
 
     def key(self, parts: PodParts, pinned_to: str) -> bytes:
         """Return a key equal for pods that scheduling cannot distinguish, except for their node ``pinned_to``."""

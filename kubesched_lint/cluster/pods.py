@@ -70,11 +70,6 @@ class PodReader:
         if pod is None:
             pod = decode_pod_object(self._wire.pod_of(parts))
             self._pods[key] = pod = unpinned(pod, pin) if pin else pod
-        ready = True
-        for condition in status.conditions or ():
-            if condition.type == "Ready":
-                ready = condition.status == "True"
-                break
         start, created, shared = status.startTime or "", meta.creationTimestamp or "", self._texts.setdefault
         terminating = meta.deletionTimestamp is not None
         return BoundPod(
@@ -87,8 +82,8 @@ class PodReader:
             shared(start, start),
             shared(created, created),
             status.nominatedNodeName or "",
-            ready,
-            None if node else decode_unscheduled(self._wire.status_of(parts)),
+            self._wire.is_ready(parts),
+            None if node else decode_unscheduled(self._wire.conditions_of(parts)),
         )
 
 

@@ -128,9 +128,14 @@ class Running:
     @cached_property
     def _pods(self) -> dict[Identity, list[BoundPod]]:
         found: dict[Identity, list[BoundPod]] = {}
+        known: dict[tuple[int, int], list[list[BoundPod]]] = {}
         for bound in self._inventory.pods:
-            for identity in self.owners_of(bound):
-                found.setdefault(identity, []).append(bound)
+            kind = (id(bound.pod), id(bound.owner))  # replicas share both
+            members = known.get(kind) if bound.owner is not None else None
+            if members is None:
+                members = known[kind] = [found.setdefault(identity, []) for identity in self.owners_of(bound)]
+            for pods in members:
+                pods.append(bound)
         return found
 
     def owners_of(self, bound: BoundPod) -> Iterator[Identity]:

@@ -48,7 +48,7 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
 def held_domains(it: Member, term: PodAffinityTerm, others: RunningPods) -> frozenset[str]:
     """Return the domains of a term's key in which one of ``others`` runs that the term repels."""
     holding: NodeSet = EMPTY
-    for group in others.alike:
+    for group in others.in_reach(term, it.workload.namespace):
         if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
             holding |= group.nodes
     return frozenset(it.world.index.domains_with(term.topology_key, holding))

@@ -37,11 +37,12 @@ def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
     for bound in pods:
         position = index.positions.get(bound.node)
         if position is not None:
-            members, positions = found.setdefault(
-                (id(bound.pod), bound.terminating, bound.kept_by_finalizers), ([], [])
-            )
-            members.append(bound)
-            positions.append(position)
+            kind = (id(bound.pod), bound.terminating, bound.kept_by_finalizers)
+            known = found.get(kind)
+            if known is None:
+                known = found[kind] = [], []
+            known[0].append(bound)
+            known[1].append(position)
     return tuple(
         Alike(
             members[0].pod,
@@ -74,6 +75,13 @@ class RunningPods:
         for group in self.alike:
             found.setdefault(group.pod.namespace, []).append(group)
         return found
+
+    def in_reach(self, term: PodAffinityTerm, holder: str) -> Iterable[Alike]:
+        """Return the groups of ``alike`` that a term of a pod in namespace ``holder`` may select by their namespace."""
+        if term.namespace_selector is not None:
+            return self.alike
+        names = dict.fromkeys(term.namespaces or (holder,))
+        return (group for name in names for group in self.in_namespace.get(name, ()))
 
     def domains_of(self, group: Alike, topology_key: str, among: NodeSet) -> Iterator[str]:
         """Yield the domain of each pod of a group that runs on a node of ``among`` with the key."""

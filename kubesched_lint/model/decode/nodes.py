@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubesched_lint.findings import Source
-from kubesched_lint.model.decode.fields import Value, boolean, integer, items, labels, mapping, resources, text, texts
+from kubesched_lint.model.decode.fields import (
+    Value,
+    boolean,
+    integer,
+    items,
+    labels,
+    mapping,
+    resources,
+    shared,
+    text,
+    texts,
+)
 from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.node import Node, Taint, with_kept_labels
 from kubesched_lint.model.pod import BoundPod, Owner, Pod, Unscheduled
@@ -16,11 +27,6 @@ JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 def decode_node(value: Value, source: Source | None = None) -> Node:
     """Return a Node. Raises DecodeError."""
     meta, spec, status = mapping(value, "metadata", ()), mapping(value, "spec", ()), mapping(value, "status", ())
-    images: dict[str, int] = {}
-    for image, at in items(status, "images", ("status",)):
-        size = integer(image, "sizeBytes", at) or 0
-        for name in texts(image, "names", at):
-            images[name] = size
     return Node(
         name=text(meta, "name", ("metadata",)),
         labels=with_kept_labels(labels(meta, "labels", ("metadata",))),
@@ -33,10 +39,28 @@ def decode_node(value: Value, source: Source | None = None) -> Node:
         ready=all(
             c.get("status") == "True" for c, _ in items(status, "conditions", ("status",)) if c.get("type") == "Ready"
         ),
-        images=images,
+        images=shared(_images(status)),
         declared_features=texts(status, "declaredFeatures", ("status",)),
         kubelet_version=text(mapping(status, "nodeInfo", ("status",)), "kubeletVersion", ("status", "nodeInfo")),
     )
+
+
+def _images(status: Value) -> dict[str, int]:
+    """Return image name → size. A large cluster has 200,000 images: paths are made only if something is odd."""
+    found: dict[str, int] = {}
+    try:
+        for image in status.get("images") or ():
+            names, size = image["names"], image["sizeBytes"]
+            "".join(names)
+            if type(names) is not list or type(size) is not int:
+                raise TypeError
+            for name in names:
+                found[name] = size
+    except (KeyError, TypeError):
+        found.clear()
+        for image, at in items(status, "images", ("status",)):
+            found.update(dict.fromkeys(texts(image, "names", at), integer(image, "sizeBytes", at) or 0))
+    return found
 
 
 def decode_pod_object(value: Value, namespace: str = "default") -> Pod:

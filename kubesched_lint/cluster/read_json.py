@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from kubesched_lint.cluster.containers import (
 )
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
 from kubesched_lint.findings import Path
+from kubesched_lint.manifests.braces import member, skip
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, mapping
 
@@ -199,51 +199,21 @@ def _plainly(value: Value, collector: Collector) -> str:
 # --- The position of a value in a JSON text, computed only when an error needs it
 # ---------------------------------------
 
-_SPACE = " \t\n\r"
-_DECODER = json.JSONDecoder()
-
 
 def place_of(text: str, path: Path, start: int = 0, *, key: bool = False) -> tuple[int, int]:
     """Return line and column (from 1) of the value at ``path`` in the document that begins at ``start``.
 
     With ``key``, the position of its key; if absent, of its nearest parent.
     """
-    at = named = _skip(text, start)
+    at = named = skip(text, start)
     for step in path:
-        found = _member(text, at, step)
+        found = member(text, at, step)
         if found is None:
             break
-        named, at = found
+        spelled, at = found
+        named = at if spelled is None else spelled[0]
     return line_and_column(text, named if key else at)
 
 
 def line_and_column(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-
-
-def _member(text: str, at: int, step: str | int) -> tuple[int, int] | None:
-    """Return the start of a member of the object or list at ``at``, and the start of its value."""
-    opening = text[at]
-    if opening not in "{[" or (opening == "[") != isinstance(step, int):
-        return None
-    at, number = _skip(text, at + 1), 0
-    while text[at] not in "}]":
-        begin = at
-        if opening == "{":
-            key, at = scanstring(text, at + 1, False)
-            at = _skip(text, _skip(text, at) + 1)
-        else:
-            key, number = number, number + 1
-        if key == step:
-            return begin, at
-        _, at = _DECODER.raw_decode(text, at)
-        at = _skip(text, at)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-    return None
-
-
-def _skip(text: str, at: int) -> int:
-    while text[at] in _SPACE:
-        at += 1
-    return at

@@ -7,6 +7,7 @@ to this one.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Any, TypeAlias
 
 from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, shown, tagged
@@ -173,14 +174,7 @@ class _Builder:
         self._text = text
         self._line = line
         self._places = places
-        self._on = {
-            yaml.ScalarEvent: self._scalar,
-            yaml.MappingStartEvent: self._mapping,
-            yaml.SequenceStartEvent: self._list,
-            yaml.MappingEndEvent: self._end,
-            yaml.SequenceEndEvent: self._end,
-            yaml.AliasEvent: self._alias,
-        }
+        self._yaml = yaml
         self._refusal = yaml.MarkedYAMLError
         self._last = yaml.StreamEndEvent, yaml.DocumentEndEvent
         # Anchor → its value, its node, the number of values it adds, its depth.
@@ -192,7 +186,15 @@ class _Builder:
         self._root: Node | None = None
 
     def run(self) -> ComposedValue:
-        get, on, last = self._parser.get_event, self._on, self._last
+        yaml, get, last = self._yaml, self._parser.get_event, self._last
+        on = {  # not an attribute: a builder that holds its own methods is freed by the garbage collector alone
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._mapping,
+            yaml.SequenceStartEvent: self._list,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._alias,
+        }
         event: Any = None
         try:
             for _ in range(MOST_PARTS):
@@ -209,14 +211,14 @@ class _Builder:
                 read = 0 if event is None else event.end_mark.index
                 raise self._too_deep(read, error.problem_mark) from None
             raise
-        rest = self._behind_end(event.explicit) if kind is last[1] else 0
+        rest = self._behind_end(event.explicit, on) if kind is last[1] else 0
         return ComposedValue(self._value, self._start, rest, self._root)
 
-    def _behind_end(self, explicit: bool) -> int:
+    def _behind_end(self, explicit: bool, on: Container[type]) -> int:
         """Return the line of text behind ``...``, or 0: kubectl splits only at ``---`` and ignores such text."""
         try:
             while (kind := (event := self._parser.get_event()).__class__) is not self._last[0]:
-                if kind in self._on:
+                if kind in on:
                     return place_of(self._text, event.start_mark.index, 1)[0]
         except self._refusal as error:
             if not explicit:

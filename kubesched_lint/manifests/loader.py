@@ -8,7 +8,7 @@ from itertools import count
 
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
-from kubesched_lint.hints import Any
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.manifests.classify import (
     HELM,
     YTT,
@@ -30,8 +30,11 @@ from kubesched_lint.manifests.document import Document, Skipped, Text, Unread
 from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
-from kubesched_lint.manifests.places import span_of
+from kubesched_lint.manifests.places import is_in_braces, span_of
 from kubesched_lint.manifests.split import DocumentText, broken_byte, is_json, parts, text_of
+
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.full_reader import ComposedValue
 
 __all__ = ["Entry", "FastReader", "InputFile", "IsRead", "documents", "documents_of", "find_files", "source_lines"]
 
@@ -186,7 +189,7 @@ class _Reader:
             yield broken
             return
         try:
-            found = tree(part.text, part.line)
+            found = _in_braces(part.text) or tree(part.text, part.line)
         except BuildError as error:
             if suspect and breaks_by_template(part.text, error.line - part.line + 1):
                 yield Skipped(self._path, part.line, HELM)
@@ -299,3 +302,16 @@ def source_lines(path: str) -> Sequence[str]:
         except OSError:
             return ()
     return text.split("\n") if isinstance(text, str) else ()
+
+
+def _in_braces(text: str) -> ComposedValue | None:
+    """Return the value of a document that is JSON; None if only the full reader knows what it means."""
+    if not is_in_braces(text):
+        return None
+    from kubesched_lint.manifests.braces import NotJsonError, value_of
+    from kubesched_lint.manifests.full_reader import ComposedValue
+
+    try:
+        return ComposedValue(*value_of(text))
+    except NotJsonError:
+        return None

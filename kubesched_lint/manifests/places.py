@@ -34,8 +34,20 @@ def span_of(text: str, line: int, path: Path, *, key: bool = False, plain: bool 
     return Span(*_place(text, start, line), *_place(text, stop, line))
 
 
+def is_in_braces(text: str) -> bool:
+    """Return whether a document may be JSON."""
+    return text[:80].removeprefix("---").lstrip()[:1] == "{"
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _in_tree(text: str, path: Path, key: bool) -> _Ends | None:
+    if is_in_braces(text):
+        from kubesched_lint.manifests.braces import NotJsonError, place_of
+
+        try:
+            return place_of(text, path, key=key)
+        except NotJsonError:
+            pass
     root = _root(text)
     return None if root is None else _find(root, path, text, key)
 

@@ -53,7 +53,7 @@ def positions(nodes: NodeSet) -> Iterator[int]:
 
 def digits(nodes: NodeSet, width: int = 1) -> str:
     """Return by position ``1`` for a member and ``0`` for another node, for at least ``width`` positions."""
-    return f"{nodes:0{width}b}"[::-1]
+    return f"{nodes:0{width}b}"[::-1] if nodes or width else ""
 
 
 def _found(text: str) -> Iterator[int]:

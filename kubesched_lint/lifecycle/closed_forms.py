@@ -62,7 +62,8 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
 
 def stands_alone(setting: Setting, number: int) -> bool:
     """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
-    others = [i for i in range(len(setting.workloads)) if i != number]
+    rivals = range(len(setting.workloads)) if setting.rivals is None else setting.rivals
+    others = [i for i in rivals if i != number]
     tied = acquaintances(setting, number)
     return (
         not setting.running

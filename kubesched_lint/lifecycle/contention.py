@@ -93,6 +93,8 @@ def _kinds(
 
 def _contenders(setting: Setting) -> Iterator[tuple[int, Contender]]:
     for i, workload in enumerate(setting.workloads):
+        if setting.rivals is not None and i not in setting.rivals:
+            continue
         pod, nodes, runs = setting.pods[i], setting.usable[i], setting.running.get(i, ())
         alike: dict[int, list[Pod]] = {}
         for bound in runs:

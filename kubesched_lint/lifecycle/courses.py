@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from functools import cached_property, partial
 from math import inf
-from random import Random
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -16,6 +15,7 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, template_variants
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.lost_nodes import nodes_of, nodes_to_lose
+from kubesched_lint.lifecycle.orders import Orders
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import as_granted, most_pods
 from kubesched_lint.lifecycle.setting import Setting
@@ -52,8 +52,6 @@ class Effort(NamedTuple):
 
 MOST_CROWDS = 8
 """Number of deployments that are kept for several workloads against which the scheduler picks nodes."""
-MOST_AGAINST = 30_000
-"""Nodes times pods of such a course: workloads beyond this limit are left out."""
 _AIMED_STEPS = 3_000_000
 """Step limit of all aimed courses together, and of all courses against workloads together."""
 
@@ -78,7 +76,7 @@ class _Kept:
         self.outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
         self.opposing: dict[Aim, tuple[int, ...]] = {}
         """The workloads in a course against one."""
-        self.apart: dict[tuple[int, ...], Setting | None] = {}
+        self.apart: dict[tuple[int, ...], Setting] = {}
         """Members of a course → their setting without the others."""
 
 
@@ -99,10 +97,11 @@ class Courses:
         """Members → number of pods of all of them."""
         self._well: dict[tuple[str, int, int], bool] = {}
         """(event, workload, draw of a course against it, else -1) → whether counting proves that it ends well."""
-        self._orders: dict[int, Sequence[int]] = {}
-        """Draw of a course against a workload → the place of each workload in a drawn order."""
+        self._orders = Orders(setting, effort.seed)
         self._crowds: dict[Hashable, Story] = {}
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
+        self._beside: dict[frozenset[int], Setting] = {}
+        """Rivals → the setting beside them."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
         self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
@@ -185,47 +184,37 @@ class Courses:
             return False
         key = event, number, draw
         if key not in self._well:
-            known = self._own_of(number).apart
-            if members not in known:
-                known[members] = self._apart(members)
-            apart = known[members]
-            self._well[key] = apart is not None and count(apart, event, members.index(number)).is_fine
+            rivals = frozenset[int]() if draw < 0 else self._orders.crowd(draw)
+            self._well[key] = self._is_counted_well(event, number, members, rivals)
         return self._well[key]
 
-    def _apart(self, members: tuple[int, ...]) -> Setting | None:
-        """Return the setting of some workloads alone; None if counting there says no more, or too little."""
+    def _is_counted_well(self, event: str, number: int, members: tuple[int, ...], rivals: frozenset[int]) -> bool:
+        """Whether counting proves a good end beside the other ``members``, which are ``rivals`` or tied to it."""
         setting = self.setting
-        if len(members) == len(setting.workloads):
-            return None
-        followed = setting.supposed or setting.need_devices(members) or guests_of(setting).hosted
-        return None if followed else setting.among(members)
+        if len(members) == len(setting.workloads):  # counting would say the same again
+            return False
+        if setting.supposed or setting.need_devices(members) or guests_of(setting).hosted:  # it would say too little
+            return False
+        if len(acquaintances(setting, number)) == 1 and not setting.objects.quotas:
+            if rivals not in self._beside:
+                self._beside[rivals] = setting.beside(rivals)
+            return count(self._beside[rivals], event, number).is_fine
+        known = self._own_of(number).apart
+        if members not in known:
+            known[members] = setting.among(members)
+        return count(known[members], event, members.index(number)).is_fine
 
     def _members(self, number: int, turn: Turn) -> tuple[int, ...]:
         if isinstance(turn, Aim) and turn.against:
             known = self._own_of(number).opposing
             if turn not in known:
-                known[turn] = self._opposing(turn)
+                known[turn] = tuple(sorted({*acquaintances(self.setting, number), *self._orders.crowd(turn.draw)}))
             return known[turn]
         return (
             self._everybody
             if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
             else acquaintances(self.setting, number)
         )
-
-    def _opposing(self, aim: Aim) -> tuple[int, ...]:
-        """Return the workloads in a course against one: those tied to it, and others that fit within the limit.
-
-        Pods that are created after the course only take room, so pods that wait at its end keep waiting. Only
-        workloads that may preempt others could change that: they are always in the course.
-        """
-        setting = self.setting
-        tied = {*acquaintances(setting, aim.number), *drivers(setting)}
-        left = MOST_AGAINST // max(len(setting.nodes), 1) - sum(most_pods(setting, i) for i in tied)
-        for i in self._aimed(self._everybody, aim):
-            if i not in tied and setting.workloads[i].kind != "DaemonSet" and most_pods(setting, i) <= left:
-                left -= most_pods(setting, i)
-                tied.add(i)
-        return tuple(sorted(tied))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -262,41 +251,8 @@ class Courses:
         if len(members) == 1 and not guests_of(self.setting).hosted:
             return {}  # there is nobody to come before or after
         if isinstance(turn, Aim):
-            return {number: rank for rank, number in enumerate(self._aimed(members, turn))}
+            return {number: rank for rank, number in enumerate(self._orders.aimed(members, turn))}
         return self._turned(members, turn)
-
-    def _aimed(self, members: tuple[int, ...], aim: Aim) -> Sequence[int]:
-        """Return the members in the order to try them. Workloads that its pods must be near come early."""
-        setting, others = self.setting, [i for i in members if i != aim.number]
-        if aim.against:  # in the same order against every workload
-            others.sort(key=self._shuffled(aim.draw).__getitem__)
-        else:
-            Random(f"{self.effort.seed} {aim.number} {aim.draw}").shuffle(others)
-        if not aim.draw or aim.against:
-            others.sort(key=lambda i: self._sizes[i], reverse=not aim.draw)
-        if not (aim.first or aim.against):
-            return [*others, aim.number]
-        pod = setting.pods[aim.number]
-        near = {i for term in pod.required_affinity for i in setting.selection.of(term, pod.namespace)}
-        others.sort(key=lambda i: i not in near)
-        return [aim.number, *others] if aim.first else [*others, aim.number]
-
-    def _shuffled(self, draw: int) -> Sequence[int]:
-        """Return by workload a place in a drawn order of all."""
-        if draw not in self._orders:
-            places = list(self._everybody)
-            Random(f"{self.effort.seed} {draw}").shuffle(places)
-            self._orders[draw] = places
-        return self._orders[draw]
-
-    @cached_property
-    def _sizes(self) -> Sequence[float]:
-        """Per workload: one pod's requests as a share of all allocatable, for the resource with the largest share."""
-        whole = {r: sum(self.setting.index.allocatable(r)) for pod in self.setting.pods for r in pod.requests}
-        return [
-            max((each / whole[r] for r, each in pod.requests.items() if whole[r]), default=0.0)
-            for pod in self.setting.pods
-        ]
 
     def _turned(self, members: tuple[int, ...], turn: int) -> dict[int, int]:
         """Return ranks by workload: below 0 if its pods waited in all earlier courses, above 0 if in none.

@@ -8,16 +8,17 @@ whatever the scheduler prefers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import mul, or_
+from sys import maxsize
 from typing import NamedTuple
 
-from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
+from kubesched_lint.lifecycle.rivals import Alike, Rivals, alike, rivals_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
 
@@ -33,10 +34,47 @@ def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, enou
     most its largest share of what is missing there: the sum of all pods' largest shares, for any weights of the nodes,
     bounds the weight of the full nodes. (3) Pods are whole (``filling``).
     """
+
+    def full(rivals: Rivals) -> int:
+        return _full_nodes(setting, number, rivals, among, enough)
+
+    found = _of_all_alike(setting, number, own, among, enough, full)
+    if found is not None:
+        return found
     known, key = _known(setting), (*_likeness(setting, number), own, among, enough)
     if key not in known:
-        known[key] = _max_full_nodes(setting, number, own, among, enough)
+        known[key] = full(rivals_of(setting, number, own))
     return known[key]
+
+
+def _of_all_alike(
+    setting: Setting, number: int, own: int, asked: Hashable, enough: int, full: Callable[[Rivals], int]
+) -> int | None:
+    """Return a bound that holds for all workloads alike; None if one for this workload may be below ``enough``."""
+    same = alike(setting, number)
+    if same is None or own > same.most:
+        return None
+    known = _known_of_alike(setting)
+    most, tried = known.get((same, True, asked), (maxsize, maxsize))
+    if most >= enough and enough < tried:
+        most = min(most, full(same.most_rivals))
+        known[same, True, asked] = most, enough
+    if most < enough:
+        return most
+    least, tried = known.get((same, False, asked), (-1, -1))
+    if least < enough and enough > tried:
+        least = max(least, full(same.least_rivals))
+        known[same, False, asked] = least, enough
+    return most if least >= enough else None
+
+
+@once_per_setting
+def _known_of_alike(setting: Setting) -> dict[tuple[Alike, bool, Hashable], tuple[int, int]]:
+    """Return the cache for workloads alike.
+
+    (workloads, whether beside the most rivals, nodes) → (bound, the least or largest ``enough`` that it was asked for).
+    """
+    return {}
 
 
 @once_per_setting
@@ -55,8 +93,8 @@ def _likeness(setting: Setting, number: int) -> tuple[Hashable, ...]:
     return frozenset(pod.requests.items()), setting.usable[number], is_daemon, surges, own
 
 
-def _max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, enough: int) -> int:
-    near = _near(setting, number, own, among)
+def _full_nodes(setting: Setting, number: int, rivals: Rivals, among: NodeSet, enough: int) -> int:
+    near = _near(setting, number, rivals, among)
     if near is None:
         return 0
     resources = [r for r in near.wants if any(r in k.missing for k in near.kinds)]
@@ -74,7 +112,18 @@ def max_full_domains(
     setting: Setting, number: int, own: int, domains: Sequence[NodeSet], enough: int, spared: int
 ) -> int:
     """Return the most domains in which all nodes except ``spared`` ones can be full; see ``max_full_nodes``."""
-    near = _near(setting, number, own, reduce(or_, domains, 0))
+
+    def full(rivals: Rivals) -> int:
+        return _full_domains(setting, number, rivals, domains, enough, spared)
+
+    found = _of_all_alike(setting, number, own, (*domains, spared), enough, full)
+    return full(rivals_of(setting, number, own)) if found is None else found
+
+
+def _full_domains(
+    setting: Setting, number: int, rivals: Rivals, domains: Sequence[NodeSet], enough: int, spared: int
+) -> int:
+    near = _near(setting, number, rivals, reduce(or_, domains, 0))
     if near is None:
         return sum(domain.bit_count() <= spared for domain in domains)
     if near.many:
@@ -95,27 +144,23 @@ class _Near(NamedTuple):
     """Whether there are too many to check which contender may use which node."""
 
 
-def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | None:
+def _near(setting: Setting, number: int, rivals: Rivals, among: NodeSet) -> _Near | None:
     """Return the contenders near a pod; None if no resource can run short."""
     pod = setting.pods[number]
     wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
-    if not among or not any(_may_run_short(setting, r, each, own, among) for r, each in wants.items()):
+    if not among or not any(_may_run_short(setting, r, each, rivals.own_pods, among) for r, each in wants.items()):
         return None
-    beside = [(r, times) for r, times in _beside(setting, number, own) if r.nodes & among]
+    beside = [(r, times) for r, times in rivals.groups if r.nodes & among]
     near = [_together(r, times) for r, times in beside]
     fixed = [r for r in near if r.everywhere]
     parts = [(kind, here) for kind, nodes in enumerate(contention_of(setting).kinds) if (here := nodes & among)]
     many = len(parts) * sum(times for _, times in beside) > MOST_PAIRS
-    apart = tuple(r for r in contention_of(setting).of.get(number, ()) if r.pod is pod)
-    own_contenders = [r for r in near if r.pod is pod]
     kinds = [
         _Kind(
             here,
             here.bit_count(),
             dict(
-                _missing_anywhere(setting, wants, here, fixed)
-                if many
-                else _missing(setting, wants, kind, here, apart, own_contenders)
+                _missing_anywhere(setting, wants, here, fixed) if many else _missing(setting, wants, kind, here, rivals)
             ),
         )
         for kind, here in parts
@@ -167,14 +212,13 @@ def _missing(
     wants: Mapping[str, int],
     kind: int,
     here: NodeSet,
-    apart: Sequence[Contender],
-    own: Sequence[Contender],
+    rivals: Rivals,
 ) -> Iterator[tuple[str, float]]:
-    """Yield (resource, missing amount) on a node of a kind, with ``own`` instead of the contenders ``apart``."""
+    """Yield (resource, missing amount) on a node of a kind."""
     at = lowest(here)
     for resource, want in wants.items():
         fixed, most = _sums(setting, kind, resource)
-        for sign, contenders in ((-1, apart), (1, own)):
+        for sign, contenders in ((-1, rivals.without), (1, rivals.own)):
             for contender in contenders:
                 if contender.nodes >> at & 1:
                     each = sign * _asked(contender.pod, resource)
@@ -267,22 +311,6 @@ def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
         for i, r in contention_of(setting).contenders
         if i != number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
     )
-
-
-def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Contender, int]]:
-    """Yield the contenders of a pod of the workload, including ``own`` pods of it, with the number of equal ones."""
-    contention = contention_of(setting)
-    work.spend(20 + 2 * len(contention.alike) + len(contention.kinds))
-    pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
-    among_own = contention.alike_of.get(number, {})
-    for place, alike in enumerate(contention.alike):
-        others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
-        if others:
-            yield next(r for i, r in alike if i != number or r.pod is not pod), others
-    if workload.kind != "DaemonSet":
-        yield Contender(pod, own, nodes, own), 1
-    elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
-        yield Contender(pod, len(setting.nodes), nodes, 1, everywhere=True), 1
 
 
 def _together(contender: Contender, times: int) -> Contender:

@@ -76,6 +76,8 @@ class Setting(Record):
     """Per workload: nodes that its new pods may not use, but where its pods may stand since before they changed."""
     going: tuple[BoundPod, ...] = ()
     """Pods of others that a controller of the set may delete and not recreate (see ``created``)."""
+    rivals: frozenset[int] | None = None
+    """The workloads whose pods may be beside those of the one that is asked about; None: all."""
 
     def memo(self, build: Callable[[Setting], T]) -> T:
         """Return ``build(self)``, computed once."""
@@ -124,10 +126,19 @@ class Setting(Record):
 
     def among(self, kept: Sequence[int]) -> Setting:
         """Return the setting of some workloads, renumbered, without the others and their pods."""
-        found = self._among(kept)
         pods, usable = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable))
-        same = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms}
-        found.__dict__.update(same, pods=pods, usable=usable)
+        return self._sharing(self._among(kept), pods=pods, usable=usable)
+
+    def beside(self, rivals: Iterable[int]) -> Setting:
+        """Return the setting in which only these workloads have pods beside the one that is asked about.
+
+        It serves every workload that selectors, ports, claims and quotas tie to no other.
+        """
+        return self._sharing(replace(self, rivals=frozenset(rivals)), pods=self.pods, usable=self.usable)
+
+    def _sharing(self, found: Setting, **own: object) -> Setting:
+        """Return ``found``, a setting on the same nodes, with what these two share."""
+        found.__dict__.update(index=self.index, cluster=self.cluster, rooms=self.rooms, **own)
         return found
 
     def _among(self, kept: Sequence[int]) -> Setting:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kubesched_lint.controllers.bounds import rolling_bounds
+from kubesched_lint.lifecycle import rivals
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, idle, size_after
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle, size_after
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.rivals import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.decode.workloads import decode_workload
@@ -121,8 +125,15 @@ def _is_enclosed(setting: Setting, event: str) -> bool:
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
     story = story_of(setting, everybody, expected=False, most_states=3000)
     ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
+    for few in (FEW_ALIKE, 1):  # 1: as if each workload had others alike, with which it shares its bounds
+        with patch.object(rivals, "FEW_ALIKE", few):
+            _compare(replace(setting), event, ends or ())
+    return bool(ends)
+
+
+def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:
     event_bounds = count(setting, event, 0)
-    for end in ends or ():
+    for end in ends:
         # A DaemonSet wants a pod fewer for each lost node.
         bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted
         stuck = end.blocked if event == "drain" else not end.outcome.complete
@@ -139,7 +150,6 @@ def _is_enclosed(setting: Setting, event: str) -> bool:
                 assert stuck, event_bounds.most.why
         else:
             assert bound >= event_bounds.least.pods, event_bounds.least.why
-    return bool(ends)
 
 
 def _was_there(end) -> bool:

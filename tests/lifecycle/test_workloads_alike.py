@@ -1,0 +1,77 @@
+"""One bound serves all workloads with equal requests on the same nodes.
+
+That no search contradicts these bounds is tested in ``test_bounds_enclose_the_search``.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from kubesched_lint.lifecycle import full_nodes, rivals
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from tests.lifecycle.simulated import apart, asking, workload
+
+KINDS = ("deploy", "rollout", "node-loss", "zone-loss", "scale-down")
+
+
+def setting_of(*manifests, nodes: int = 12) -> Setting:
+    each = {"cpu": 4000, "memory": 8 << 30, "pods": 9}
+    labelled = [{HOSTNAME: f"n{i}", ZONE: "abc"[i % 3], "pool": "xy"[i % 2]} for i in range(nodes)]
+    workloads = (decode_workload(m, "default", None, i) for i, m in enumerate(manifests))
+    return Setting(tuple(Node(n[HOSTNAME], n, allocatable=each) for n in labelled), Inventory(), tuple(workloads))
+
+
+def drawn(draw: Random) -> Setting:
+    """Many workloads of few shapes, so that most have others alike."""
+    found = []
+    for i in range(draw.randint(5, 14)):
+        spec = asking(draw.choice(["500m", "1500m"]))
+        if draw.random() < 0.3:
+            spec = {**spec, **apart(f"w{i}", draw.choice([HOSTNAME, ZONE]))}
+        if draw.random() < 0.3:
+            spec = {**spec, "nodeSelector": {"pool": "x"}}
+        found.append(workload(draw.choice(["Deployment", "StatefulSet"]), f"w{i}", draw.randint(1, 6), spec))
+    return setting_of(*found, nodes=draw.randint(3, 12))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_shared_bounds_prove_as_much_as_those_of_each_workload(seed, monkeypatch):
+    setting = drawn(Random(seed))
+    shared = {(e, i): count(setting, e, i).is_fine for e in KINDS for i in range(len(setting.workloads))}
+    monkeypatch.setattr(rivals, "FEW_ALIKE", 1_000)
+    alone = drawn(Random(seed))
+    assert shared == {(e, i): count(alone, e, i).is_fine for e in KINDS for i in range(len(alone.workloads))}
+
+
+def test_more_workloads_alike_ask_for_no_more_bounds(monkeypatch):
+    asked = []
+    original = full_nodes._full_nodes
+
+    def counting(*arguments):
+        asked.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(full_nodes, "_full_nodes", counting)
+    spent = []
+    for number in (8, 32):
+        asked.clear()
+        setting = setting_of(*(workload("Deployment", f"w{i}", 1 + i % 4, asking("100m")) for i in range(number)))
+        assert all(count(setting, event, i).least is not None for event in EVENTS[:2] for i in range(number))
+        spent.append(len(asked))
+    assert 0 < spent[1] <= spent[0]
+
+
+def test_a_workload_without_rivals_is_counted_as_if_it_were_alone():
+    several = [workload("Deployment", f"w{i}", 12, asking("3")) for i in range(5)]
+    setting = setting_of(*several)
+    assert not count(setting, "deploy", 0).is_fine
+    assert count(setting.beside(()), "deploy", 0).is_fine
+    assert count(setting_of(several[0]), "deploy", 0).is_fine
+    assert not count(setting.beside((1, 2)), "deploy", 0).is_fine

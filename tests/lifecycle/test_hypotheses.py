@@ -42,6 +42,14 @@ def test_every_node_may_go() -> None:
     assert told(found["all at once"]) == (BAD, "0/3 −3", True)
 
 
+def test_every_node_may_go_under_a_daemon_set() -> None:
+    """No node is left to count pods on: it wants none, and the others wait."""
+    agent = workload("DaemonSet", "agent", None, asking("1"))
+    lost = [("lose", f"zone={zone}") for zone in "abc"]
+    assert told(cells_of(*lost, objects=(agent, DB))["all at once"])[0] == FINE
+    assert told(cells_of(*lost, objects=(DB, agent))["all at once"]) == (BAD, "0/2 −2", True)
+
+
 def test_one_hypothesis_or_the_same_one_twice_has_no_column_for_all() -> None:
     assert list(cells_of(("lose", "zone=a"), ("lose", "zone=a"))) == ["deploy", "lose zone=a"]
 

@@ -159,8 +159,9 @@ def _most(setting: Setting, number: int, wanted: int) -> Counted:
     crowded = _crowded(setting)
     if not most_placed(setting, number, setting.wanted(number)).pods:
         return most_placed(crowded, number, wanted)
-    most = most_placed(_without_company(crowded, number), number, wanted)
     hypothesis = _hypothesis(setting)
+    mixed = rolls(hypothesis, setting.workloads[number])  # pods of the old template run beside those of the new one
+    most = most_placed(_without_company(crowded, number), number, wanted, mixed=mixed)
     if hypothesis.change != NodeChange(lost=hypothesis.change.lost) or hypothesis.upgraded or hypothesis.rolls:
         return most
     lost = setting.index.named(hypothesis.change.lost)

@@ -49,10 +49,10 @@ def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db,
 
 
 @st.composite
-def running(draw, cluster, workload: Workload):
-    """Some pods of one older template, anywhere, as earlier templates and taints let them land there."""
+def running(draw, cluster, workload: Workload, *, changes: bool):
+    """Some pods of one older template if that ``changes``, anywhere, as earlier templates and taints let them land."""
     app, tier = workload.name, draw(st.sampled_from(["", "old"]))
-    old = draw(made(app, (workload.kind,), tier=tier)) if draw(st.booleans()) else workload
+    old = draw(made(app, (workload.kind,), tier=tier)) if changes and draw(st.booleans()) else workload
     pod = Story((), Inventory()).admitted(old, 9)
     at = draw(st.lists(st.sampled_from([n.name for n in cluster]), max_size=3, unique=workload.kind == "DaemonSet"))
     return tuple(BoundPod(f"{app}-{i}", node, pod) for i, node in enumerate(at))
@@ -64,8 +64,9 @@ def test_bounds_also_enclose_every_end_where_older_pods_run(data, cluster, event
     tier = data.draw(st.sampled_from(["", "new"]))
     web, db = data.draw(made("web", KINDS, tier=tier)), data.draw(made("db", KINDS, most=2))
     scaler = Autoscaler("default", "web", web.ref, max_replicas=most)
-    run = {i: pods for i, w in enumerate((web, db)) if (pods := data.draw(running(cluster, w)))}
     changes = {0: data.draw(st.booleans()), 1: True}
+    drawn = ((i, data.draw(running(cluster, w, changes=changes[i]))) for i, w in enumerate((web, db)))
+    run = {i: pods for i, pods in drawn if pods}
     assume(_is_enclosed(Setting(cluster, Inventory(), (web, db), run, changes, scalers={0: scaler}), event))
 
 
@@ -116,6 +117,14 @@ def test_pods_of_the_old_template_run_beside_those_of_the_new_one(event, old):
     web = _apart(3, HASHED)
     scaler = Autoscaler("default", "web", web.ref, max_replicas=4)
     assert _is_enclosed(Setting(cluster, Inventory(), (web,), runs, {0: True}, scalers={0: scaler}), event)
+
+
+def test_pods_of_the_old_template_also_run_beside_the_new_ones_of_a_hypothesis():
+    """Each node holds one pod of each template: an old pod and two new ones run, and the rollout does not end."""
+    room = {"cpu": 4000, "pods": 110}
+    node, added = (Node(name, {HOSTNAME: name}, allocatable=room) for name in ("n0", "n1"))
+    what = Hypothesis("what if", NodeChange(added=(Newcomer(added, "n0"),)), rolls=True)
+    assert _is_enclosed(Setting((node,), Inventory(), (_apart(3, HASHED),), supposed=what), "what if")
 
 
 def _is_enclosed(setting: Setting, event: str) -> bool:

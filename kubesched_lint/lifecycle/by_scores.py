@@ -6,7 +6,8 @@ of the default scheduler, so it gives no warning. Such courses run last, with th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.findings import ObjectRef
@@ -18,6 +19,7 @@ from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, UNKNOWN, Cell
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 
 LACKING = "a proof that no other trace of the default scheduler ends badly"
@@ -25,24 +27,39 @@ LACKING = "a proof that no other trace of the default scheduler ends badly"
 
 def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
     """Return the rows with open cells decided by scores, as far as the remaining work allows."""
-    found = list(rows)
+    found, known = list(rows), _Known({})
     try:
         with work.within(work.share(0, 4 / 3)):
             for i, row in enumerate(rows):
-                found[i] = replace(row, cells=tuple(_by_scores(cell, row.number, matrix) for cell in row.cells))
+                found[i] = replace(row, cells=tuple(_by_scores(cell, row.number, matrix, known) for cell in row.cells))
     except work.OutOfWorkError:
         pass  # the other cells stay as they are
     return tuple(found)
 
 
-def _by_scores(cell: Cell, number: int, matrix: Matrix) -> Cell:
+class _Known(NamedTuple):
+    """The bad ends that were found, which all workloads of one shape share."""
+
+    ends: dict[tuple[str, Hashable], tuple[int, Sequence[FinalState]]]
+    """(event, shape) → the workload that was asked about, and its bad ends."""
+
+    def of(self, courses: Courses, event: str, number: int) -> tuple[int, Sequence[FinalState]]:
+        alike = courses.shape_against(number)
+        if alike is None:
+            return number, _against(courses, event, number)
+        if (event, alike) not in self.ends:
+            self.ends[event, alike] = number, _against(courses, event, number)
+        return self.ends[event, alike]
+
+
+def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     place, setting = matrix.place(number), matrix.setting
     if place is None or cell.verdict != UNKNOWN or setting.workloads[place].kind == "Job" or setting.never_ready:
         return cell
     missing, good = matrix.well.get((cell.event, place), ((), 0))
     if not good or cell.missing != missing:  # something else is missing as well
         return cell
-    bad = _against(matrix.seeded, cell.event, place)
+    shown, bad = known.of(matrix.seeded, cell.event, place)
     if not bad:
         return cell
     tried = f"{good} random trace{'s' * (good != 1)} of the default scheduler ended well"
@@ -53,7 +70,11 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix) -> Cell:
         why=f"{tried}; with other nodes chosen among those that fit, one ends badly; {cell.why}",
         missing=(LACKING,),
     )
-    return replace(with_details(decided, bad, setting, place), best=witness(matrix.courses(cell.event, place)[0]))
+    workload, example = setting.workloads[place], setting.workloads[shown]
+    decided = with_details(decided, bad, setting, shown, "" if workload is example else workload.name)
+    if isinstance(decided.blamed, Workload) and decided.blamed.key == example.key:
+        decided = replace(decided, blamed=workload)
+    return replace(decided, best=witness(matrix.courses(cell.event, place)[0]))
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:

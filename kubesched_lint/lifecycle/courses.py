@@ -19,9 +19,10 @@ from kubesched_lint.lifecycle.orders import Orders
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import as_granted, most_pods
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
-from kubesched_lint.lifecycle.turns import TURNS, Aim, Turn
+from kubesched_lint.lifecycle.turns import DRAWS_AGAINST, TURNS, Aim, Turn
 
 FEW_RUN = 20_000
 """Nodes times pods: above this, courses skip workloads that share only room."""
@@ -332,6 +333,12 @@ class Courses:
         if is_tied or setting.running or guests_of(setting).hosted or drivers(setting) or not setting.together:
             return None
         return likeness(pod, setting.usable[number], setting.index)
+
+    def shape_against(self, number: int) -> Hashable | None:
+        """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
+        if any(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST)) or self._likeness(number) is None:
+            return None
+        return shape(self.setting, number)
 
     def _deployed(self, start: _Start) -> EventOutcomes:
         setting, is_against = self.setting, start.against >= 0

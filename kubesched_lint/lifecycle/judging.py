@@ -70,8 +70,11 @@ def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
     return f"{search} finds good ends and bad ones"
 
 
-def with_details(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int) -> Cell:
-    """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame."""
+def with_details(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int, called: str = "") -> Cell:
+    """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame.
+
+    ``called``: see ``witness``.
+    """
     if cell.verdict == BAD and not ends and number in quota_short(setting):
         granted = quotas.cap(setting, number)
         if granted is not None and granted.pods < cell.wanted + cell.stuck and granted.why in cell.why:
@@ -83,7 +86,8 @@ def with_details(cell: Cell, ends: Sequence[FinalState], setting: Setting, numbe
         return _blamed(cell, _unplaced(setting, number)) if cell.verdict == BAD else cell
     ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))
     worst, best = ranked[-1], ranked[0]
-    cell = replace(cell, worst=witness(worst), best=witness(best) if cell.verdict == DEPENDS else None)
+    best_of_both = witness(best, called) if cell.verdict == DEPENDS else None
+    cell = replace(cell, worst=witness(worst, called), best=best_of_both)
     if worst.blocked:
         return _refused(cell, setting, number)
     blame, workload = _waiting(worst), setting.workloads[number]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.event_outcomes import FinalState
@@ -13,15 +14,27 @@ from kubesched_lint.lifecycle.verdicts import Witness
 from kubesched_lint.model.node import ZONE
 
 MOST_STEPS = 40
-Newest = Mapping[int, int]
-"""Workload → the revision that counts as new, for workloads with several revisions."""
+_OWN: Mapping[int, str] = {}
 
 
-def witness(end: FinalState) -> Witness:
-    """Return the end with the course of events that leads there."""
+class Naming(NamedTuple):
+    """How to call pods in the words of a trace."""
+
+    newest: Mapping[int, int]
+    """Workload → the revision that counts as new, for workloads with several revisions."""
+    names: Mapping[int, str]
+    """Workload → a name instead of its own."""
+
+
+def witness(end: FinalState, called: str = "") -> Witness:
+    """Return the end with the course of events that leads there.
+
+    ``called``: the name of another workload, equal but for its name, whose pods the course shows.
+    """
     parts = trace(end.story.phases, end.state)
     where = _shown(end.where, parts[0])
-    lines = [line(part, _happening(part, where if part is parts[-1] else "")) for part in parts]
+    names = {end.workload: called} if called else {}
+    lines = [line(part, _happening(part, where if part is parts[-1] else ""), names) for part in parts]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), where)
 
 
@@ -50,21 +63,30 @@ def _happening(part: TracePart, where: str) -> str:
     return part.name
 
 
-def line(part: TracePart, name: str) -> str:
-    """Return one part of a trace in words, after the name of its event."""
+def line(part: TracePart, name: str, names: Mapping[int, str] = _OWN) -> str:
+    """Return one part of a trace in words, after the name of its event; ``names`` are other names of workloads."""
+    if names and not any(part.oracle.pod_types.slots[slot].workload in names for slot in _moved(part)):
+        names = _OWN  # many workloads share the part
+    if names:
+        return _text(part, name, names)
     if name not in part.lines:
-        part.lines[name] = _text(part, name)
+        part.lines[name] = _text(part, name, names)
     return part.lines[name]
 
 
-def _text(part: TracePart, name: str) -> str:
-    newest = _newest(part)
+def _moved(part: TracePart) -> Iterator[int]:
+    """Yield the slots of the pods that move."""
+    return (step.slot for step, _ in part.steps if step.slot >= 0)
+
+
+def _text(part: TracePart, name: str, names: Mapping[int, str]) -> str:
+    naming = Naming(_newest(part), names)
     steps = []
     before = part.start
     for step, after in part.steps:
-        words = _words(part, step, newest)
+        words = _words(part, step, naming)
         if step.what == "preempt":
-            words = _driven_out(part, step, newest, before, after)
+            words = _driven_out(part, step, naming, before, after)
         if words is not None:
             steps.append(words)
         before = after
@@ -85,7 +107,7 @@ def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
             run = []
 
 
-def _newest(part: TracePart) -> Newest:
+def _newest(part: TracePart) -> Mapping[int, int]:
     """Return the newest revision in the part of each workload that has several."""
     pod_types = part.oracle.pod_types
     slots = {step.slot for step, _ in part.steps if step.slot >= 0}
@@ -106,11 +128,11 @@ def _present(state: State) -> Iterator[int]:
         yield from (slot for slot, _, _ in queue)
 
 
-def _words(part: TracePart, step: Step, newest: Newest) -> tuple[str, str] | None:
+def _words(part: TracePart, step: Step, naming: Naming) -> tuple[str, str] | None:
     """Return (what happens to which pod, node); None if the step needs no words."""
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
-    name = pod_name(part.oracle.pod_types, step.slot, newest)
+    name = pod_name(part.oracle.pod_types, step.slot, naming)
     node = part.node(step.position) if step.position >= 0 else ""
     match step.what:
         case "bind":
@@ -126,25 +148,27 @@ def _words(part: TracePart, step: Step, newest: Newest) -> tuple[str, str] | Non
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
 
 
-def _driven_out(part: TracePart, step: Step, newest: Newest, before: State, after: State) -> tuple[str, str]:
+def _driven_out(part: TracePart, step: Step, naming: Naming, before: State, after: State) -> tuple[str, str]:
     """Return the words for the pods that a pod preempts, and the node."""
     left = dict(after.bound[step.position])
     gone = [
-        f"{count - left.get(slot, 0)} × {pod_name(part.oracle.pod_types, slot, newest)}"
+        f"{count - left.get(slot, 0)} × {pod_name(part.oracle.pod_types, slot, naming)}"
         for slot, count in before.bound[step.position]
         if left.get(slot, 0) < count
     ]
     return (
-        f"{pod_name(part.oracle.pod_types, step.slot, newest)} preempts {' and '.join(gone)} on",
+        f"{pod_name(part.oracle.pod_types, step.slot, naming)} preempts {' and '.join(gone)} on",
         part.node(step.position),
     )
 
 
-def pod_name(pod_types: PodTypes, slot: int, newest: Newest) -> str:
+def pod_name(pod_types: PodTypes, slot: int, naming: Naming) -> str:
     """Return the name of a pod: ``web``, ``db-1``; ``old web`` and ``new web`` if there are both."""
     number, revision, ordinal = pod_types.slots[slot]
     workload = pod_types.revisions[number][revision]
-    name = f"{workload.name}-{ordinal}" if ordinal >= 0 else workload.name
-    if number in newest:
-        name = f"{'new' if revision == newest[number] else 'old'} {name}"
+    name = naming.names.get(number, workload.name)
+    if ordinal >= 0:
+        name = f"{name}-{ordinal}"
+    if number in naming.newest:
+        name = f"{'new' if revision == naming.newest[number] else 'old'} {name}"
     return name

@@ -6,6 +6,7 @@ import json
 
 from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
+from kubesched_lint.lifecycle import courses
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, FINE, UNKNOWN
 from kubesched_lint.report.simulation_report import as_json, as_text
 from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
@@ -65,3 +66,29 @@ def test_it_contains_the_two_ends_that_it_names_and_no_other():
     found = cell(crowded(), "agent", "deploy")
     inside = {bound: _is_inside(found, Seen("Deployment", 30, bound)) for bound in (28, 29, 30)}
     assert inside == {28: False, 29: True, 30: True}
+
+
+def test_workloads_of_one_shape_share_a_course_under_their_own_names(monkeypatch):
+    """What is told of each is what a course against it alone shows."""
+    several = [workload("DaemonSet", name, None, asking(cpu)) for name, cpu in [("agent", "1"), ("b", "1"), ("c", "2")]]
+    asked, original = [], courses.Courses.ends_against
+
+    def counting(self, event, number, draw, is_sought):
+        asked.append(number)
+        return original(self, event, number, draw, is_sought)
+
+    monkeypatch.setattr(courses.Courses, "ends_against", counting)
+    crowd = workload("Deployment", "web", 8, asking("1"))
+    told, numbers = [], []
+    for known in (courses.shape, lambda *_: None):
+        monkeypatch.setattr(courses, "shape", known)
+        told.append(json.loads(as_json(report_of(sketch(10, "abc", "8"), *several, crowd))))
+        numbers.append(set(asked))
+        asked.clear()
+    assert told[0] == told[1]
+    assert numbers == [{0, 2}, {0, 1, 2}]
+    rows = {row["object"].split("/")[1]: row["cells"] for row in told[0]["workloads"]}
+    (bad,) = (c for c in rows["b"] if c["event"] == "deploy")
+    assert bad["verdict"] == "by-scores"
+    assert "b →" in str(bad["worst"])
+    assert "agent" not in str(bad["worst"])

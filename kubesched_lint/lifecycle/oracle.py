@@ -105,6 +105,9 @@ class Oracle:
         """Claims of the first ``_slots_claimed`` slots, without claims that the snapshot has."""
         self._slots_claimed = 0
         self._placed: dict[tuple[int, int], list[Placement]] = {}
+        """(slot, position) → the pods shown there."""
+        self._taken: dict[tuple[int, int], list[Placement]] = {}
+        """The same for pods that were shown there: they may come back as they are."""
         self._pods: dict[tuple[int, int], Pod] = {}
         self._scoring: dict[int, Scoring] = {}
         self._candidate_nodes: dict[Hashable, tuple[int, ...]] = {}
@@ -320,12 +323,19 @@ class Oracle:
                 gone = here.pop()
                 self._hopeless.goes(position)
                 self.cluster.remove(gone)
+                if not gone.holder:
+                    self._taken.setdefault((slot, position), []).append(gone)
 
     def _bring(self, position: int, wanted: Held) -> None:
         for slot, count in wanted:
             here = self._placed.setdefault((slot, position), [])
+            taken = self._taken.get((slot, position))
             while len(here) < count:
-                here.append(placed(self.pod(slot), position, self.cluster, allocates=self.holdings is None))
+                if taken:
+                    here.append(taken.pop())
+                    self.cluster.restore(here[-1])
+                else:
+                    here.append(placed(self.pod(slot), position, self.cluster, allocates=self.holdings is None))
                 self._hopeless.comes(here[-1].pod, position)
 
     def _beside_counts(self, state: State) -> Hashable:

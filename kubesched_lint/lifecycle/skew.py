@@ -57,9 +57,11 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0, onl
     sizes = [size for size in setting.scaled.get(number, ()) if size <= _MOST_SCALED]
     runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1, *sizes)))
     seeds = range(seed, seed + 1000 * runs, 1000)
-    deployed = list(seeded_stories(setting, number, seeds, expected=True))
     events = {event: happen for event, happen in _events(setting, number, sizes) if only in ("", event)}
-    stories_of = {event: [_after(story, happen) for story in deployed] for event, happen in events.items()}
+    stories_of: dict[str, list[Story]] = {event: [] for event in events}
+    for story in seeded_stories(setting, number, seeds, expected=True):
+        for event, happen in events.items():  # at once: the oracle still shows this deployment
+            stories_of[event].append(_after(story, happen))
     for key in keys:
         for event, stories in stories_of.items():
             if any(story.states for story in stories):

@@ -243,6 +243,12 @@ class NodeIndex:
             found = self._single[key] = len(set(self.values(key))) - (there < len(self.nodes)) == there
         return found
 
+    def domains_of(self, key: str, nodes: NodeSet) -> int:
+        """Return the number of domains of ``key`` that contain at least one of ``nodes``."""
+        if self.one_node_each(key):
+            return (nodes & self.with_key(key)).bit_count()
+        return sum(bool(domain & nodes) for domain in self.domains(key).values())
+
     def spanned(self, key: str, nodes: NodeSet) -> NodeSet:
         """Return all nodes whose domain of ``key`` contains at least one of ``nodes``."""
         if self.one_node_each(key):

@@ -6,36 +6,32 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import inf
-from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import NodeSet, digits, of, positions
+from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
+from kubesched_lint.lifecycle.rooms import room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
+from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
 from kubesched_lint.text import plural
 
 _FEW_NODES = 64
 """With more nodes than this, skip the loss of each single node."""
-_NODES_A_STEP = 4
-"""Nodes whose room one step of ``work`` pays for."""
-_MOST_ROOMS = 256
-"""Size of the cache of ``_Room``; each entry has a number per node."""
 
 
 def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
@@ -76,13 +72,15 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
         most = min(most, 1)
     like = replace(pod, required_anti_affinity=apart)
-    room, with_room, total = _room(setting, like, usable, most)
-    before = _room(setting, like, setting.usable[number], most).on if without else room
+    room = room_of(setting, like, usable, most)
+    before = room_of(setting, like, setting.usable[number], most) if without else room
+    total = room.total(most)
     for term in apart:
         key = term.topology_key
-        work.spend(len(index.domains(key)) // 4)
-        open_ = sum(bool(domain & with_room) for domain in index.domains(key).values())
-        loose = sum(map(room.__getitem__, positions(usable & ~index.with_key(key))))
+        if not index.one_node_each(key):
+            work.spend(len(index.domains(key)) // 4)
+        open_ = index.domains_of(key, room.open_)
+        loose = sum(min(room.on[p], most) for p in positions(usable & ~index.with_key(key)))
         beside = f", nodes without it {loose} more" if loose else ""
         yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
@@ -93,7 +91,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             continue
         if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, room, without, before)
+        ceiling = _spread_ceiling(setting, number, constraint, room.at_most(most), without, before.at_most(most))
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
@@ -114,30 +112,6 @@ def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTe
         for t in pod.required_anti_affinity
         if setting.selects(t, pod, pod) and (not mixed or reaches_old(setting, t.selector, number))
     )
-
-
-class _Room(NamedTuple):
-    """(room by node position, nodes with room for at least one pod, sum of the room), in pods."""
-
-    on: dict[int, int]
-    open_: NodeSet
-    total: int
-
-
-def _room(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> _Room:
-    """Return the room for at most ``most`` pods per node, cached because many workloads request the same."""
-    alone = stands_alone(pod, setting.index)
-    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()))
-    known: dict[Hashable, _Room] = setting.rooms
-    found = known.get(key)
-    if found is None:
-        work.spend(usable.bit_count() // _NODES_A_STEP)
-        on = dict(copies(pod, setting.cluster, usable, most))
-        open_ = usable if all(on.values()) else of(p for p, here in on.items() if here)
-        if len(known) >= _MOST_ROOMS:
-            known.clear()
-        found = known[key] = _Room(on, open_, sum(on.values()))
-    return found
 
 
 def _on_each(setting: Setting, number: int, wanted: int) -> int:

@@ -41,7 +41,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         if not setting.selects(term, pod, pod):
             return None
         loose = sum(room[p] for p in positions(open_ & ~index.with_key(term.topology_key)))
-        domains = sum(1 for d in index.domains(term.topology_key).values() if d & open_)
+        domains = index.domains_of(term.topology_key, open_)
         total = loose + domains
         takes = plural(domains, "takes", "take")
         return Counted(min(total, wanted), f"{number_of_domains(domains)} of {term.topology_key} {takes} one each")
@@ -63,12 +63,11 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
 def stands_alone(setting: Setting, number: int) -> bool:
     """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
     rivals = range(len(setting.workloads)) if setting.rivals is None else setting.rivals
-    others = [i for i in rivals if i != number]
-    tied = acquaintances(setting, number)
+    nodes = setting.usable[number]
     return (
         not setting.running
-        and len(tied) == 1
-        and not any(setting.usable[i] & setting.usable[number] for i in others)
+        and len(acquaintances(setting, number)) == 1
+        and not any(setting.usable[i] & nodes for i in rivals if i != number)
         and not any(
             selector is not None and selector.matches(bound.pod.labels)
             for bound in setting.objects.pods

@@ -118,7 +118,7 @@ def _parted(setting: Setting, number: int, count: int) -> Sequence[Contender]:
     pod, nodes, index = setting.pods[number], setting.usable[number], setting.index
     for term in pod.required_anti_affinity:
         loose = nodes & ~index.with_key(term.topology_key)
-        domains = sum(bool(d & nodes) for d in index.domains(term.topology_key).values())
+        domains = index.domains_of(term.topology_key, nodes)
         if loose and domains < count and setting.selects(term, pod, pod):
             apart = [Contender(pod, domains, nodes & ~loose, 1)] if domains else []
             return (*apart, Contender(pod, count, loose, count))

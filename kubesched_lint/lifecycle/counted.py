@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
@@ -196,7 +196,17 @@ def _placed(setting: Setting, number: int, wanted: int) -> EventBounds:
     exact = placed(setting, number, wanted)
     if exact is not None:
         return EventBounds(wanted, exact, exact)
-    return EventBounds(wanted, _least(setting, number, wanted, fresh=True), most_placed(setting, number, wanted))
+    least = _least(setting, number, wanted, fresh=True)
+    return EventBounds(
+        wanted, least, _most(setting, number, wanted, least, lambda: most_placed(setting, number, wanted))
+    )
+
+
+def _most(setting: Setting, number: int, wanted: int, least: Counted, count: Callable[[], Counted]) -> Counted:
+    """Return the most pods: all if ``least`` says so, which knows neither quotas nor devices."""
+    if least.pods >= wanted and not setting.quotas[number] and not setting.need_devices((number,)):
+        return Counted(wanted, "all are sure to run")
+    return count()
 
 
 def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, mixed: bool = False) -> Counted:
@@ -306,12 +316,11 @@ def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
     """
     before = _placed(setting, number, setting.wanted(number))
     size = size_after(setting, event, number)
-    after = most_placed(setting, number, size)
     least = _least(setting, number, size, fresh=True)
     if before.never_stuck or setting.workloads[number].pod_management != "Parallel":
         kept = Counted(min(size, before.least.pods), before.least.why)
         least = max(least, kept, key=lambda counted: counted.pods)
-    return EventBounds(size, least, after)
+    return EventBounds(size, least, _most(setting, number, size, least, lambda: most_placed(setting, number, size)))
 
 
 def _without_one(setting: Setting, number: int, *, gone: bool) -> EventBounds:
@@ -322,9 +331,8 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> EventBounds:
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
     # A drain that a budget stops leaves pods where they are.
     surely = gone or not (setting.guards(number) or comes_back(setting, number))
-    return EventBounds(
-        wanted, least, most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
-    )
+    most = most_on_fewer if surely else most_placed
+    return EventBounds(wanted, least, _most(setting, number, wanted, least, lambda: most(setting, number, wanted)))
 
 
 def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> EventBounds:
@@ -348,8 +356,11 @@ def _without_a_zone(setting: Setting, number: int) -> EventBounds:
     if setting.workloads[number].kind == "DaemonSet":
         return _fewer_daemons(setting, number, lost)
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
-    most = max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
-    return EventBounds(wanted, least, most)
+
+    def most() -> Counted:
+        return max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
+
+    return EventBounds(wanted, least, _most(setting, number, wanted, least, most))
 
 
 @once_per_setting

@@ -228,21 +228,24 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
     seen = not open_ & ~index.with_key(key) and (not mixed or reaches_old(setting, term.selector, number))
     own = 0 if seen else wanted - 1
     apart = ask.guests + ask.shut + ask.fewer + own * (ask.near and not index.one_node_each(key))
-    spare = len([d for d in index.domains(key).values() if d & open_]) - wanted + 1
+    free = index.domains_of(key, open_)
+    spare = free - wanted + 1
     closed = closed_by_room(setting, number, own, open_, spare - apart) + apart
     unbounded = (open_ & ~index.with_key(key)).bit_count()
     if unbounded > closed:
         return Counted(wanted, f"nodes without {key} take any number")
-    domains = [d & open_ for d in index.domains(key).values() if d & open_]
-    free = len(domains)
-    for size in sorted(d.bit_count() for d in domains):
-        if closed < size:
-            break
-        closed -= size
-        free -= 1
-    if free < wanted and not (index.one_node_each(key) or setting.pods[number].host_ports):
-        full = max_full_domains(setting, number, own, domains, len(domains) - wanted + 1, apart)
-        free = max(free, len(domains) - full)
+    if index.one_node_each(key):
+        free = max(free - closed, 0)
+    else:
+        domains = [d & open_ for d in index.domains(key).values() if d & open_]
+        for size in sorted(d.bit_count() for d in domains):
+            if closed < size:
+                break
+            closed -= size
+            free -= 1
+        if free < wanted and not setting.pods[number].host_ports:
+            full = max_full_domains(setting, number, own, domains, len(domains) - wanted + 1, apart)
+            free = max(free, len(domains) - full)
     return Counted(
         min(free, wanted), f"{number_of_domains(free)} of {key} {'stays' if free == 1 else 'stay'} open for one each"
     )

@@ -122,9 +122,9 @@ def _newest(part: TracePart) -> Mapping[int, int]:
 
 
 def _present(state: State) -> Iterator[int]:
-    for held in (*state.bound, state.leaving):
+    for held in filter(None, (*state.bound, state.leaving)):  # most nodes are empty
         yield from (slot for slot, _ in held)
-    for queue in (state.waiting, *state.pinned):
+    for queue in filter(None, (state.waiting, *state.pinned)):
         yield from (slot for slot, _, _ in queue)
 
 

@@ -172,7 +172,7 @@ class Setting(Record):
 
     @cached_property
     def rooms(self) -> dict[Hashable, Any]:
-        """The cache of the room beside the pods of others (see ``bounds``), which settings of fewer workloads share."""
+        """The cache of the room beside the pods of others (see ``rooms``), which settings of fewer workloads share."""
         return {}
 
     @cached_property

@@ -1,0 +1,56 @@
+"""The room that nodes have for pods beside those of others, by node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+from kubesched_lint import work
+from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.capacity import copies, stands_alone
+
+_NODES_A_STEP = 4
+"""Nodes whose room one step of ``work`` pays for."""
+_MOST_ROOMS = 256
+"""Size of the cache of ``Room``; each entry has a number per node."""
+
+
+class Room(NamedTuple):
+    """The room of nodes, in pods, up to some number on each."""
+
+    on: dict[int, int]
+    """By position."""
+    open_: NodeSet
+    """Nodes with room for at least one pod."""
+    sizes: Mapping[int, int]
+    """Room of a node → number of such nodes."""
+
+    def total(self, most: int) -> int:
+        """Return the sum of the room if ``most`` pods are allowed on each node."""
+        return sum(min(here, most) * nodes for here, nodes in self.sizes.items())
+
+    def at_most(self, most: int) -> dict[int, int]:
+        """Return the room by position if ``most`` pods are allowed on each node."""
+        if max(self.sizes, default=0) <= most:
+            return self.on
+        return {position: min(here, most) for position, here in self.on.items()}
+
+
+def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
+    """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
+    alone = stands_alone(pod, setting.index)
+    most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
+    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()))
+    known: dict[Hashable, Room] = setting.rooms
+    found = known.get(key)
+    if found is None:
+        work.spend(usable.bit_count() // _NODES_A_STEP)
+        on = dict(copies(pod, setting.cluster, usable, most))
+        open_ = usable if all(on.values()) else of(p for p, here in on.items() if here)
+        if len(known) >= _MOST_ROOMS:
+            known.clear()
+        found = known[key] = Room(on, open_, Counter(on.values()))
+    return found

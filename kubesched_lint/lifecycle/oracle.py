@@ -25,9 +25,9 @@ from kubesched_lint.lifecycle.hints import Hopeless, may_miss
 from kubesched_lint.lifecycle.preempting import Preemption, evictions
 from kubesched_lint.lifecycle.standing import Standing, differing
 from kubesched_lint.lifecycle.states import DesiredState, Held, PodTypes, State
+from kubesched_lint.lifecycle.storage_objects import keys_read, nodes_named
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.record import replace
@@ -35,7 +35,7 @@ from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.binding import bind, placed
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.placement import is_sampled
-from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, SELECTED_NODE
+from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED
 from kubesched_lint.scheduler.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -158,28 +158,11 @@ class Oracle:
 
     @cached_property
     def _storage_keys(self) -> tuple[str, ...]:
-        """Label keys that matter to storage objects of the snapshot and to volumes provisioned for these pods."""
-        objects = self.objects
-        found: set[str] = {ZONE} if self._makes_volumes else set()
-        if self._makes_volumes:
-            found |= {key for c in objects.csi_nodes for keys in c.drivers.values() for key in keys}
-        for volume in objects.volumes:
-            found |= {e.key for term in volume.node_terms or () for e in term.expressions}
-            found |= volume.labels.keys()
-        for storage_class in objects.storage_classes:
-            found |= {key for term in storage_class.allowed_topologies for key in term}
-        for room in objects.storage_capacities:
-            found |= {r.key for r in room.topology.requirements} if room.topology is not None else set()
-        return tuple(sorted(found))
+        return keys_read(self.objects, makes_volumes=self._makes_volumes)
 
     @cached_property
     def _named_by_storage(self) -> frozenset[str]:
-        """Names of nodes in storage objects of the snapshot."""
-        objects = self.objects
-        terms = [term for volume in objects.volumes for term in volume.node_terms or ()]
-        named = {value for term in terms for e in term.fields for value in e.values}
-        named |= {attachment.node for attachment in objects.volume_attachments}
-        return frozenset(named | {c.annotations.get(SELECTED_NODE, "") for c in objects.claims})
+        return nodes_named(self.objects)
 
     def may_miss(self) -> bool:
         """Whether a waiting pod can miss the event that would let it run."""

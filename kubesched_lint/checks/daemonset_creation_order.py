@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
@@ -10,8 +11,8 @@ from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import Record, replace
 from kubesched_lint.text import plural
-from kubesched_lint.world.running import lasting_state
-from kubesched_lint.world.staying import preempts
+from kubesched_lint.world.running import lasting_pods, lasting_state
+from kubesched_lint.world.staying import may_preempt, preempting_priority
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _MOST_NODES = 200
@@ -39,6 +40,21 @@ class _Daemon(Record):
     name: str
     dedication: Mapping[str, str]
     group: tuple[str, ...]
+    rank: int
+    """Its place in the creation order."""
+    priority: int
+    """Below it, its pods preempt others."""
+
+    @cached_property
+    def fitting(self) -> NodeSet:
+        """The nodes where its pod fits without the workload; where it does not, that is another hazard."""
+        return _fitting(self.member)
+
+    @cached_property
+    def likeness(self) -> int:
+        """A number for all that ``_locked_out`` reads of it; itself if its pods mind others."""
+        found = _likeness(self.member, self.fitting)
+        return id(self) if found is None else -1 - found
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -48,18 +64,21 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     # Without a group of nodes that both select, the creation order rarely matters.
     late: dict[tuple[str, ...], list[tuple[_Daemon, Evidence]]] = {}
-    order, daemons = it.world.order, _daemons_for(it.world, dedication)
-    after = [d for d in daemons if order.comes_before(it.workload, d.workload) and not preempts(d.member, it.workload)]
+    rank, pod = it.world.order.rank(it.workload), it.pod
+    daemons = _daemons_for(it.world, dedication)
+    after = [d for d in daemons if rank < d.rank and not may_preempt(d.priority, pod)]
     orders = f"{it.workload.ref.kind} before DaemonSet under {it.world.premises.apply_order}"
     if it.world.cluster is None:
         unknown = pattern(f"{orders}; no cluster given")
         for daemon in after:
             late.setdefault(daemon.group, []).append((daemon, unknown))
     else:
-        roomy = _roomy(it, after)
+        locked_out, known = _all_locked_out(it, after), dict[int, Evidence | None]()
         for daemon in after:
-            evidence = _evidence(it, daemon.member, roomy.get(id(daemon), EMPTY), orders)
-            if evidence is not None:
+            alike = id(daemon) if it.world.pools else daemon.likeness  # pools size nodes for each DaemonSet
+            if alike not in known:
+                known[alike] = _evidence(it, daemon, locked_out[daemon.likeness], orders)
+            if (evidence := known[alike]) is not None:
                 late.setdefault(daemon.group, []).append((daemon, evidence))
     for group, found in late.items():
         worst, evidence = min(found, key=lambda one: one[1].kind != "witness")
@@ -82,22 +101,22 @@ def check(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _evidence(it: Member, daemon: Member, roomy: NodeSet, order: str) -> Evidence | None:
-    """Why the order matters here; None if every node of a fixed cluster holds both, as those of ``roomy`` surely do."""
-    shared = daemon.reach.tolerated & it.usable
+def _evidence(it: Member, daemon: _Daemon, found: _LockedOut | None, order: str) -> Evidence | None:
+    """Why the order matters here; None if every node of a fixed cluster holds both. ``found``: where one does not."""
+    reach = daemon.member.reach
+    shared = reach.tolerated & it.usable
     if shared & it.world.today:
-        found = _locked_out(it, daemon, _looked_at(it, daemon) & _fitting(daemon) & ~roomy)
         if found is not None and found.reachable:
             trace = _trace(it.workload, daemon.workload, found)
             return witness(f"{order}; no room is left on {found.node}", trace=trace)
         if found is not None:
             return pattern(f"{order}; on {found.node} the two may not fit together ({', '.join(found.reasons)})")
-    elif not daemon.reach.matching:
+    elif not reach.matching:
         if it.world.node_groups.are_all:
             return None
         return pattern(f"{order}; no node of this group exists yet")
     if shared & ~it.world.today:
-        found_new = _too_small(it, daemon)
+        found_new = _too_small(it, daemon.member)
         if found_new is not None:
             return pattern(f"{order}; {found_new}")
     return pattern(f"{order}; the nodes come from an autoscaler") if it.world.is_elastic else None
@@ -117,24 +136,58 @@ def _looked_at(it: Member, daemon: Member) -> NodeSet:
     return shared if shared.bit_count() <= _MOST_NODES else of(islice(positions(shared), _MOST_NODES))
 
 
-def _fitting(daemon: Member) -> NodeSet:
-    """The nodes where the DaemonSet's pod fits without the workload; where it does not, that is another hazard."""
+def _fitting(it: Member) -> NodeSet:
     from kubesched_lint.scheduler.framework import diagnose
 
-    known = _fitting_known(daemon.world)
-    if id(daemon) not in known:
-        known[id(daemon)] = diagnose(daemon.pod, lasting_state(daemon.world)).feasible
-    return known[id(daemon)]
+    return diagnose(it.pod, lasting_state(it.world)).feasible
+
+
+def _likeness(it: Member, fitting: NodeSet) -> int | None:
+    """A number for all that this module reads of pods that mind no others but for room and ports; None if they do.
+
+    ``fitting`` are the nodes that take such a pod beside the running pods.
+    """
+    pod = it.pod
+    minds = pod.required_affinity or pod.required_anti_affinity or pod.spread or pod.volumes or pod.resource_claims
+    if minds or pod.scheduling_gates or not it.world.device_resources.isdisjoint(pod.requests):
+        return None
+    asks = tuple(pod.requests.items()), pod.host_ports, pod.required_features
+    key = it.reach, fitting, *asks, pod.priority, pod.node_name, id(pod.profile)
+    numbers = _numbers(it.world)
+    return numbers.setdefault(key, len(numbers))
 
 
 @once_per_world
-def _fitting_known(world: World) -> dict[int, NodeSet]:
-    """``id`` of a DaemonSet's member → ``_fitting``."""
+def _numbers(world: World) -> dict[Hashable, int]:
+    """A cache of ``_likeness``."""
     return {}
 
 
-def _roomy(it: Member, daemons: Sequence[_Daemon]) -> Mapping[int, NodeSet]:
-    """``id`` of one of ``daemons`` → nodes where its pod fits beside as many of the workload as they hold by counting.
+@once_per_world
+def _known_lock_outs(world: World) -> dict[tuple[int, int], dict[int, _LockedOut | None]]:
+    """A cache: likeness and replicas of a workload → likeness of a DaemonSet → ``_locked_out``."""
+    return {}
+
+
+def _all_locked_out(it: Member, daemons: Sequence[_Daemon]) -> Mapping[int, _LockedOut | None]:
+    """Likeness of each of the DaemonSets → ``_locked_out``; only the first of those that are alike is asked."""
+    if not daemons:
+        return {}
+    alike = _likeness(it, _fitting(it) if lasting_pods(it.world).pods else it.usable)
+    known = {} if alike is None else _known_lock_outs(it.world).setdefault((alike, it.replicas), {})
+    first: dict[int, _Daemon] = {}
+    for daemon in daemons:
+        if daemon.likeness not in known:
+            first.setdefault(daemon.likeness, daemon)
+    roomy = _roomy(it, first.values())
+    for likeness, daemon in first.items():
+        nodes = _looked_at(it, daemon.member) & daemon.fitting & ~roomy.get(likeness, EMPTY)
+        known[likeness] = _locked_out(it, daemon.member, nodes)
+    return known
+
+
+def _roomy(it: Member, daemons: Iterable[_Daemon]) -> Mapping[int, NodeSet]:
+    """Likeness of a DaemonSet → nodes where its pod fits beside as many of the workload as they hold by counting.
 
     All nodes get these pods at once. More pods turn a pod away, and never let it in, so it also fits where its node
     alone has them. Only pods that spread or follow others look at other nodes: for them there is no answer here.
@@ -156,7 +209,7 @@ def _roomy(it: Member, daemons: Sequence[_Daemon]) -> Mapping[int, NodeSet]:
         for position, most in copies(it.pod, state, nodes, it.replicas):
             for _ in range(most):
                 state.place(it.pod, position)
-        return {id(daemon): diagnose(pod, state).feasible for daemon, pod in looking}
+        return {daemon.likeness: diagnose(pod, state).feasible for daemon, pod in looking}
     finally:
         state.undo(mark)
 
@@ -251,5 +304,7 @@ def _dedicated_daemons(world: World) -> tuple[Sequence[_Daemon], Mapping[tuple[s
         if workload.kind == "DaemonSet" and (labels := _dedicated_to(workload)):
             found.setdefault(min(labels.items()), []).append(len(daemons))
             group = tuple(f"{key}={value}" for key, value in labels.items())
-            daemons.append(_Daemon(workload, world.member(workload), str(workload), labels, group))
+            it = world.member(workload)
+            priority = preempting_priority(it.pod)
+            daemons.append(_Daemon(workload, it, str(workload), labels, group, world.order.rank(workload), priority))
     return daemons, found

@@ -38,9 +38,9 @@ class CreationOrder:
 
     def comes_before(self, one: Workload, other: Workload) -> bool:
         """Return whether ``one`` is created before ``other``."""
-        return self._rank(one) < self._rank(other)
+        return self.rank(one) < self.rank(other)
 
-    def _rank(self, workload: Workload) -> int:
+    def rank(self, workload: Workload) -> int:
         """Return its position; if only another definition of it is in the set, that one's."""
         found = self._ranks.get(id(workload))
         return self._ranks_by_ref[workload.ref] if found is None else found

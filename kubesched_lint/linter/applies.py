@@ -12,7 +12,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import FEATURES
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import Member, World, once_per_world
 
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
 """Families of rules about filters of the scheduler."""
@@ -43,10 +43,24 @@ class Carriers:
             found = self._found[key] = rule.among(self._workloads, self._having[configured])
         return found
 
+    def members(self, rule: Rule, world: World) -> Sequence[Member]:
+        """Return these workloads in a world; a rule asks each of thousands once, so that finding them counts."""
+        found = self.of(rule, world)
+        known = _members_of(world)
+        if id(found) not in known:
+            known[id(found)] = found, tuple(map(world.member, found))
+        return known[id(found)][1]
+
     def _having_added(self, world: World) -> dict[str, Sequence[Workload]]:
         """Return the workloads with the features that a profile may add to their pods."""
         seen = [(w, replace(w, pod=with_added_terms(w.pod, world.member(w).pod))) for w in self._workloads]
         return {name: tuple(w for w, as_seen in seen if FEATURES[name](as_seen)) for name in _ADDED}
+
+
+@once_per_world
+def _members_of(world: World) -> dict[int, tuple[Sequence[Workload], Sequence[Member]]]:
+    """A cache: ``id`` of workloads → these workloads, so that no others get this ``id``, and their members."""
+    return {}
 
 
 def rests_on_nodes(rule: Rule) -> bool:

@@ -97,11 +97,12 @@ def finding_of(
 def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[str, object]:
     if workload is None:
         return {"object": str(victim), "kind": victim.kind, "namespace": victim.namespace, "name": victim.name}
+    ref = workload.ref
     return {
         "object": str(workload),
-        "kind": workload.ref.kind,
+        "kind": ref.kind,
         "namespace": workload.namespace,
-        "name": workload.ref.name,
+        "name": ref.name,
         "replicas": workload.replicas,
         "revision": revision_label(workload) or "a label that differs between revisions",
     }

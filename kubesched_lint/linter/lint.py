@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import chain
 
 from kubesched_lint import work
@@ -29,9 +29,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
-from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.text import many
-from kubesched_lint.world.world import World
+from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.worlds import WhatIf
@@ -128,6 +127,10 @@ def _pool_notes(world: World) -> Iterator[str]:
         from kubesched_lint.analysis.pool_notes import pool_notes
 
         yield from pool_notes(world)
+
+
+def _workload_of(subject: Member | Document | World) -> Workload | None:
+    return subject.workload if isinstance(subject, Member) else None
 
 
 class Run:
@@ -327,45 +330,35 @@ class Run:
         except Exception as error:
             self._failed(rule, None, error)
             return
+        asked = partial(check, **params) if params else check
+        is_of_documents = rule.each == "document"
         for subject in subjects:
-            workload = subject if isinstance(subject, Workload) else None
             try:
-                for hazard in self._asked(check, subject, world, params):
+                for hazard in asked(subject, world) if is_of_documents else asked(subject):
                     work.spend(_HAZARD_STEPS)
-                    if workload is not None and is_left_out(rule, world.member(workload), hazard, self._unreported):
+                    if isinstance(subject, Member) and is_left_out(rule, subject, hazard, self._unreported):
                         continue
                     if is_cut_short(hazard, world):
                         raise UncheckedError(_TOO_MANY_NODES)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
-                    yield self._judge(rule, workload, placed, world)
+                    yield self._judge(rule, _workload_of(subject), placed, world)
             except UncheckedError as reason:
                 self._skip(rule, reason)
             except Exception as error:
-                self._failed(rule, workload, error)
-
-    @staticmethod
-    def _asked(
-        check: Check, subject: Workload | Document | None, world: World, params: Mapping[str, object]
-    ) -> Iterator[Hazard]:
-        """The hazards of a check for a workload, a document, or the whole set (None)."""
-        if subject is None:
-            return check(world, **params)
-        return (
-            check(subject, world, **params) if isinstance(subject, Document) else check(world.member(subject), **params)
-        )
+                self._failed(rule, _workload_of(subject), error)
 
     def _subjects(
         self, rule: Rule, world: World, among: Sequence[Workload | None] | None
-    ) -> Sequence[Workload | Document | None]:
-        """The subjects of a rule; (None,) for the whole set."""
+    ) -> Sequence[Member | Document | World]:
+        """The subjects of a rule; the world for the whole set."""
         if rule.beside and world.kinds.isdisjoint(rule.beside):
             return ()
         if among is not None:
-            return among
+            return [world if workload is None else world.member(workload) for workload in among]
         if rule.each == "set":
-            return (None,)
+            return (world,)
         if rule.each != "document":
-            return self._carriers.of(rule, world)
+            return self._carriers.members(rule, world)
         if world.refused is None or not rule.refuses:
             return self.manifests.documents
         return tuple(document for document in self.manifests.documents if id(document) in world.refused)

@@ -115,7 +115,7 @@ class Workload(Record):
     @property
     def key(self) -> tuple[str, str, str]:
         """(kind, namespace, name) of ``ref``: different for all objects of a set."""
-        ref = self.ref
+        ref = self if self.custom is None else self.custom.ref
         return ref.kind, ref.namespace, ref.name
 
     @property
@@ -133,7 +133,7 @@ class Workload(Record):
         return "spec.paused" if self.suspended == "paused" else "spec.suspend"
 
     def __str__(self) -> str:
-        ref = self.ref
+        ref = self if self.custom is None else self.custom.ref
         return f"{ref.kind} {ref.namespace}/{ref.name}"
 
 

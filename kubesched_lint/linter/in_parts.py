@@ -1,9 +1,10 @@
 """The lint pipeline with its rules in parts, which several processes may run at the same time.
 
-A part is the rules about the whole set, or all rules about some workloads. What the parts find is put in the order in
-which one process finds it. Caches do not go from one process to another, so the parts together count at least as many
-steps of ``work`` as one process. If half of the limit suffices for them, and nothing in them reached a limit, then one
-process reaches none either, and finds the same. Otherwise one process runs all rules.
+A part is the rules about the whole set, or all rules about some workloads; later, the attempts to refute some errors.
+What the parts find is put in the order in which one process finds it. Caches do not go from one process to another, so
+the parts together count at least as many steps of ``work`` as one process. If half of the limit suffices for them, and
+nothing in them reached a limit, then one process reaches none either, and finds the same. Otherwise one process runs
+all rules.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from io import BytesIO
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
@@ -29,8 +30,13 @@ from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.world.world import World
 
+T = TypeVar("T")
+
 PARTS = 24
 """Parts of the workloads: enough that no process waits long for the last one."""
+
+FEWEST_ERRORS = 40
+"""Fewest errors that several processes try to refute: starting them takes as long as some dozen attempts."""
 
 
 class _DiffersError(Exception):
@@ -49,10 +55,14 @@ class Found(Record):
 
 _OfPart = Mapping[str, Found]
 """Rule → what it says of the part; rules that say nothing and cost nothing are left out."""
-Share = Callable[
-    [int, Callable[[int], _OfPart], Callable[[_OfPart], bytes], Callable[[bytes], _OfPart]], Iterator[_OfPart]
-]
-"""Yields the results of so many parts in order; results of other processes go through the last two functions."""
+
+
+class Share(Protocol):
+    """Yields the results of so many parts in order; results of other processes go through the last two functions."""
+
+    def __call__(
+        self, count: int, do: Callable[[int], T], dumps: Callable[[T], bytes], loads: Callable[[bytes], T]
+    ) -> Iterator[T]: ...
 
 
 def lint_in_parts(
@@ -110,6 +120,35 @@ class _RunInParts(Run):
             steps += found.steps
         if steps > work.share(LEAST_STEPS):
             raise _DiffersError
+
+    def refuting(self, errors: Sequence[Judged], world: World) -> Iterator[str]:
+        if len(errors) < FEWEST_ERRORS:
+            yield from super().refuting(errors, world)
+            return
+        from kubesched_lint.linter.refuting import Attempts
+
+        all_of_them, begun = Attempts(lambda one: self.world_of(one, world)), []
+        for one in errors:
+            with work.within(work.share(0)):
+                begun.append(all_of_them.begun(one))
+        size = len(begun) // PARTS + 1
+        parts = [begun[begin : begin + size] for begin in range(0, len(begun), size)]
+
+        def do(number: int) -> tuple[Sequence[str], float]:
+            found, steps = [], 0.0
+            for attempt in parts[number]:
+                with work.within(work.share(0)) as share:
+                    found.append(all_of_them.ended(attempt))
+                steps += share.spent
+            return found, steps
+
+        def loads(answer: bytes) -> tuple[Sequence[str], float]:
+            found: tuple[Sequence[str], float] = pickle.loads(answer)
+            work.spend(int(found[1]))
+            return found
+
+        for found, _ in self._share(len(parts), do, pickle.dumps, loads):
+            yield from found
 
     @cached_property
     def _is_one_set(self) -> bool:

@@ -83,9 +83,9 @@ def concluded(
     judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.meet))))
     run.skipped.extend(unfilled)
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
-        from kubesched_lint.linter.refuting import established
+        from kubesched_lint.linter.refuting import established, is_tried
 
-        judged = tuple(established(judged, lambda one: run.world_of(one, world)))
+        judged = tuple(established(judged, run.refuting(tuple(filter(is_tried, judged)), world)))
     report = Report(
         reported(judged, manifests.documents),
         tuple(run.skipped),
@@ -318,6 +318,12 @@ class Run:
         """Return the world with one definition of each object, including the finding's own."""
         of_set = self._homes[identity_of(judged)][0]
         return world if of_set is None else of_set.views(judged.source, of_set.whole(world))[0]
+
+    def refuting(self, errors: Sequence[Judged], world: World) -> Iterator[str]:
+        """Yield what ``refuting.Attempts`` find against each error."""
+        from kubesched_lint.linter.refuting import Attempts
+
+        return map(Attempts(lambda one: self.world_of(one, world)).against, errors)
 
     def _judgements(self, rule: Rule, world: World, among: Sequence[Workload | None] | None = None) -> Iterator[Judged]:
         """The findings of one rule, for all workloads or ``among`` some. A check that raises becomes one error."""

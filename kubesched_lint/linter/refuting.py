@@ -18,7 +18,7 @@ from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.record import replace
+from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.world.running import lasting_state
 
 if TYPE_CHECKING:
@@ -46,28 +46,68 @@ class RefutedError(AssertionError):
     """A run of the model contradicts a proof."""
 
 
-def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:
-    """Yield the findings; an error that a run refutes becomes a warning. ``world_of`` gives the world of a finding."""
-    attempts: dict[int, _Attempts] = {}
+def established(judged: Iterable[Judged], runs: Iterable[str]) -> Iterator[Judged]:
+    """Yield the findings; an error that a run refutes becomes a warning.
+
+    ``runs`` has for each finding that ``is_tried`` what ``Attempts.against`` returns.
+    """
+    run_of = iter(runs)
     for one in judged:
-        run = ""
-        if _is_tried(one):
-            try:
-                with work.within(work.share(0)):
-                    world = world_of(one)
-                    run = attempts.setdefault(id(world), _Attempts(world)).against(one)
-            except work.OutOfWorkError:
-                run = ""  # an unfinished run proves nothing
+        run = next(run_of) if is_tried(one) else ""
         if run and raising:
             raise RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
         yield _not_established(one, run) if run else one
 
 
-def _is_tried(one: Judged) -> bool:
+def is_tried(one: Judged) -> bool:
+    """Return whether runs try to refute a finding."""
     finding = one.finding
     return (
         finding.severity is Severity.ERROR and finding.evidence.kind == "proof" and one.rule.each in ("workload", "set")
     )
+
+
+class Attempt(NamedTuple):
+    """One finding to refute in its world, the ``number``-th there."""
+
+    one: Judged
+    world: World
+    number: int
+
+
+class Attempts:
+    """Attempts to refute findings, in their order; ``world_of`` gives the world of one."""
+
+    def __init__(self, world_of: Callable[[Judged], World]) -> None:
+        self._world_of = world_of
+        self._tried: dict[int, int] = {}
+        """``id`` of a world → how many of its findings have had runs."""
+        self._in: dict[int, _InWorld] = {}
+
+    def begun(self, one: Judged) -> Attempt:
+        """Return the next attempt. Raises OutOfWorkError."""
+        world = self._world_of(one)
+        number = self._tried[id(world)] = self._tried.get(id(world), 0) + 1
+        return Attempt(one, world, number)
+
+    def ended(self, attempt: Attempt) -> str:
+        """Return what a run does although the finding says that it is impossible; empty if no run does.
+
+        Raises OutOfWorkError.
+        """
+        world = attempt.world
+        known = self._in.get(id(world))
+        if known is None:
+            known = self._in[id(world)] = _InWorld(world)
+        return known.against(attempt.one, ALONE_RUNS if attempt.number <= FEW else 1)
+
+    def against(self, one: Judged) -> str:
+        """Return the same for a finding, within a share of the work that is left."""
+        try:
+            with work.within(work.share(0)):
+                return self.ended(self.begun(one))
+        except work.OutOfWorkError:
+            return ""  # an unfinished run proves nothing
 
 
 def _not_established(one: Judged, run: str) -> Judged:
@@ -78,22 +118,20 @@ def _not_established(one: Judged, run: str) -> Judged:
     return replace(one, finding=lowered)
 
 
-class _Attempts:
+class _InWorld:
     """Runs that try to refute findings of one set on one cluster."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._tried = 0
 
-    def against(self, one: Judged) -> str:
-        """What a run does although the finding says that it is impossible; empty if no run does."""
-        self._tried += 1
+    def against(self, one: Judged, runs: int) -> str:
+        """What one of so many runs does although the finding says that it is impossible; empty if none does."""
         of = self._named(one)
         if not of or not all(is_followed(self._world.member(w)) for w in of):
             return ""
         if one.finding.evidence.event == "deploy":
-            return self._deployed(of, one)
-        return self._rolled_out(of[0]) if one.finding.evidence.event == "rollout" else ""
+            return self._deployed(of, one, runs)
+        return self._rolled_out(of[0], runs) if one.finding.evidence.event == "rollout" else ""
 
     def _named(self, one: Judged) -> Sequence[Workload]:
         together = one.hazard.together
@@ -105,13 +143,13 @@ class _Attempts:
     def _by_ref(self) -> Mapping[ObjectRef, Workload]:
         return {workload.ref: workload for workload in self._world.as_deployed}
 
-    def _deployed(self, of: Sequence[Workload], one: Judged) -> str:
+    def _deployed(self, of: Sequence[Workload], one: Judged, runs: int) -> str:
         wanted = sum(pods_wanted(self._world.member(w)) for w in of)
         pending = _pending(one, wanted)
-        for members, runs in ((of, self._alone_runs), (self._whole(of), SET_RUNS)):
+        for members, most in ((of, runs), (self._whole(of), SET_RUNS)):
             if self._cost(members) > MOST_ALONE:
                 continue
-            for ordered, choose, random in orders(members, of, runs) if members else ():
+            for ordered, choose, random in orders(members, of, most) if members else ():
                 left = pods_left(self._world, ordered, choose, random)
                 if left is None:
                     continue
@@ -121,10 +159,6 @@ class _Attempts:
                 if waiting == wanted and members is of:
                     break  # not even the first pod fits
         return ""
-
-    @property
-    def _alone_runs(self) -> int:
-        return ALONE_RUNS if self._tried <= FEW else 1
 
     def _cost(self, members: Sequence[Workload]) -> int:
         return len(self._world.index) * sum(pods_wanted(self._world.member(w)) for w in members)
@@ -144,13 +178,13 @@ class _Attempts:
             return ()
         return [w for w in members if is_followed(self._world.member(w))]
 
-    def _rolled_out(self, workload: Workload) -> str:
+    def _rolled_out(self, workload: Workload, runs: int) -> str:
         if self._cost((workload,)) > MOST_ALONE:
             return ""
         setting = self._alone(workload)
         if quota_short(setting):
             return ""  # the proof is about an update whose pods all exist
-        for seed in range(self._alone_runs):
+        for seed in range(runs):
             deployed = story_of(setting, [0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
             ends = EventOutcomes(setting, [0], [deployed], ()).ends("deploy", 0)
             if not ends or any(end.lack for end in ends):

@@ -18,7 +18,7 @@ from kubesched_lint.commands.lint import sharing, together
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import Report
-from kubesched_lint.linter import in_parts, lint
+from kubesched_lint.linter import in_parts, lint, refuting
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.document import Document
@@ -89,6 +89,7 @@ def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together, "_ENOUGH", 1)
     monkeypatch.setattr(together, "_CHUNK", 4 << 10)
     monkeypatch.setattr(together, "_ENOUGH_WORKLOADS", 1)
+    monkeypatch.setattr(in_parts, "FEWEST_ERRORS", 1)
 
 
 @pytest.fixture
@@ -232,6 +233,18 @@ class TestInParts:
         cluster, wanted = judged
         assert outcome(distinct, processes, cluster) == wanted
         assert as_one == [True]
+
+    def test_errors_are_refuted_everywhere(
+        self, distinct: str, as_one: list[bool], here_only_at_last: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(refuting, "raising", False)
+        monkeypatch.setattr(refuting.Attempts, "ended", lambda _, attempt: f"{attempt.one.finding.object} runs")
+        wanted = outcome(distinct, 1, SKETCH)
+        refuted = [f for f in wanted.report.findings if f"yet {f.object} runs" in f.evidence.text]
+        assert len(refuted) > 5
+        assert outcome(distinct, 2, SKETCH) == wanted
+        assert as_one == [True]
+        assert not here_only_at_last
 
     @pytest.mark.usefixtures("here_only_at_last")
     @pytest.mark.parametrize("stumble", [fails, lambda: os._exit(1)])

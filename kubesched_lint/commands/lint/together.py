@@ -7,9 +7,8 @@ the result is the same. ``linter.in_parts`` says the same of rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.sharing import MOST_PARTS, in_order
@@ -26,6 +25,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.validation.refusals import Refusals
 
+T = TypeVar("T")
 Found = InputFile | Skipped | InputError
 _Made = tuple[tuple[str, Any] | None, Refusals | None]
 """Of a document: its field in Inventory and the decoded object, and the API server's refusals; None if that failed."""
@@ -60,7 +60,12 @@ def lint_together(
         return lint(manifests, cluster, options, rules)[0]
     from kubesched_lint.linter.in_parts import lint_in_parts
 
-    return lint_in_parts(manifests, cluster, options, rules, partial(in_order, jobs))[0]
+    def share(
+        count: int, do: Callable[[int], T], dumps: Callable[[T], bytes], loads: Callable[[bytes], T]
+    ) -> Iterator[T]:
+        return in_order(jobs, count, do, dumps, loads)
+
+    return lint_in_parts(manifests, cluster, options, rules, share)[0]
 
 
 def _chunks(files: list[Found]) -> Iterator[list[Found]]:

@@ -50,7 +50,10 @@ def once_per_world(build: Callable[[World], T]) -> Callable[[World], T]:
 
     @wraps(build)
     def remembered(world: World) -> T:
-        return world.memo(build)
+        answers = world.answers
+        if build not in answers:
+            answers[build] = build(world)
+        return answers[build]  # type: ignore[return-value]
 
     return remembered
 
@@ -63,15 +66,10 @@ class World:
         self.premises = (premises or Premises()).settled(cluster)
         self.manifests = self.premises.with_served_budgets(manifests)
         self._members: dict[int, Member] = {}
-        self._answers: dict[object, object] = {}
+        self.answers: dict[object, object] = {}
+        """What ``once_per_world`` has computed."""
         self.refused: Mapping[int, Refusals] | None = None
         """``id`` of a document → the API server's refusals, if all documents have been judged already."""
-
-    def memo(self, build: Callable[[World], T]) -> T:
-        """Return ``build(self)``, computed once."""
-        if build not in self._answers:
-            self._answers[build] = build(self)
-        return self._answers[build]  # type: ignore[return-value]
 
     # -- other worlds ------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ LACKING = "a proof that no other trace of the default scheduler ends badly"
 
 def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
     """Return the rows with open cells decided by scores, as far as the remaining work allows."""
-    found, known = list(rows), _Known({})
+    found, known = list(rows), _Known({}, {})
     try:
         with work.within(work.share(0, 4 / 3)):
             for i, row in enumerate(rows):
@@ -38,18 +38,28 @@ def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
 
 
 class _Known(NamedTuple):
-    """The bad ends that were found, which all workloads of one shape share."""
+    """The ends that were found, which all workloads of one shape share: (event, shape) → ends."""
 
-    ends: dict[tuple[str, Hashable], tuple[int, Sequence[FinalState]]]
-    """(event, shape) → the workload that was asked about, and its bad ends."""
+    against: dict[tuple[str, Hashable], tuple[int, Sequence[FinalState]]]
+    """The workload that was asked about, and its bad ends."""
+    good: dict[tuple[str, Hashable], FinalState]
 
-    def of(self, courses: Courses, event: str, number: int) -> tuple[int, Sequence[FinalState]]:
-        alike = courses.shape_against(number)
-        if alike is None:
+    def bad_of(self, courses: Courses, event: str, number: int) -> tuple[int, Sequence[FinalState]]:
+        key = event, courses.shape_against(number)
+        if key[1] is None:
             return number, _against(courses, event, number)
-        if (event, alike) not in self.ends:
-            self.ends[event, alike] = number, _against(courses, event, number)
-        return self.ends[event, alike]
+        if key not in self.against:
+            self.against[key] = number, _against(courses, event, number)
+        return self.against[key]
+
+    def good_of(self, matrix: Matrix, event: str, number: int) -> FinalState:
+        courses = matrix.seeded
+        key = event, courses.shape_against(number) if courses.follows_alone(number) else None
+        if key[1] is None:
+            return matrix.courses(event, number)[0]
+        if key not in self.good:
+            self.good[key] = matrix.courses(event, number)[0]
+        return self.good[key]
 
 
 def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
@@ -59,7 +69,7 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     missing, good = matrix.well.get((cell.event, place), ((), 0))
     if not good or cell.missing != missing:  # something else is missing as well
         return cell
-    shown, bad = known.of(matrix.seeded, cell.event, place)
+    shown, bad = known.bad_of(matrix.seeded, cell.event, place)
     if not bad:
         return cell
     tried = f"{good} random trace{'s' * (good != 1)} of the default scheduler ended well"
@@ -74,7 +84,7 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     decided = with_details(decided, bad, setting, shown, "" if workload is example else workload.name)
     if isinstance(decided.blamed, Workload) and decided.blamed.key == example.key:
         decided = replace(decided, blamed=workload)
-    return replace(decided, best=witness(matrix.courses(cell.event, place)[0]))
+    return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload.name))
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:

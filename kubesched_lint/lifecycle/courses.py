@@ -334,6 +334,10 @@ class Courses:
             return None
         return likeness(pod, setting.usable[number], setting.index)
 
+    def follows_alone(self, number: int) -> bool:
+        """Whether a course in turn 0 has no pods of other workloads."""
+        return self._members(number, 0) == (number,)
+
     def shape_against(self, number: int) -> Hashable | None:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
         if any(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST)) or self._likeness(number) is None:

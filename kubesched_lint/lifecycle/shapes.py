@@ -11,10 +11,12 @@ from kubesched_lint.record import replace
 def shape(setting: Setting, number: int) -> Hashable | None:
     """Return everything that traces of a workload depend on, except names; None if they may depend on more.
 
-    The caller has checked that no selector, port, volume or claim ties it to other pods of the set.
+    It leaves out other workloads: the caller knows that they are not in the traces, or the same for each of the shape.
     """
     workload, pod = setting.workloads[number], setting.pods[number]
-    if workload.claim_templates or workload.custom is not None or setting.quotas[number] or setting.guards(number):
+    if workload.claim_templates or pod.volumes or pod.resource_claims or setting.running.get(number):
+        return None
+    if workload.custom is not None or setting.quotas[number] or setting.guards(number):
         return None
     terms = [*pod.required_affinity, *pod.required_anti_affinity]
     if any(bound.pod.required_anti_affinity or terms or pod.spread for bound in setting.objects.pods):

@@ -108,3 +108,24 @@ def test_workloads_alike_share_the_deployment_of_others_against_them():
     for i, story in enumerate(stories):
         assert own[i].name == "deploy"
         assert {setting.workloads[i].key, setting.workloads[3].key} == set(story.numbers), "others are not in it"
+
+
+def test_workloads_of_one_shape_share_their_skews(monkeypatch):
+    def spread(name, pods, cpu):
+        constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+        selects = {"labelSelector": {"matchLabels": {"app": name}}}
+        return workload("Deployment", name, pods, {**asking(cpu), "topologySpreadConstraints": [constraint | selects]})
+
+    several = [spread("a", 4, "1"), spread("b", 4, "1"), spread("c", 5, "1"), spread("d", 4, "2")]
+    asked, original = [], run.skews
+
+    def counting(setting, number, **more):
+        asked.append(setting.workloads[number].name)
+        return original(setting, number, **more)
+
+    monkeypatch.setattr(run, "skews", counting)
+    shared = report_of(sketch(3, "abc", "8"), *several).skews
+    assert asked == ["a", "c", "d"]
+    monkeypatch.setattr(run, "shape", lambda *_: None)
+    assert report_of(sketch(3, "abc", "8"), *several).skews == shared
+    assert {each.workload.name for each in shared} == {"a", "b", "c", "d"}

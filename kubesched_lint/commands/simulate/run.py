@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import partial
 
 from kubesched_lint import work
@@ -26,6 +26,7 @@ from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short
 from kubesched_lint.linter.options import Options
@@ -243,10 +244,13 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
     if len(setting.nodes) > _SKEW_NODES:
         return
     kept = {setting.workloads[number].ref for number in numbers}
+    known: dict[Hashable, Sequence[Skew]] = {}
     for number, workload in enumerate(setting.created.workloads):
         if workload.ref in kept:
-            for skew in skews(setting.created, number, seed=effort.seed):
-                yield WorkloadSkew(workload, skew)
+            alike = shape(setting.created, number) or number  # no other workload is in these traces
+            if alike not in known:
+                known[alike] = tuple(skews(setting.created, number, seed=effort.seed))
+            yield from (WorkloadSkew(workload, skew) for skew in known[alike])
 
 
 def _first(names: Sequence[str]) -> str:

@@ -216,6 +216,8 @@ def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFi
     for name, kind in _FIELDS.items():
         if not isinstance(found.get(name), kind):
             raise BaselineError(f"{where} needs `{name}`, a string")
+    if not found["rule"]:
+        raise BaselineError(f"{where} names no rule")
     words: Mapping[str, Severity] = {severity.word: severity for severity in Severity}
     if found["severity"] not in words:
         raise BaselineError(f"{where} has the severity {found['severity']!r}: expected one of {', '.join(words)}")

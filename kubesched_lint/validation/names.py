@@ -56,7 +56,7 @@ _ENVIRONMENT_TEXT = "a valid environment variable name must consist only of prin
 
 def size(text: str) -> int:
     """Return the length in bytes, like Go's ``len``."""
-    return len(text) if text.isascii() else len(text.encode())
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def _is_subdomain(name: str) -> bool:

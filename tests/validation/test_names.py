@@ -24,6 +24,12 @@ def test_a_dotted_label_is_told_about_its_dots_only():
     assert names.dns_label("web.v1") == ("must not contain dots",)
 
 
+@pytest.mark.parametrize(("text", "bytes_"), [("web", 3), ("é", 2), ("\ud800", 3)])
+def test_sizes_count_bytes_also_of_what_is_no_text(text, bytes_):
+    """Go's decoder puts U+FFFD, three bytes, in the place of half a surrogate pair."""
+    assert names.size(text) == bytes_
+
+
 @pytest.mark.parametrize("key", ["a", "A.b_c", "example.com/a", "a" * 63, "1"])
 def test_label_keys(key):
     assert names.label_key(key) == ()

@@ -1,4 +1,4 @@
-"""Values that are drawn by one seed, with the words of ``hypothesis.strategies``.
+"""Values that are drawn by one seed, with the words of ``hypothesis`` and ``hypothesis.strategies``.
 
 A cluster or a set of manifests takes a hundred choices, and Hypothesis takes longer for each than the test for all.
 What fails is not made smaller, so that this is for values that one can read.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Generic, TypeVar
 
+import hypothesis
 from hypothesis import strategies
 
 T = TypeVar("T")
@@ -17,7 +18,7 @@ S = TypeVar("S")
 
 
 class Drawn(Generic[T]):
-    """How to draw a value; ``seeded`` gives it to ``@given``."""
+    """How to draw a value."""
 
     def __init__(self, draw: Callable[[Random], T]) -> None:
         self.draw = draw
@@ -25,15 +26,45 @@ class Drawn(Generic[T]):
     def map(self, change: Callable[[T], S]) -> Drawn[S]:
         return Drawn(lambda random: change(self.draw(random)))
 
+    def filter(self, is_wanted: Callable[[T], bool]) -> Drawn[T]:
+        def draw(random: Random) -> T:
+            while not is_wanted(found := self.draw(random)):
+                pass
+            return found
+
+        return Drawn(draw)
+
     def flatmap(self, change: Callable[[T], Drawn[S]]) -> Drawn[S]:
         return Drawn(lambda random: change(self.draw(random)).draw(random))
 
-    @property
-    def seeded(self) -> strategies.SearchStrategy[T]:
-        return strategies.randoms(use_true_random=True).map(self.draw)
+
+class DataObject:
+    """Draws in a test, as it goes on."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    def draw(self, drawn: Drawn[T]) -> T:
+        return drawn.draw(self._random)
 
 
 DrawFn = Callable[[Drawn[Any]], Any]
+
+
+def given(*values: Drawn[Any], **named: Drawn[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Call a test with drawn values as often as its ``settings`` say."""
+    seeds = strategies.randoms(use_true_random=True)
+    return hypothesis.given(
+        *(seeds.map(value.draw) for value in values), **{name: seeds.map(value.draw) for name, value in named.items()}
+    )
+
+
+def data() -> Drawn[DataObject]:
+    return Drawn(DataObject)
+
+
+def randoms() -> Drawn[Random]:
+    return Drawn(lambda random: random)
 
 
 def just(value: T) -> Drawn[T]:
@@ -56,6 +87,10 @@ def integers(least: int, most: int) -> Drawn[int]:
     return Drawn(lambda random: random.randint(least, most))
 
 
+def binary(*, max_size: int) -> Drawn[bytes]:
+    return Drawn(lambda random: random.randbytes(random.randint(0, max_size)))
+
+
 def one_of(*choices: Drawn[Any]) -> Drawn[Any]:
     return Drawn(lambda random: random.choice(choices).draw(random))
 
@@ -72,6 +107,11 @@ def lists(item: Drawn[T], *, min_size: int = 0, max_size: int = 5, unique: bool 
         return list(dict.fromkeys(found)) if unique else found
 
     return Drawn(draw)
+
+
+def frozensets(item: Drawn[T], *, min_size: int = 0, max_size: int = 5) -> Drawn[frozenset[T]]:
+    """Perhaps with fewer than ``min_size`` members."""
+    return lists(item, min_size=min_size, max_size=max_size).map(frozenset)
 
 
 def dictionaries(keys: Drawn[T], values: Drawn[S], *, min_size: int = 0, max_size: int = 5) -> Drawn[dict[T, S]]:

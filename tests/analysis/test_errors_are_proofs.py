@@ -14,8 +14,7 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, event, settings
 
 from kubesched_lint.analysis.joint import GROUPS, _placeable, demands_of
 from kubesched_lint.analysis.problem import Problem
@@ -34,6 +33,8 @@ from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import victims_on
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World
+from tests import drawn as st
+from tests.drawn import given
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 ABOUT_LATER = {"rollout-surge-deadlock", "hostport-rollout-deadlock", "spread-mindomains-rollout"}

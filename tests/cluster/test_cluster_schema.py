@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from jsonschema import Draft202012Validator
 
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.schema import schema
 from tests import drawn as st
+from tests.drawn import given
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 VALIDATOR = Draft202012Validator(schema())
@@ -157,7 +158,7 @@ _SKETCH = st.fixed_dictionaries(
 
 
 @settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-@given(_SKETCH.seeded)
+@given(_SKETCH)
 def test_schema_and_decoder_agree(sketch: dict[str, Any]) -> None:
     valid = VALIDATOR.is_valid(sketch)
     try:

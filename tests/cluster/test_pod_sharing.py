@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.model.pod import BoundPod
 from tests import drawn as st
+from tests.drawn import given
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 PODS = [
@@ -218,7 +219,7 @@ def _alike(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(_alike().seeded)
+@given(_alike())
 def test_whatever_is_alike_was_alike(pods: list[dict[str, Any]]) -> None:
     """A field that the key forgets would let a later pod inherit another's value."""
     assert read(*pods) == [PodReader().value(p) for p in copy.deepcopy(pods)]

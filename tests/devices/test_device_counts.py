@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from kubesched_lint.analysis.device_room import UNLIMITED, DeviceRoom, room_of, shortcoming
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.model.devices import DeviceClaim, DeviceClaimTemplate, ResourceSlice
 from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
+from tests import drawn as st
 from tests.devices.inventories import DRIVER, GPU, claim_of, slice_of
 from tests.devices.naive import is_possible
 from tests.devices.sets import cluster_of, node, using, world_of
 from tests.devices.test_naive_allocator import MODELS, SMALL, claims_of_a_pod, devices_of_a_node, requests
+from tests.drawn import given
 from tests.lifecycle.simulated import asking, workload
 
 EXPRESSIONS = {f"model:{model}": f'device.attributes["{DRIVER}"].model == "{model}"' for model in MODELS}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, settings
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.devices import ALL, DeviceClaim
@@ -17,6 +17,7 @@ from kubesched_lint.scheduler.devices.choices import every_choice, own_choice
 from tests.devices.inventories import claim_of, devices_with, slice_of
 from tests.devices.naive import every
 from tests.devices.test_naive_allocator import alternatives_of, claims_of_a_pod, devices_of_a_node, evaluated
+from tests.drawn import given
 
 SOME = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 INDEX = NodeIndex([Node("n0")])

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings
 
 from kubesched_lint.model.devices import ALL, DeviceRequest
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.answers import NOT_ALL
+from tests import drawn as st
 from tests.devices import inventories as made
 from tests.devices.inventories import DRIVER, Value, ask, claim_of, devices_with, slice_of
 from tests.devices.naive import is_possible, is_valid
+from tests.drawn import given
 
 MODELS = ("a", "b")
 

@@ -8,8 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis.strategies import randoms
+from hypothesis import settings
 from ruamel.yaml import YAML
 
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied
@@ -20,6 +19,7 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.second_reader import Made, objection
 from kubesched_lint.manifests.split import is_json
 from tests import drawn as st
+from tests.drawn import given
 
 WORDS = ["a", "web", "1.0", "yes", "x: y", "it's", 'say "x"', "# no", "0x10", "", "two words", "-", "é", "null", "- a"]
 KEYS = ["a", "b", "kind", "topology.kubernetes.io/zone", "on", "1", "matchLabels", "x y"]
@@ -151,7 +151,7 @@ def comments(text: str) -> list[str]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(randoms(use_true_random=True))
+@given(st.randoms())
 def test_what_is_added_or_written_over_reads_as_meant_in_every_layout(random: Random) -> None:
     text = text_of(random)
     value = build(text)
@@ -179,7 +179,7 @@ def test_what_is_added_or_written_over_reads_as_meant_in_every_layout(random: Ra
 
 
 @settings(max_examples=300, deadline=None)
-@given(randoms(use_true_random=True))
+@given(st.randoms())
 def test_what_is_removed_or_renamed_leaves_the_rest_as_it_was(random: Random) -> None:
     text = text_of(random)
     value = build(text)

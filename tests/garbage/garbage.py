@@ -13,12 +13,12 @@ from typing import Any
 
 import yaml
 from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
 
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.model.decode.objects import is_read
+from tests import drawn as st
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
@@ -55,7 +55,7 @@ ODD = st.sampled_from(
 
 
 @st.composite
-def mutated(draw: st.DrawFn, value: Any, most: int = 3, odd: st.SearchStrategy[Any] = ODD) -> Any:
+def mutated(draw: st.DrawFn, value: Any, most: int = 3, odd: st.Drawn[Any] = ODD) -> Any:
     """The value with up to ``most`` places replaced, taken out, doubled, or given to another."""
     value = deepcopy(value)
     for _ in range(draw(st.integers(1, most))):
@@ -76,7 +76,7 @@ def _values(value: Any) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value
 
 
-def _change_mapping(draw: st.DrawFn, here: dict[str, Any], odd: st.SearchStrategy[Any]) -> None:
+def _change_mapping(draw: st.DrawFn, here: dict[str, Any], odd: st.Drawn[Any]) -> None:
     key = draw(st.sampled_from(list(here)))
     match draw(st.integers(0, 5)):
         case 0:
@@ -91,7 +91,7 @@ def _change_mapping(draw: st.DrawFn, here: dict[str, Any], odd: st.SearchStrateg
             here[key] = draw(odd)
 
 
-def _change_list(draw: st.DrawFn, here: list[Any], odd: st.SearchStrategy[Any]) -> None:
+def _change_list(draw: st.DrawFn, here: list[Any], odd: st.Drawn[Any]) -> None:
     at = draw(st.integers(0, len(here) - 1))
     match draw(st.integers(0, 3)):
         case 0:

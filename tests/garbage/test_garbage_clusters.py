@@ -7,12 +7,11 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.manifests.full_reader import build
+from tests import drawn as st
+from tests.drawn import given
 from tests.garbage.garbage import FIXTURES, STYLES, disturbed, drawn, is_inside, mutated, snapshot, written
 
 SKETCHES = [f.read_bytes() for f in sorted((*FIXTURES.glob("pools/*.yaml"), *FIXTURES.glob("clusters/*.yaml")))]

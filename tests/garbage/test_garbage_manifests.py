@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.waivers import find_waivers
 from kubesched_lint.manifests.document import Document
@@ -14,6 +11,8 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.releases import MODELLED
 from kubesched_lint.validation.validate import validate
+from tests import drawn as st
+from tests.drawn import given
 from tests.garbage.garbage import FIXTURES, ODD, STYLES, disturbed, drawn, is_inside, manifests, mutated, written
 from tests.manifests.yaml_texts import odd_texts
 

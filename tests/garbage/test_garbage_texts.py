@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.project.baseline import entries_in
@@ -21,6 +19,8 @@ from kubesched_lint.rulebook.card import faults, parse_card, to_rule
 from kubesched_lint.rulebook.cel.cards import expression_rule
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
+from tests import drawn as st
+from tests.drawn import given
 from tests.garbage.garbage import FIXTURES, ODD, ROOT, disturbed, drawn, is_inside, mutated, written
 
 BOOK = Rulebook.shipped()

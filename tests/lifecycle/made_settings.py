@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
-
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.model.workload import Workload
+from tests import drawn as st
 
 APPS = ("web", "db")
 

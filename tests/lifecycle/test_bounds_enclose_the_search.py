@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, settings
 
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle import rivals
@@ -31,6 +30,8 @@ from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
+from tests import drawn as st
+from tests.drawn import given
 from tests.lifecycle import simulated
 from tests.lifecycle.made_settings import nodes
 from tests.lifecycle.made_settings import workload as made

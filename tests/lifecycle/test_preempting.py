@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, settings
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
@@ -18,6 +17,8 @@ from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.lifecycle.verdicts import outcome as counted
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.report.simulation_report import as_text
+from tests import drawn as st
+from tests.drawn import given
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes
 from tests.lifecycle.made_settings import workload as made

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
@@ -23,7 +22,9 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.simulation_report import as_text
 from kubesched_lint.rulebook.examples import Example
+from tests import drawn as st
 from tests.analysis import test_errors_are_proofs as made
+from tests.drawn import given
 from tests.rulebook.shipped_cards import TRIAL
 
 TRIED = [e for e in TRIAL.examples if e.cluster is not None]

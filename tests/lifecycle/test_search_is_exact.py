@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, settings
 
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.verdicts import outcome as counted
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.releases import RECORDED
+from tests import drawn as st
+from tests.drawn import given
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes, workload
 

@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Unread
@@ -16,6 +15,8 @@ from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import LARGEST, InputFile
 from kubesched_lint.manifests.loader import Entry, documents, documents_of
 from kubesched_lint.model.decode.objects import is_read
+from tests import drawn as st
+from tests.drawn import given
 from tests.manifests.yaml_texts import odd_texts
 
 HOSTILE = Path(__file__).parents[2] / "fixtures" / "hostile"

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 
 from kubesched_lint.findings import Path, Span
 from kubesched_lint.manifests.document import Document
@@ -15,6 +14,8 @@ from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.full_reader import build
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.places import span_of
+from tests import drawn as st
+from tests.drawn import given
 from tests.manifests import yaml_texts
 from tests.manifests.test_two_readers import paths
 

@@ -7,12 +7,13 @@ from pathlib import Path as File
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.fast_reader import IS_TRUSTED, NotPlainError, read_plain
 from kubesched_lint.manifests.full_reader import BuildError, build
 from kubesched_lint.manifests.places import span_of
+from tests.drawn import given
 from tests.manifests.yaml_texts import documents, odd_texts
 
 EXAMPLES = File(__file__).parents[2]

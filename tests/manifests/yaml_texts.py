@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 from unicodedata import category
 
-from hypothesis import strategies as st
+from tests.drawn import Drawn
 
 WORDS = [
     "a",
@@ -33,12 +33,12 @@ _PLANES = [(0x20, 0x7F), (0x20, 0x7F), (0x80, 0x3000), (0x1F000, 0x1FB00)]
 _PLAIN_START = frozenset("abcdefghijklmnopqrstuvwxyz/ABC")
 
 
-def documents() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
+def documents() -> Drawn[tuple[str, dict[str, Any]]]:
     """A block mapping written in mixed styles, and its value.
 
     Drawn by one seed: a text takes some hundred choices, and Hypothesis takes longer for each than the readers do.
     """
-    return st.randoms(use_true_random=True).map(_document)
+    return Drawn(_document)
 
 
 def _document(draw: Random) -> tuple[str, dict[str, Any]]:
@@ -179,9 +179,9 @@ _LINES = [
 ]
 
 
-def odd_texts() -> st.SearchStrategy[str]:
+def odd_texts() -> Drawn[str]:
     """Lines of anything: mostly broken, sometimes valid, never what one expects."""
-    return st.randoms(use_true_random=True).map(_odd_text)
+    return Drawn(_odd_text)
 
 
 def _odd_text(draw: Random) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from random import Random
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis.strategies import randoms
+from hypothesis import HealthCheck, settings
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
@@ -21,6 +20,8 @@ from kubesched_lint.scheduler.framework import (
     static_feasible,
 )
 from kubesched_lint.scheduler.preemption import preempt
+from tests import drawn as st
+from tests.drawn import given
 from tests.scheduler import plain_engine, plain_preemption
 from tests.scheduler.made_clusters import NAMESPACES, Made, clusters, crowded, pods
 from tests.scheduler.small import bound, node, pod, selecting, state
@@ -50,7 +51,7 @@ def plain_of(made: Made) -> plain_engine.Cluster:
 
 
 @thorough
-@given(clusters().seeded)
+@given(clusters())
 def test_the_same_nodes_are_feasible_and_the_message_is_the_same(made: Made) -> None:
     diagnosis, plain = diagnose(made.pod, state_of(made)), plain_engine.attempt(made.pod, plain_of(made))
     index = NodeIndex(made.nodes)
@@ -59,7 +60,7 @@ def test_the_same_nodes_are_feasible_and_the_message_is_the_same(made: Made) -> 
 
 
 @thorough
-@given(crowded().seeded)
+@given(crowded())
 def test_preemption_nominates_the_same_nodes_and_takes_the_same_victims(made: Made) -> None:
     state = state_of(made)
     diagnosis, plain = diagnose(made.pod, state), plain_engine.attempt(made.pod, plain_of(made))
@@ -75,7 +76,7 @@ def test_preemption_nominates_the_same_nodes_and_takes_the_same_victims(made: Ma
 
 
 @thorough
-@given(clusters().seeded, randoms(use_true_random=True))
+@given(clusters(), st.randoms())
 def test_what_is_undone_never_was(made: Made, random: Random) -> None:
     """After any mixture of placing and removing, undo leaves a state that answers as a fresh one does."""
     state, fresh = state_of(made), state_of(made)
@@ -99,7 +100,7 @@ def test_what_is_undone_never_was(made: Made, random: Random) -> None:
 
 
 @thorough
-@given(clusters().seeded)
+@given(clusters())
 def test_what_holds_for_all_nodes_holds_for_each(made: Made) -> None:
     state = state_of(made)
     diagnosis = diagnose(made.pod, state)

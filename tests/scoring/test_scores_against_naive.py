@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import floor, log
 
-from hypothesis import given, settings
-from hypothesis.strategies import randoms
+from hypothesis import settings
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
@@ -32,6 +31,7 @@ from kubesched_lint.model.policy import Namespace, Service
 from kubesched_lint.model.resources import effective_requests, nonzero_requests
 from kubesched_lint.scheduler.scoring import Scoring, score
 from tests import drawn as st
+from tests.drawn import given
 
 # --- the plain scorer -----------------------------------------------------------------------------------------------
 
@@ -383,9 +383,9 @@ OWNER = Selector((Requirement("app", "In", ("db",)),))
 
 
 @settings(max_examples=250, deadline=None)
-@given(st.tuples(clusters(), pods(), st.sampled_from([None, OWNER]), st.integers(0, 127)).seeded)
-def test_scores_equal_those_found_node_by_node(drawn):
-    (made, running, services), pod, owner, some = drawn
+@given(clusters(), pods(), st.sampled_from([None, OWNER]), st.integers(0, 127))
+def test_scores_equal_those_found_node_by_node(cluster, pod, owner, some):
+    made, running, services = cluster
     state = state_of(made, running, services)
     feasible = some % (1 << len(made)) or state.index.all
     found = score(pod, state, feasible, owner)
@@ -398,9 +398,9 @@ def test_scores_equal_those_found_node_by_node(drawn):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.tuples(clusters(), pods(), pods()).seeded, randoms(use_true_random=True))
-def test_scoring_kept_while_pods_come_and_go_equals_scoring_anew(drawn, random):
-    (made, running, services), pod, newcomer = drawn
+@given(clusters(), pods(), pods(), st.randoms())
+def test_scoring_kept_while_pods_come_and_go_equals_scoring_anew(cluster, pod, newcomer, random):
+    made, running, services = cluster
     state = state_of(made, running, services)
     kept = Scoring(pod, state, OWNER)
     marks = []

@@ -25,7 +25,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.findings import Report
-from kubesched_lint.lifecycle import bounds, least, matrix
+from kubesched_lint.lifecycle import least, matrix, rooms
 from kubesched_lint.lifecycle.contention import Contender
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
@@ -151,7 +151,7 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "claims": (15, "kubesched_lint.world.volume_places", "_answerable"),
     "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
     "ranges": (15, "kubesched_lint.admission.limits", "in_resource_list"),
-    "pools": (4, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
+    "pools": (8, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
 }
 """Shape → a size, and the question of which each object once cost as many as there are others."""
 
@@ -177,8 +177,8 @@ def test_what_is_known_is_not_asked_again(name: str, monkeypatch: pytest.MonkeyP
 
 def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room on the nodes, and who repels the pods of each: all of a crowd are of one kind."""
-    rooms, rivals, copies, repelling = [], [], bounds.copies, least.repelling
-    monkeypatch.setattr(bounds, "copies", lambda *a: rooms.append(a) or copies(*a))
+    asked, rivals, copies, repelling = [], [], rooms.copies, least.repelling
+    monkeypatch.setattr(rooms, "copies", lambda *a: asked.append(a) or copies(*a))
 
     def counted(setting: Setting, number: int) -> list[tuple[str, Contender, int]]:
         found = list(repelling(setting, number))
@@ -189,11 +189,11 @@ def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(least, "repelling", counted)
     counts = []
     for count in (60, 120):
-        rooms.clear()
+        asked.clear()
         rivals.clear()
         files = SHAPES["crowd"].make(count)
         simulate.simulate(set_of(files), cluster_of(files), Options(), ("deploy",))
-        counts.append((len(rooms), len(rivals)))
+        counts.append((len(asked), len(rivals)))
     assert 0 < counts[1][0] <= counts[0][0], counts
     assert 0 < counts[1][1] <= 2.2 * counts[0][1], counts
 

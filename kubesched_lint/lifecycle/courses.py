@@ -196,7 +196,8 @@ class Courses:
             return False
         if setting.supposed or setting.need_devices(members) or guests_of(setting).hosted:  # it would say too little
             return False
-        if len(acquaintances(setting, number)) == 1 and not setting.objects.quotas:
+        is_tied = len(acquaintances(setting, number)) > 1 or setting.objects.quotas or setting.running.get(number)
+        if not is_tied:
             if rivals not in self._beside:
                 self._beside[rivals] = setting.beside(rivals)
             return count(self._beside[rivals], event, number).is_fine

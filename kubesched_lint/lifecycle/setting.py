@@ -132,7 +132,7 @@ class Setting(Record):
     def beside(self, rivals: Iterable[int]) -> Setting:
         """Return the setting in which only these workloads have pods beside the one that is asked about.
 
-        It serves every workload that selectors, ports, claims and quotas tie to no other.
+        It serves every workload of which nothing runs, and that selectors, ports, claims and quotas tie to no other.
         """
         return self._sharing(replace(self, rivals=frozenset(rivals)), pods=self.pods, usable=self.usable)
 

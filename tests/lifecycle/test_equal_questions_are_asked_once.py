@@ -14,6 +14,8 @@ from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.record import replace
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
 
 
@@ -64,6 +66,20 @@ def test_later_followedfollow_nothing_where_counting_proves_how_each_ends(alone)
             assert followed.ends(event, 0)
             for turn in (1, Aim(0, True, 0)):
                 assert bool(followed.ends(event, 0, turn)) is not proven
+
+
+def test_older_pods_of_its_own_are_rivals_of_a_workload_alone(monkeypatch):
+    """Each new pod of 1 core waits for an old one of 3.5: no course of the rollout ends well."""
+    monkeypatch.setattr(courses, "FEW_RUN", 0)
+    monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
+    several = [workload("Deployment", name, 6, asking("1")) for name in ("a", "b")]
+    plain = setting_of(*several)
+    assert Courses(plain, Effort(), lambda members: False).always_ends_well("rollout", 0)
+    pod = plain.pods[0]
+    old = replace(pod, labels={**pod.labels, "pod-template-hash": "old"}, requests={**pod.requests, "cpu": 3500})
+    runs = {0: tuple(BoundPod(f"a-{i}", f"n{i}", old) for i in range(6))}
+    running = replace(plain, running=runs, changes={0: True})
+    assert not Courses(running, Effort(), lambda members: False).always_ends_well("rollout", 0)
 
 
 def test_equal_workloads_share_the_bound_on_full_nodes(monkeypatch):

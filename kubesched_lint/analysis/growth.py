@@ -284,7 +284,7 @@ class _Growth:
         left = self._left(stock.pool)
         take(stock.offer.template, left)
         for group in self.groups:
-            if left and group.pool is stock.pool:
+            if left and group.pool.name == stock.pool.name:  # limits have the name of their pool
                 group.note_full(left)
         if not stock.free:
             stock.wanted *= 2

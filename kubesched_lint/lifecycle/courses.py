@@ -196,8 +196,8 @@ class Courses:
             return False
         if setting.supposed or setting.need_devices(members) or guests_of(setting).hosted:  # it would say too little
             return False
-        is_tied = len(acquaintances(setting, number)) > 1 or setting.objects.quotas or setting.running.get(number)
-        if not is_tied:
+        has_more = len(acquaintances(setting, number)) > 1 or setting.objects.quotas or setting.running.get(number)
+        if not has_more:  # beside the same rivals as others, so that their setting serves it, too
             if rivals not in self._beside:
                 self._beside[rivals] = setting.beside(rivals)
             return count(self._beside[rivals], event, number).is_fine

@@ -18,7 +18,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
-from kubesched_lint.lifecycle.rivals import Alike, Rivals, alike, rivals_of
+from kubesched_lint.lifecycle.rivals import Alike, Rivals, rivals_of, workloads_alike
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
 
@@ -26,19 +26,22 @@ MOST_PAIRS = 20_000
 """Kinds of nodes times contenders: above this, ignore who may use which node, which only loosens the bound."""
 
 
-def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
+def max_full_nodes(
+    setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0, *, exactly: bool = True
+) -> int:
     """Return the most nodes of ``among`` without room for a pod of the workload, given ``own`` other pods of it.
 
-    A result below ``enough`` need not be sharper. The result is the least of three bounds. (1) A node is full when one
-    resource is: sum the nodes that the demand for each resource can fill. (2) A pod is on one node only and fills at
-    most its largest share of what is missing there: the sum of all pods' largest shares, for any weights of the nodes,
-    bounds the weight of the full nodes. (3) Pods are whole (``filling``).
+    A result below ``enough`` need not be sharper; if not ``exactly``, another one need not be, either. The result is
+    the least of three bounds. (1) A node is full when one resource is: sum the nodes that the demand for each resource
+    can fill. (2) A pod is on one node only and fills at most its largest share of what is missing there: the sum of all
+    pods' largest shares, for any weights of the nodes, bounds the weight of the full nodes. (3) Pods are whole
+    (``filling``).
     """
 
     def full(rivals: Rivals) -> int:
         return _full_nodes(setting, number, rivals, among, enough)
 
-    found = _of_all_alike(setting, number, own, among, enough, full)
+    found = _of_all_alike(setting, number, own, among, enough, full, exactly=exactly)
     if found is not None:
         return found
     known, key = _known(setting), (*_likeness(setting, number), own, among, enough)
@@ -48,32 +51,51 @@ def max_full_nodes(setting: Setting, number: int, own: int, among: NodeSet, enou
 
 
 def _of_all_alike(
-    setting: Setting, number: int, own: int, asked: Hashable, enough: int, full: Callable[[Rivals], int]
+    setting: Setting,
+    number: int,
+    own: int,
+    asked: Hashable,
+    enough: int,
+    full: Callable[[Rivals], int],
+    *,
+    exactly: bool,
 ) -> int | None:
-    """Return a bound that holds for all workloads alike; None if one for this workload may be below ``enough``."""
-    same = alike(setting, number)
-    if same is None or own > same.most:
+    """Return a bound that holds for all workloads alike; None if one for this workload may say more."""
+    same = workloads_alike(setting, number)
+    if same is None or own > same.most or (exactly and enough <= 0):  # no bound is below 0
         return None
-    known = _known_of_alike(setting)
-    most, tried = known.get((same, True, asked), (maxsize, maxsize))
-    if most >= enough and enough < tried:
-        most = min(most, full(same.most_rivals))
-        known[same, True, asked] = most, enough
-    if most < enough:
-        return most
-    least, tried = known.get((same, False, asked), (-1, -1))
-    if least < enough and enough > tried:
-        least = max(least, full(same.least_rivals))
-        known[same, False, asked] = least, enough
-    return most if least >= enough else None
+    most, least = _known_of_alike(setting).setdefault((same, asked), (_Bound(), _Bound()))
+    if most.is_below(enough, lambda: full(same.most_rivals)):
+        return most.least
+    if exactly or least.is_below(enough, lambda: full(same.least_rivals)):
+        return None
+    return most.least
+
+
+class _Bound:
+    """What is known of a bound that is no sharper than it is asked for."""
+
+    __slots__ = ("least", "reached")
+
+    def __init__(self) -> None:
+        self.least = maxsize
+        """The sharpest bound that is known."""
+        self.reached = -1
+        """The largest number that no bound is below."""
+
+    def is_below(self, enough: int, bound: Callable[[], int]) -> bool:
+        """Return whether ``bound``, which need not be sharper than below ``enough``, is below it."""
+        if self.least >= enough > self.reached:
+            found = bound()
+            self.least = min(self.least, found)
+            if found >= enough:
+                self.reached = enough
+        return self.least < enough
 
 
 @once_per_setting
-def _known_of_alike(setting: Setting) -> dict[tuple[Alike, bool, Hashable], tuple[int, int]]:
-    """Return the cache for workloads alike.
-
-    (workloads, whether beside the most rivals, nodes) → (bound, the least or largest ``enough`` that it was asked for).
-    """
+def _known_of_alike(setting: Setting) -> dict[tuple[Alike, Hashable], tuple[_Bound, _Bound]]:
+    """Return the cache: (workloads, nodes) → the bounds beside the most and the least of their rivals."""
     return {}
 
 
@@ -116,7 +138,7 @@ def max_full_domains(
     def full(rivals: Rivals) -> int:
         return _full_domains(setting, number, rivals, domains, enough, spared)
 
-    found = _of_all_alike(setting, number, own, (*domains, spared), enough, full)
+    found = _of_all_alike(setting, number, own, (*domains, spared), enough, full, exactly=True)
     return full(rivals_of(setting, number, own)) if found is None else found
 
 

@@ -52,11 +52,12 @@ class _Ask(NamedTuple):
     def closed(self, own: int, among: NodeSet, more: int = 0) -> int:
         """Return the most nodes of ``among`` that others and ``own`` pods of its workload can close to a pod.
 
-        A node may count for several causes, which only raises the number. The caller counts ``more`` closed nodes.
+        A node may count for several causes, which only raises the number. The caller counts ``more`` closed nodes, and
+        asks only whether all are closed then.
         """
         apart = self.guests + own * self.near
         enough = among.bit_count() - apart - more
-        return closed_by_room(self.setting, self.number, own, among, enough) + apart
+        return closed_by_room(self.setting, self.number, own, among, enough, exactly=False) + apart
 
 
 def least_placed(
@@ -175,16 +176,18 @@ def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> 
     return _is_counted(pod, pod, constraint) or _counts_others(setting, number, constraint)
 
 
-def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
+def closed_by_room(
+    setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0, *, exactly: bool = True
+) -> int:
     """Return the most nodes that others and ``own`` other pods of the workload close by room or host ports.
 
-    A result below ``enough`` need not be sharper.
+    For ``enough`` and ``exactly`` see ``max_full_nodes``.
     """
     if setting.pods[number].host_ports:
         taken = takers_of_ports(setting, number, among) + own
-        closed = max_full_nodes(setting, number, 0, among, enough - taken) + taken
+        closed = max_full_nodes(setting, number, 0, among, enough - taken, exactly=exactly) + taken
     else:
-        closed = max_full_nodes(setting, number, own, among, enough)
+        closed = max_full_nodes(setting, number, own, among, enough, exactly=exactly)
     return min(closed, among.bit_count())
 
 
@@ -229,9 +232,8 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
     own = 0 if seen else wanted - 1
     apart = ask.guests + ask.shut + ask.fewer + own * (ask.near and not index.one_node_each(key))
     free = index.domains_of(key, open_)
-    spare = free - wanted + 1
-    closed = closed_by_room(setting, number, own, open_, spare - apart) + apart
     unbounded = (open_ & ~index.with_key(key)).bit_count()
+    closed = closed_by_room(setting, number, own, open_, free - wanted + 1 - apart) + apart
     if unbounded > closed:
         return Counted(wanted, f"nodes without {key} take any number")
     if index.one_node_each(key):

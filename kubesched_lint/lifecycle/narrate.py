@@ -29,11 +29,12 @@ class Naming(NamedTuple):
 def witness(end: FinalState, called: str = "") -> Witness:
     """Return the end with the course of events that leads there.
 
-    ``called``: the name of another workload, equal but for its name, whose pods the course shows.
+    ``called``: the name of a workload, equal but for its name, as whose pods the course shows those of its own.
     """
     parts = trace(end.story.phases, end.state)
     where = _shown(end.where, parts[0])
-    names = {end.workload: called} if called else {}
+    own = end.story.desired_states[end.workload].spec.name
+    names = {end.workload: called} if called not in ("", own) else {}
     lines = [line(part, _happening(part, where if part is parts[-1] else ""), names) for part in parts]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), where)
 

@@ -85,7 +85,7 @@ class Alike:
         return Rivals([each for each in groups if each[1]], without, (), 0)
 
 
-def alike(setting: Setting, number: int) -> Alike | None:
+def workloads_alike(setting: Setting, number: int) -> Alike | None:
     """Return the workloads like this one; None if they are few."""
     return _alike(setting).get(number)
 

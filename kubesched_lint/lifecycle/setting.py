@@ -172,7 +172,7 @@ class Setting(Record):
 
     @cached_property
     def rooms(self) -> dict[Hashable, Any]:
-        """The cache of the room beside the pods of others (see ``rooms``), which settings of fewer workloads share."""
+        """The cache of the room beside the pods of others (see ``room_of``), shared by settings of fewer workloads."""
         return {}
 
     @cached_property

@@ -9,6 +9,7 @@ from kubesched_lint.lifecycle import courses, full_nodes
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.turns import Aim
 from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
@@ -145,3 +146,33 @@ def test_workloads_of_one_shape_share_their_skews(monkeypatch):
     monkeypatch.setattr(run, "shape", lambda *_: None)
     assert report_of(sketch(3, "abc", "8"), *several).skews == shared
     assert {each.workload.name for each in shared} == {"a", "b", "c", "d"}
+
+
+def test_workloads_with_other_preferences_are_of_another_shape():
+    """Scores decide the skew of what need not spread: only one of the two prefers to."""
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "b"}}}
+    wishes = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}
+    plain, apart_by_wish = asking("1"), {**asking("1"), "affinity": {"podAntiAffinity": wishes}}
+    several = [workload("Deployment", "a", 4, plain), workload("Deployment", "b", 4, apart_by_wish)]
+    for pair in (several, several[::-1]):
+        found = report_of(sketch(3, "abc", "8"), *pair)
+        assert {each.workload.name for each in found.skews} == {"b"}
+
+
+@pytest.mark.parametrize(("home", "is_shared"), [("kube-system", True), ("default", False)])
+def test_running_pods_that_a_workload_may_meet_keep_it_from_sharing(home, is_shared):
+    """A pod of its namespace may have labels that its selectors or those of its scores match."""
+    several = [workload("Deployment", name, 2, asking("1")) for name in ("a", "b")]
+    plain = setting_of(*several)
+    pod = replace(plain.pods[0], namespace=home, labels={"app": "a"})
+    setting = replace(plain, objects=Inventory(pods=(BoundPod("other", "n0", pod),)))
+    assert (shape(setting, 0) == shape(setting, 1) is not None) is is_shared
+
+
+def test_a_running_pod_that_repels_others_keeps_those_it_may_reach_from_sharing():
+    far = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": HOSTNAME, "namespaces": ["default"]}
+    spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [far]}}}
+    several = [workload("Deployment", name, 2, asking("1")) for name in ("a", "b")]
+    plain, guard = setting_of(*several), setting_of(workload("Deployment", "guard", 1, spec)).pods[0]
+    pods = (BoundPod("guard", "n0", replace(guard, namespace="kube-system")),)
+    assert shape(replace(plain, objects=Inventory(pods=pods)), 0) is None

@@ -33,10 +33,12 @@ Option = int | tuple[tuple[int, str], ...]
 
 def synced(pod_types: PodTypes, state: State, slot: int) -> State:
     """Return the state after the sync that an event of a DaemonSet's pod triggers: waiting pods of lost nodes go."""
-    if not state.orphans:
-        return state
-    workload = pod_types.slots[slot].workload
-    return state._replace(orphans=tuple(q for q in state.orphans if pod_types.slots[q[0]].workload != workload))
+    return without_orphans(pod_types, state, pod_types.slots[slot].workload) if state.orphans else state
+
+
+def without_orphans(pod_types: PodTypes, state: State, number: int) -> State:
+    """Return the state without a workload's waiting pods of lost nodes (getUnscheduledPodsWithoutNode)."""
+    return state._replace(orphans=tuple(q for q in state.orphans if pod_types.slots[q[0]].workload != number))
 
 
 class Daemons:

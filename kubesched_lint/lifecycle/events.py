@@ -17,6 +17,7 @@ from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.daemons import without_orphans
 from kubesched_lint.lifecycle.explore import (
     DEFAULT_STATES,
     MOST_WORK,
@@ -229,15 +230,11 @@ class Story:
     def _with_running(self, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
         unready = self.by_readiness and bool(bound.node) and not bound.ready
         slot = slot_of_running(self.pod_types, number, revision, bound, unready=unready)
-        if (
-            self._named_devices is not None
-            and position >= 0
-            and bound.node
-            and self._named_devices.may_serve(bound.pod)
-        ):
+        devices = self._named_devices if position >= 0 and bound.node else None
+        if devices is not None and devices.may_serve(bound.pod):
             from kubesched_lint.lifecycle.holdings import held_by
 
-            holding = self.pod_types.holding(held_by(bound, slot, self._named_devices))
+            holding = self.pod_types.holding(held_by(bound, slot, devices))
             state = with_hold(state, position, holding, 1)
         return with_running(self.pod_types, state, slot, bound, position)
 
@@ -378,23 +375,23 @@ class Story:
     def _rescaling(self, oracle: Oracle, desired: DesiredState, replicas: int, revision: int) -> Enter:
         """Return the change to a state: a Deployment scales before it continues a rollout (isScalingEvent).
 
-        Without a rollout its controller scales in a later move: the scheduler may bind other pods before.
+        Without one it scales in a later move: others may be bound before. A new template makes a DaemonSet sync.
         """
-        workload = desired.spec
+        workload, number = desired.spec, desired.workload
+        if workload.kind == "DaemonSet" and revision != desired.revision:
+            return lambda state: iter((without_orphans(self.pod_types, state, number),))
         if workload.kind != "Deployment" or replicas == desired.replicas:
             return _as_it_is
         transitions = Transitions(oracle, self.desired_states.values())
 
         def enter(state: State) -> Iterator[State]:
-            sets = transitions.replica_sets(desired.workload, transitions.counts(state))
-            if all(s.revision == revision for s in sets):
-                yield state
-                return
-            sizes = deployment.rescale(workload.strategy, desired.replicas, replicas, desired.revision, sets)
+            sets = transitions.replica_sets(number, transitions.counts(state))
+            rolls = any(s.revision != revision for s in sets)
+            sizes = rolls and deployment.rescale(workload.strategy, desired.replicas, replicas, desired.revision, sets)
             if not sizes:
                 yield state
                 return
-            for _, after, gone in transitions.resized(desired.workload, dict(sizes), state):
+            for _, after, gone in transitions.resized(number, dict(sizes), state):
                 yield from transitions.woken(state, after, gone)
 
         return enter

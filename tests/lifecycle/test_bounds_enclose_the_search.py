@@ -218,6 +218,21 @@ def test_a_daemon_set_lacks_nothing_where_its_only_node_is_lost():
     assert count(setting, "node-loss", 0).most.pods == 1
 
 
+def test_a_new_template_removes_the_waiting_pods_of_a_lost_node():
+    """The DaemonSet's pod waits on its node. The node goes and the template changes: the controller syncs."""
+    node = Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110})
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "8"}}}]}
+    labels = {"app": "web"}
+    body = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}
+    web = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "web"}, "spec": body}
+    what = Hypothesis("what if", NodeChange(lost=frozenset(["n0"])), rolls=True)
+    setting = Setting((node,), Inventory(), (decode_workload(web, "default"),), supposed=what)
+    story = story_of(setting, (0,), expected=False, most_states=5000)
+    ends = EventOutcomes(setting, (0,), [story], []).ends("what if", 0)
+    assert [(e.outcome.wanted, e.outcome.pending, is_stuck("what if", e)) for e in ends] == [(0, 0, False)]
+    assert _is_enclosed(setting, "what if")
+
+
 def test_scaling_down_halves_what_has_no_autoscaler():
     setting = Setting((), Inventory(), (_apart(5),))
     assert size_after(setting, "scale-down", 0) == 3

@@ -291,10 +291,10 @@ def _kept(setting: Setting, number: int) -> EventBounds:
         bounds.most, bounds.always_stuck = Counted(bounds.wanted, _STAYS), False
         return bounds
     wanted, least = setting.wanted(number), _least(setting, number, setting.wanted(number))
-    standing = [b for b in setting.running[number] if b.node in setting.index.positions and not b.terminating]
+    keeps = setting.keeps(number)
     alone = not any(outranks(setting, i, number) for i in range(len(setting.workloads)) if i != number)
-    if alone and min(len(standing), wanted) > least.pods:
-        least = Counted(min(len(standing), wanted), f"{len(standing)} run, and nothing of their template changes")
+    if alone and min(keeps, wanted) > least.pods:
+        least = Counted(min(keeps, wanted), f"{keeps} run, and nothing of their template changes")
     return EventBounds(wanted, least, Counted(wanted, _STAYS))
 
 

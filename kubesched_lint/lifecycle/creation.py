@@ -24,7 +24,7 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
     workload, wanted = setting.workloads[number], count(setting, event, number).wanted
     runs = min(len(setting.running.get(number, ())), wanted)
     kept = setting.changes.get(number, True) is False and setting.is_settled(number)
-    if not wanted or (event == "deploy" and runs >= wanted and kept):
+    if not wanted or (event == "deploy" and setting.keeps(number) >= wanted and kept):
         bound = Range(wanted, wanted, "closed-form")
         text = words(event, wanted, bound, stuck=False, always_stuck=False)
         why = "all its pods run, and none is created" if wanted else "no pod is wanted"

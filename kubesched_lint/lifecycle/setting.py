@@ -286,6 +286,16 @@ class Setting(Record):
 
     # --- what runs already ------------------------------------------------------------------------------------------
 
+    def keeps(self, number: int) -> int:
+        """Return how many running pods stay and count while no template changes and no more are wanted.
+
+        A DaemonSet counts one pod on each node that should have one.
+        """
+        at = [b.node for b in self.running.get(number, ()) if b.node in self.index.positions and not b.terminating]
+        if self.workloads[number].kind != "DaemonSet":
+            return len(at)
+        return (self.index.named(at) & targets(self.pods[number], self.index)[0]).bit_count()
+
     def is_settled(self, number: int) -> bool:
         """Whether all its running pods are of one revision."""
         return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1

@@ -233,6 +233,20 @@ def test_a_new_template_removes_the_waiting_pods_of_a_lost_node():
     assert _is_enclosed(setting, "what if")
 
 
+def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
+    """Its pod runs on a node that it no longer selects; on the node that it selects it finds no room."""
+    cluster = tuple(Node(n, {HOSTNAME: n}, allocatable={"cpu": c, "pods": 9}) for n, c in (("n0", 300), ("n1", 4000)))
+    container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
+    spec = {"containers": [container], "nodeSelector": {HOSTNAME: "n0"}}
+    labels = {"app": "web"}
+    body = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}
+    web = decode_workload({"kind": "DaemonSet", "metadata": {"name": "web"}, "spec": body}, "default")
+    runs = {0: (BoundPod("web-0", "n1", Story((), Inventory()).admitted(web, 9)),)}
+    setting = Setting(cluster, Inventory(), (web,), runs, {0: False})
+    assert setting.keeps(0) == 0
+    assert _is_enclosed(setting, "deploy")
+
+
 def test_scaling_down_halves_what_has_no_autoscaler():
     setting = Setting((), Inventory(), (_apart(5),))
     assert size_after(setting, "scale-down", 0) == 3

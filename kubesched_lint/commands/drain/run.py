@@ -27,7 +27,7 @@ from kubesched_lint.commands.drain.plan import (
     Obstacle,
 )
 from kubesched_lint.commands.drain.relaxing import BUDGET, FINALIZER, REFUSED, Condition, without, workloads
-from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Waves
+from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Wave, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
@@ -162,25 +162,30 @@ class Planner:
         """Return the answer of an exhaustive search; None if it is too large."""
         if self._now.scope.open_:
             return None
-        sure = Fewest(self._any, self._targets, _is_sure, self._room.fits)
+        sure = Fewest(self._any, self._targets, _is_sure, self._may_be_sure)
         waves = _within_steps(sure)
         if waves:
             return self._possible(waves, PROVEN, is_fewest=sure.is_sound)
         some = Fewest(self._any, self._targets, lambda played: bool(played.good), self._room.fits)
-        lucky = _within_steps(some)
+        # It would play the waves that were cut short again: so it shows neither that no wave ends well, nor more.
+        lucky = None if sure.has_cut else _within_steps(some)
         if lucky is not None and not lucky and some.is_sound:
             search = Smallest(self._now, self._targets, self._rules, self._effort.states)
             smallest = _tried(search.obstacles, _SEARCH_STEPS)
             obstacles = smallest or _one_each(where_it_ends(self._any, self._targets))
             is_elastic = self._now.world.is_elastic or bool(self._now.world.pools)
             return self._impossible(obstacles, TODAY if is_elastic else PROVEN, is_smallest=bool(smallest))
-        usual = Fewest(self._default, self._targets, _is_sure, self._room.fits)
+        usual = Fewest(self._default, self._targets, _is_sure, self._may_be_sure)
         waves = _within_steps(usual)
         if waves:
             return self._possible(waves, BY_DEFAULT, is_fewest=usual.is_sound)
         if lucky and usual.is_sound and sure.is_sound:
             return self._depends(lucky)
         return None
+
+    def _may_be_sure(self, done: Waves, wave: Wave) -> bool:
+        """Return whether neither counting nor a trace shows a bad end; a trace takes far less than a search."""
+        return self._room.fits(done, wave) and not self._traces.play((*done, wave)).bad
 
     # --- traces -----------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,12 @@ class Fewest:
         self._at_once = replay.rules.at_once or len(self._targets)
         self.is_sound = True
         """Whether every wave that was played has all its ends."""
+        self.least_cut = len(self._targets) + 1
+        """Number of nodes of the smallest wave whose search was cut short: larger ones are not played after it."""
+
+    @property
+    def has_cut(self) -> bool:
+        return self.least_cut <= len(self._targets)
 
     def waves(self) -> Waves | None:
         """Return the accepted plan with the fewest waves; None if there is none."""
@@ -38,12 +44,13 @@ class Fewest:
     def _within(self, done: Waves, left: Wave, count: int) -> Waves | None:
         """Return the plan that begins with ``done`` and drains ``left`` in exactly ``count`` waves."""
         for wave in self._choices(left, count):
-            if not self._fits(done, wave):
+            if len(wave) >= self.least_cut or not self._fits(done, wave):
                 continue
             waves = (*done, wave)
             played = self._replay.play(waves)
             self.is_sound = self.is_sound and played.is_sound
             if not self._accepts(played):
+                self.least_cut = self.least_cut if played.is_sound else len(wave)
                 continue
             rest = tuple(name for name in left if name not in wave)
             found = self._within(waves, rest, count - 1) if rest else waves

@@ -32,9 +32,9 @@ def worst(feasible: NodeSet, victim: Pod, cluster: ClusterState) -> int:
 def likeness(victim: Pod, usable: NodeSet, index: NodeIndex) -> Hashable:
     """Return everything that ``worst`` reads about a pod without ports and volumes, if no terms tie it to placed pods.
 
-    ``usable`` are the nodes that it may use.
+    ``usable`` are the nodes that it may use. The pods of one scheduler share its profile.
     """
-    return frozenset(victim.requests.items()), usable, _wide_key(victim, index), victim.profile
+    return frozenset(victim.requests.items()), usable, _wide_key(victim, index), id(victim.profile)
 
 
 def _room(asked: Mapping[str, int], cluster: ClusterState) -> Sequence[float]:

@@ -16,13 +16,13 @@ from tests.worlds.generator import World
 from tests.worlds.reference import outcomes
 from tests.worlds.schedulers import OTHER, configured
 
-FOUND = (86, 94, 324, 1170, 771109)
-"""Worlds that showed a wrong answer."""
+FOUND = (86, 94, 324, 1170, 31000, 771109)
+"""Worlds that showed a wrong answer; 31000 where all events are asked."""
 
 
 @pytest.mark.parametrize("seeds", [range(30), FOUND])
 def test_what_is_said_of_a_configured_world_is_not_contradicted(seeds: range | tuple[int, ...]) -> None:
-    found = {seed: contradictions(configured(seed), thorough=seed % 15 == 0) for seed in seeds}
+    found = {seed: contradictions(configured(seed), thorough=seed % 10 == 0) for seed in seeds}
     assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
 
 

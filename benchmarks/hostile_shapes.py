@@ -30,7 +30,7 @@ _NOTHING_TO_TELL = 0.3
 """Seconds of CPU beyond a tiny file's, below which a growth is noise."""
 _CODES = (0, 1, 2)
 REPORTS = {
-    "lint": re.compile("^checked ", re.M),
+    "lint": re.compile("^ *checked ", re.M),
     "simulate": re.compile("^ *deploy .* drain$|no workloads", re.M),
     "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* on \\d+ nodes?", re.M),
 }

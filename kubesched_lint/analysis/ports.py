@@ -22,25 +22,41 @@ _STEPS = 4
 """Work units (see ``work``) to compare a user of a port with others."""
 
 
-def clash(one: Pod, other: Pod) -> tuple[HostPort, HostPort] | None:
-    """The first ports of two pods that conflict (``nodeports``: same address, or one is for every address)."""
-    for mine in one.host_ports:
-        for theirs in other.host_ports:
-            if (mine.protocol, mine.port) == (theirs.protocol, theirs.port) and (
-                mine.host_ip == theirs.host_ip or ALL in (mine.host_ip, theirs.host_ip)
-            ):
-                return mine, theirs
-    return None
+Key = tuple[str, int]
+"""Protocol and port."""
+
+
+def by_key(ports: Iterable[HostPort]) -> Mapping[Key, Sequence[HostPort]]:
+    """Return ports by what they share if they conflict."""
+    found: dict[Key, list[HostPort]] = {}
+    for port in ports:
+        found.setdefault((port.protocol, port.port), []).append(port)
+    return found
+
+
+def _clash(one: Mapping[Key, Sequence[HostPort]], other: Pod) -> bool:
+    """Return whether ports of two pods conflict (``nodeports``: same address, or one is for every address)."""
+    return any(
+        mine.host_ip == theirs.host_ip or ALL in (mine.host_ip, theirs.host_ip)
+        for theirs in other.host_ports
+        for mine in one.get((theirs.protocol, theirs.port), ())
+    )
 
 
 @once_per_world
-def host_port_users(world: World) -> Mapping[tuple[str, int], tuple[Workload, ...]]:
+def host_port_users(world: World) -> Mapping[Key, tuple[Workload, ...]]:
     """(protocol, port) → workloads whose pods take it on their node."""
-    found: dict[tuple[str, int], list[Workload]] = {}
+    found: dict[Key, list[Workload]] = {}
     for workload in world.manifests.workloads:
-        for key in {(p.protocol, p.port) for p in workload.pod.host_ports}:
+        for key in ports_of(world)[id(workload)]:
             found.setdefault(key, []).append(workload)
     return {key: tuple(users) for key, users in found.items()}
+
+
+@once_per_world
+def ports_of(world: World) -> Mapping[int, Mapping[Key, Sequence[HostPort]]]:
+    """``id(workload)`` → the ports that its pods take."""
+    return {id(workload): by_key(workload.pod.host_ports) for workload in world.manifests.workloads}
 
 
 class PortUser(Record):
@@ -54,11 +70,10 @@ class PortUser(Record):
     """The addresses of the node at which it takes the port; None for all."""
 
 
-def user_of(key: tuple[str, int], workload: Workload, pods: int, nodes: NodeSet) -> PortUser:
-    """Return a workload that takes a (protocol, port) as the user of it."""
-    its = [port for port in workload.pod.host_ports if (port.protocol, port.port) == key]
-    addresses = frozenset(port.host_ip for port in its)
-    return PortUser(workload, its[0], pods, nodes, None if ALL in addresses else addresses)
+def user_of(ports: Sequence[HostPort], workload: Workload, pods: int, nodes: NodeSet) -> PortUser:
+    """Return a workload as the user of one port, which it takes at some addresses."""
+    addresses = frozenset(port.host_ip for port in ports)
+    return PortUser(workload, ports[0], pods, nodes, None if ALL in addresses else addresses)
 
 
 class Crowd:
@@ -154,4 +169,5 @@ def taken_by_running(it: Member) -> tuple[NodeSet, tuple[BoundPod, ...]]:
         taken |= staying(it).state.port_conflicts(port)
     if not taken:
         return taken, ()
-    return taken, tuple(b for b in staying(it).pods if b.node and clash(it.workload.pod, b.pod))
+    ports = by_key(it.workload.pod.host_ports)
+    return taken, tuple(b for b in staying(it).pods if b.node and _clash(ports, b.pod))

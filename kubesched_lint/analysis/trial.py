@@ -6,6 +6,7 @@ A pod that stays Pending in every trial is a witness, not a proof: other random 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
@@ -207,18 +208,29 @@ class _Trial:
         return Tried(left, {key: tuple(pods) for key, pods in self._evicted.items()}, is_idle=not self._changed)
 
     def _place(self) -> None:
+        """Try the pods in the order of the queue, again and again, until none finds a node."""
+        turn = [n for n, (one, _) in enumerate(self._queue) if one.left and not self._waits.has(n, ANYWHERE)]
         progress = True
         while progress:
-            progress = False
-            for number, (one, placer) in enumerate(self._queue):
-                while one.left and not self._waits.has(number, ANYWHERE):
+            progress, later = False, []
+            heapify(turn)
+            while turn:
+                number = heappop(turn)
+                one, placer = self._queue[number]
+                while one.left:
                     found = self._diagnosis(number)
                     position = placer.choose(found) if found.feasible else None
                     if position is None:
-                        self._waits.add(number, one.pod, ANYWHERE, found)
+                        if not self._waits.add(number, one.pod, ANYWHERE, found):
+                            later.append(number)
                         break
-                    self._note(bind(one.pod, position, self._state), one)
                     progress = True
+                    for woken in self._note(bind(one.pod, position, self._state), one):
+                        if woken > number:
+                            heappush(turn, woken)
+                        else:
+                            later.append(woken)
+            turn = later
 
     def _diagnosis(self, number: int) -> Diagnosis:
         now = len(self._changed)
@@ -256,11 +268,12 @@ class _Trial:
         elif victim.bound is not None and id(victim.bound) in _ids_of_others(self._world):
             self._evicted.setdefault(id(by.workload), []).append(victim.bound)
 
-    def _note(self, placement: Placement, one: Queued) -> None:
+    def _note(self, placement: Placement, one: Queued) -> Sequence[int]:
+        """Record a pod that was bound. Return the places in the queue of pods to which it may open a node."""
         one.left -= 1
         self._placed[id(placement)] = placement, one
-        self._waits.comes(one.pod, placement.position)
         self._changed.append(placement.position)
+        return self._waits.comes(one.pod, placement.position)
 
 
 @once_per_world

@@ -7,7 +7,17 @@ from functools import reduce
 from operator import or_
 
 from kubesched_lint.analysis.joint import demands_of
-from kubesched_lint.analysis.ports import REASON, Crowd, PortUser, crowds, host_port_users, taken_by_running, user_of
+from kubesched_lint.analysis.ports import (
+    REASON,
+    Crowd,
+    Key,
+    PortUser,
+    crowds,
+    host_port_users,
+    ports_of,
+    taken_by_running,
+    user_of,
+)
 from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.findings import Hazard, Place, Severity, proof
@@ -55,12 +65,12 @@ def _path(workload: Workload) -> str:
     return workload.source.path if workload.source else ""
 
 
-def _users(world: World, key: tuple[str, int], workloads: Iterable[Workload]) -> Iterator[PortUser]:
+def _users(world: World, key: Key, workloads: Iterable[Workload]) -> Iterator[PortUser]:
     """Yield the users of a port that fit their own nodes."""
     for workload in workloads:
         pods, nodes = lasting_pods_wanted(world.member(workload)), _nodes(world.member(workload))
         if 0 < pods <= nodes.bit_count():
-            yield user_of(key, workload, pods, nodes)
+            yield user_of(ports_of(world)[id(workload)][key], workload, pods, nodes)
 
 
 def _hazard(it: Member, crowd: Crowd) -> Hazard:

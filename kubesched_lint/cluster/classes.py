@@ -252,10 +252,7 @@ class PodClasses:
 
 def _posted_under(term: PodAffinityTerm) -> Iterable[tuple[str, str]] | None:
     """Return labels; each selected pod has at least one. None if the selector has no In requirement."""
-    posting = None
-    if term.selector is not None:
-        posting = next((r for r in term.selector.requirements if r.operator == "In"), None)
-    return None if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
+    return None if term.selector is None else term.selector.labels_of_selected
 
 
 def _pulls_of(pod_class: PodClass) -> Iterator[Pull]:

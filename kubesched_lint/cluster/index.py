@@ -55,15 +55,19 @@ class NodeIndex:
 
     def _read_taints(self) -> None:
         """Set what depends on taints and cordons."""
-        alike: dict[int, tuple[tuple[Taint, ...], NodeSet]] = {}  # nodes of a sketch's entry share their taints
+        alike: dict[int, list[int]] = {}  # nodes of a sketch's entry share their taints
         at = range(len(self.nodes))
         for i in compress(at, map(_TAINTS, self.nodes)):
-            found = self.nodes[i].taints
-            alike[id(found)] = (found, alike.get(id(found), (found, EMPTY))[1] | only(i))
-        work.spend(len(self.nodes) // 16 + sum(len(found) for found, _ in alike.values()) // 2)  # each taint is hashed
+            alike.setdefault(id(self.nodes[i].taints), []).append(i)
+        self.taint_sets: Sequence[tuple[tuple[Taint, ...], NodeSet]] = [
+            (self.nodes[some[0]].taints, of(some)) for some in alike.values()
+        ]
+        """The taints of nodes, with the nodes that share them; other nodes may have the same taints once more."""
+        # Each taint is hashed.
+        work.spend(len(self.nodes) // 16 + sum(len(found) for found, _ in self.taint_sets) // 2)
         self.cordoned: NodeSet = of(compress(at, map(_CORDONED, self.nodes)))
         taints: dict[Taint, NodeSet] = {}
-        for found, nodes_with in alike.values():
+        for found, nodes_with in self.taint_sets:
             for taint in found:
                 taints[taint] = taints.get(taint, EMPTY) | nodes_with
         self.taints: Mapping[Taint, NodeSet] = taints

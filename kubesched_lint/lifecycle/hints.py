@@ -11,7 +11,7 @@ deleted pod opens its own node, and other nodes to pods that it repels or that r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -142,20 +142,29 @@ class Hopeless:
         """Position or ANYWHERE → (kind, position) of waiting pods that only the departure of a pod there can help."""
         self._sociable: dict[int, set[int]] = {}
         """Kind → positions of its waiting pods (the pinned node or ANYWHERE), for pods that depend on other pods."""
+        self._helped: dict[tuple[str, str] | None, set[int]] = {}
+        """Label → the kinds of ``_sociable`` that a pod with it may help; None: those that any pod may help."""
         self._pods: dict[int, Pod] = {}
 
-    def add(self, kind: int, pod: Pod, position: int, found: Diagnosis) -> None:
-        """Record that pods of a kind, pinned to ``position`` if that is a node, found no node."""
+    def add(self, kind: int, pod: Pod, position: int, found: Diagnosis) -> bool:
+        """Record that pods of a kind, pinned to ``position`` if that is a node, found no node.
+
+        Return whether they wait. Others may find a node at any time: a pod that goes elsewhere may free their volume or
+        device.
+        """
         if pod.volumes or self._cluster.may_serve(pod) or found.refusal is not None:
-            return  # a volume or a device may become free by a pod that goes elsewhere
+            return False
         plugins = {r.plugin for r in found.rejections}
         if plugins.isdisjoint((AFFINITY, SPREAD)):
             self._alone.setdefault(position, set()).add((kind, position))
         elif pod.required_affinity or any(c.is_hard for c in pod.spread):
             self._pods[kind] = pod
             self._sociable.setdefault(kind, set()).add(position)
+            for label in _helpful(pod):
+                self._helped.setdefault(label, set()).add(kind)
         else:
             self._alone.setdefault(ANYWHERE, set()).add((kind, position))
+        return True
 
     def has(self, kind: int, position: int) -> bool:
         key = kind, position
@@ -165,17 +174,25 @@ class Hopeless:
             or key in self._alone.get(ANYWHERE, ())
         )
 
-    def comes(self, pod: Pod, position: int) -> None:
-        """Record that a pod is bound to a node."""
-        work.spend(len(self._sociable))
-        for kind, waiting in self._sociable.items():
+    def comes(self, pod: Pod, position: int) -> list[int]:
+        """Record that a pod is bound to a node. Return the kinds to which it may open one."""
+        kinds = set[int]().union(*(self._helped.get(label, ()) for label in (None, *pod.labels.items())))
+        work.spend(len(kinds))
+        woken = []
+        for kind in kinds:
             near = self._near(self._pods[kind], pod, position)
             if near:
-                self._sociable[kind] = {p for p in waiting if p != ANYWHERE and not near >> p & 1}
+                woken.append(kind)
+                self._sociable[kind] = {p for p in self._sociable[kind] if p != ANYWHERE and not near >> p & 1}
+                if not self._sociable[kind]:
+                    for label in _helpful(self._pods[kind]):
+                        self._helped[label].discard(kind)
+        return woken
 
     def goes(self, position: int) -> None:
         """Record that a pod leaves a node."""
         self._sociable.clear()
+        self._helped.clear()
         self._alone.pop(position, None)
         self._alone.pop(ANYWHERE, None)
 
@@ -188,3 +205,10 @@ class Hopeless:
             if selects_incoming(term, pod, come, self._cluster):
                 found |= index.domain_of(term.topology_key, position)
         return found
+
+
+def _helpful(pod: Pod) -> Iterator[tuple[str, str] | None]:
+    """Yield labels: a pod that helps this one by coming has one of them; None if it may have none."""
+    for selector in (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard)):
+        if selector is not None:
+            yield from selector.labels_of_selected or (None,)

@@ -5,7 +5,7 @@ Mirrors ``k8s.io/apimachinery/pkg/labels/selector.go`` (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from kubesched_lint.findings import Path
 from kubesched_lint.record import Record, field
@@ -91,6 +91,12 @@ class Selector(Record):
     @property
     def is_empty(self) -> bool:
         return not self.requirements
+
+    @property
+    def labels_of_selected(self) -> Collection[tuple[str, str]] | None:
+        """Labels of which all that it selects have at least one; None if they may have none."""
+        found = next((r for r in self.requirements if r.operator == "In"), None)
+        return None if found is None else dict.fromkeys((found.key, value) for value in found.values)
 
     def and_also(self, *more: Requirement) -> Selector:
         """Return the selector with further requirements, without duplicates."""

@@ -5,12 +5,13 @@ Mirrors ``k8s.io/api/core/v1/toleration.go`` and ``component-helpers/scheduling/
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Toleration
 
@@ -76,17 +77,32 @@ def repelled(
     alone, beside = index.tainted(frozenset(effects))
     if not (alone or beside):
         return EMPTY
-    keys = index.taint_keys
-    covered = {
-        taint
-        for t in tolerations
-        if not t.key or t.key in keys  # most tolerations concern no node here, and a run asks for each pod
-        for taint in _covered(index, t)
-        if taint.effect in effects
-    }
+    covered = {taint for taint in _all_covered(index, tolerations) if taint.effect in effects}
     for taint in covered:
         alone &= ~index.taints[taint]
     return reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
+
+
+def taint_sets_in_the_way(
+    index: NodeIndex, tolerations: Sequence[Toleration], nodes: NodeSet
+) -> Mapping[tuple[Taint, ...], int]:
+    """Return the taints that together repel from a node → number of such ``nodes``, most frequent first."""
+    covered = set(_all_covered(index, tolerations))
+    repelling = {taint for taint in index.taints if taint.effect in FILTERING and taint not in covered}
+    counts: Counter[tuple[Taint, ...]] = Counter()
+    some = ((there, taints) for taints, with_them in index.taint_sets if (there := with_them & nodes))
+    for there, taints in sorted(some, key=lambda pair: lowest(pair[0])):
+        if found := tuple(taint for taint in taints if taint in repelling):
+            counts[found] += there.bit_count()
+    return dict(counts.most_common())
+
+
+def _all_covered(index: NodeIndex, tolerations: Iterable[Toleration]) -> Iterator[Taint]:
+    """Yield the nodes' taints that a pod tolerates, some more than once."""
+    keys = index.taint_keys
+    for toleration in tolerations:
+        if not toleration.key or toleration.key in keys:  # most concern no node here, and a run asks for each pod
+            yield from _covered(index, toleration)
 
 
 def dedicated_to(index: NodeIndex, toleration: Toleration) -> NodeSet:

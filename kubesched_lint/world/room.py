@@ -217,10 +217,9 @@ def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
 
 def taint_sets_in_the_way(it: Member, nodes: NodeSet) -> Mapping[tuple[Taint, ...], int]:
     """Return the taints that together repel the pod from a node → number of such ``nodes``, most frequent first."""
-    from kubesched_lint.scheduler.framework import untolerated_taints
+    from kubesched_lint.scheduler.tolerance import taint_sets_in_the_way
 
-    counts = Counter(untolerated_taints(it.pod, node) for node in it.world.index.nodes_of(nodes))
-    return {taints: count for taints, count in counts.most_common() if taints}
+    return taint_sets_in_the_way(it.world.index, it.pod.tolerations, nodes)
 
 
 def why_closed(it: Member, nodes: NodeSet) -> str:

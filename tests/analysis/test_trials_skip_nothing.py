@@ -15,6 +15,8 @@ from kubesched_lint.lifecycle.hints import Hopeless
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.framework import Diagnosis
 from kubesched_lint.scheduler.preemption import Preemption, preempt
 from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, apart, asking, other, sketch, workload
@@ -78,7 +80,7 @@ def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pyt
     worlds = [_drawn(seed) for seed in range(SETS)]
     found = _ends(worlds)
     helped = spared = waited = 0
-    has = Hopeless.has
+    add = Hopeless.add
 
     def everywhere(*of: Any, hopeless: int) -> Preemption:
         nonlocal helped, spared
@@ -87,12 +89,12 @@ def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pyt
         spared += hopeless != 0
         return result
 
-    def never(self: Hopeless, kind: int, position: int) -> bool:
+    def never(self: Hopeless, kind: int, pod: Pod, position: int, found: Diagnosis) -> bool:
         nonlocal waited
-        waited += has(self, kind, position)
+        waited += add(Hopeless(self._cluster), kind, pod, position, found)
         return False
 
     monkeypatch.setattr(trial, "preempt", everywhere)
-    monkeypatch.setattr(Hopeless, "has", never)
+    monkeypatch.setattr(Hopeless, "add", never)
     assert _ends(worlds) == found
     assert min(helped, spared, waited) > 100

@@ -1,0 +1,56 @@
+"""How the cost of linting grows with inputs made to be slow, in lines of Python that run: no clock, so no noise."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import kubesched_lint
+from benchmarks.rows import MOST_GROWTH, exponent
+from tests.hostile.shapes import SHAPES, Files, stream, workload
+from tests.hostile.shapes.parts import nodes
+
+ONE = Files(stream([workload("w0")]), nodes(1, zones=1))
+SIZES = {
+    "chain": 40,
+    "taints": 40,
+    "containers": 200,
+}
+"""Shape → the smallest of three sizes, each twice the one before."""
+
+
+def lines_of_a_run(files: Files) -> int:
+    """Return how many lines run to lint the files; an iteration of a loop in one line counts as a line."""
+    ran = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal ran
+        ran += event == "line"
+        return trace
+
+    cluster = kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        kubesched_lint.lint(text={"m.yaml": files.manifests}, cluster=cluster)
+    finally:
+        sys.settrace(before)
+    return ran
+
+
+@pytest.fixture(scope="module")
+def least() -> int:
+    lines_of_a_run(ONE)  # imports
+    return lines_of_a_run(ONE)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_cost_of_linting_a_shape_grows_no_faster_than_the_shape(name: str, least: int) -> None:
+    made = [SHAPES[name].make(SIZES[name] << doubled) for doubled in range(3)]
+    lines_of_a_run(made[0])  # imports
+    sizes = [len(files.manifests) + len(files.cluster) for files in made]
+    lines = [lines_of_a_run(files) - least for files in made]
+    assert exponent(sizes, lines) <= MOST_GROWTH, lines

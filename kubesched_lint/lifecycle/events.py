@@ -122,14 +122,15 @@ class Story:
         admission: Admission | None = None,
         index: NodeIndex | None = None,
         by_readiness: bool = False,
+        by_likeness: bool = False,
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are later workloads and revisions, ``marks`` the nodes
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
         this number of seeded courses. ``preempting``: waiting pods preempt others, see lifecycle.preempting. Pods of
         ``never_ready`` workloads become ready until ``from_now_unready`` is called. ``precedence``: see Transitions,
         ``against``: see Oracle. ``admission`` is that of ``objects`` and ``index`` that of ``nodes``, if
-        several stories share them.
-        ``by_readiness``: running pods that are not ready stay so; else they count as ready."""
+        several stories share them. ``by_readiness``: running pods that are not ready stay so; else all count as ready.
+        ``by_likeness``: courses bind pods to the first of equal nodes."""
         resources = device_class_resources(objects.device_classes, kubernetes_version)
         self.index = NodeIndex(nodes, resources) if index is None else index
         self.objects = objects
@@ -151,6 +152,7 @@ class Story:
         self.precedence = dict(precedence or {})
         self.against = against
         self.by_readiness = by_readiness
+        self.by_likeness = by_likeness
         self._named_devices = next((each for each in objects.allocator if each.over_time != COUNTED), None)
         self.states: tuple[State, ...] = (empty(len(self.nodes), names_devices=self._named_devices is not None),)
         self.sound = True
@@ -182,18 +184,19 @@ class Story:
 
     def oracle(self) -> Oracle:
         """Return the oracle of the current nodes, cached until a new kind of pod may distinguish nodes."""
-        key = (id(self.nodes), 0 if self.runs else self.pod_types.size)
+        symmetric = self.by_likeness or not self.runs
+        key = (id(self.nodes), self.pod_types.size if symmetric else 0)
         known = self._oracles.get(key)
         if known is None:
             oracle = Oracle(
                 self.pod_types,
                 self.index,
                 self.objects,
-                [] if self.runs else [self.marks.get(node.name, 0) for node in self.nodes],
+                [self.marks.get(node.name, 0) for node in self.nodes] if symmetric else [],
                 expected=self.expected,
                 kubernetes_version=self.version,
                 foreseen=self.foreseen,
-                symmetric=not self.runs,
+                symmetric=symmetric,
                 preempting=self.preempting,
                 against=self.against,
             )

@@ -50,6 +50,7 @@ def story_of(
     against: Pod | None = None,
     marks: Mapping[str, Hashable] | None = None,
     by_readiness: bool = False,
+    by_likeness: bool = False,
     deployed: bool = True,
 ) -> Story:
     """Return a story with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
@@ -80,6 +81,7 @@ def story_of(
         admission=_admission(setting),
         index=setting.index,
         by_readiness=by_readiness,
+        by_likeness=by_likeness,
     )
     for guest in guests:
         story.host(guest)
@@ -98,9 +100,10 @@ def story_of(
 def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expected: bool) -> Iterator[Story]:
     """Yield for each seed a story with one workload deployed in one random course.
 
-    The stories share one oracle, which decides each situation once.
+    The stories share one oracle, which decides each situation once. They bind a pod to the first of equal nodes, so
+    that more of them meet the same situation: their ends differ in names of nodes alone.
     """
-    start = story_of(setting, [number], expected=expected, most_states=0, runs=1, deployed=False)
+    start = story_of(setting, [number], expected=expected, most_states=0, runs=1, by_likeness=True, deployed=False)
     workload = as_granted(setting, number)
     if workload.key not in start.numbers:
         start.enter(workload)

@@ -7,6 +7,7 @@ Values of a topology key that no selector reads matter only as "its own domain".
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.states import State
@@ -112,6 +113,22 @@ class Symmetry:
                     for position, source in zip(run, those, strict=True):
                         to[source] = position
         return to
+
+    def first_alike(self, state: State, position: int) -> int:
+        """Return the first of the positions that are equal in this state, up to a swap within one domain."""
+        if self.is_trivial:
+            return position
+        bound, pinned = state.bound[position], state.pinned[position]
+        return next(p for p in self._alike[position] if state.bound[p] == bound and state.pinned[p] == pinned)
+
+    @cached_property
+    def _alike(self) -> list[list[int]]:
+        """Per position: those that look alike and are of the same domain."""
+        keys = [*zip(self.domain, self.look, strict=True)]
+        found: dict[tuple[int, int], list[int]] = {}
+        for position, key in enumerate(keys):
+            found.setdefault(key, []).append(position)
+        return [found[key] for key in keys]
 
     def distinct(self, state: State, positions: Iterable[int]) -> Iterator[int]:
         """Yield one of each set of positions that are equal in this state, up to a swap within one domain."""

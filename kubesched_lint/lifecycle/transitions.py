@@ -145,7 +145,8 @@ class Transitions:
         for slot, status, position in queue:
             candidate_nodes = self.oracle.candidate_nodes(state, slot, position)
             if candidate_nodes:
-                return next(self._bind(state, slot, status, random.choice(candidate_nodes), pinned=position >= 0))
+                chosen = self.oracle.symmetry.first_alike(state, random.choice(candidate_nodes))
+                return next(self._bind(state, slot, status, chosen, pinned=position >= 0))
             evictions = self.oracle.evictions(state, slot, position) if self.oracle.preempting else ()
             if evictions:
                 eviction = random.choice(evictions)

@@ -64,7 +64,6 @@ def audit(
 
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.audit.run import audit as audited
     from kubesched_lint.report.audit_json import as_json
     from kubesched_lint.report.audit_pages import as_html, as_markdown
@@ -75,7 +74,7 @@ def audit(
     settings = settle(context, ())
     tell_configuration(settings)
     try:
-        cluster = read_stated(cluster_of(context, settings), settings.cluster_options)
+        cluster = cluster_of(context, settings)
         found = audited(cluster, settings.options, settings.rulebook, cluster.describe(lambda: datetime.now(UTC)))
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")

@@ -63,7 +63,6 @@ def drain(
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cli.targets import one_target
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.drain.replay import Rules
     from kubesched_lint.commands.drain.run import Effort
     from kubesched_lint.commands.drain.run import drain as planned
@@ -76,7 +75,7 @@ def drain(
         settings, paths = one_target(context, settings, paths or (), target)
     tell_configuration(settings)
     try:
-        cluster = read_stated(cluster_of(context, settings), settings.cluster_options)
+        cluster = cluster_of(context, settings)
         manifests = read_manifests(
             paths or (), settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
         )

@@ -131,15 +131,14 @@ def _planned(
     Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event.
     """
     from kubesched_lint.cli.settings import cluster_of
-    from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.plan.run import as_it_runs, plan
     from kubesched_lint.commands.plan.sides import sides_of
     from kubesched_lint.commands.plan.version import Version
     from kubesched_lint.text import first_few
 
-    options, where = settings.options, cluster_of(context, settings)
-    cluster = read_stated(where, settings.cluster_options)
+    options, where = settings.options, settings.maybe("cluster")
+    cluster = cluster_of(context, settings)
     if not base:
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=where)
         after = Version(first_few(paths, 4), manifests, options)

@@ -24,6 +24,7 @@ from kubesched_lint.text import seconds_of
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
+    from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.model.node import NodePool
 
 DEFAULT = "default"
@@ -141,12 +142,24 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
     return Given(rulebook.asked, origin)
 
 
-def cluster_of(context: Invocation, settings: Settings) -> str:
-    """Return the path of the cluster, for commands that require one. Raises UsageError when none is given."""
+def cluster_of(context: Invocation, settings: Settings) -> Cluster:
+    """Read the cluster, for commands that require one. Raises ClusterError, and UsageError when none is given.
+
+    Garbage collection pauses meanwhile: to read makes no cycles, and what was read stays until the end.
+    """
+    import gc
+
+    from kubesched_lint.cluster.read import read_stated
+
     path = settings.maybe("cluster")
     if path is None:
         context.fail("Missing option '--cluster' / '-c', or `cluster` in kubesched.toml.")
-    return path
+    gc.disable()
+    try:
+        return read_stated(path, settings.cluster_options)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _config(context: Invocation, paths: Sequence[str], rulebook: Rulebook) -> Config:

@@ -114,7 +114,6 @@ def simulate(
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cli.targets import one_target
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.simulate.run import simulate as simulated
     from kubesched_lint.commands.simulate.wishes import Wishes
@@ -127,7 +126,7 @@ def simulate(
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        nodes = read_stated(cluster_of(context, settings), settings.cluster_options)
+        nodes = cluster_of(context, settings)
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
         simulation = simulated(
             manifests,

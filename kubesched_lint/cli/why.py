@@ -68,7 +68,6 @@ def why(
     from kubesched_lint.analysis.pending import agreement
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.why.ask import Question, answer
     from kubesched_lint.commands.why.naming import NamingError
@@ -83,7 +82,7 @@ def why(
         settings, paths = one_target(context, settings, paths or (), target)
     tell_configuration(settings)
     try:
-        live = read_stated(cluster_of(context, settings), settings.cluster_options)
+        live = cluster_of(context, settings)
         manifests = read_manifests(
             paths or (), settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
         )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _STEPS = 3
 """The cost in steps of testing whether a term selects a pod."""
+_FEW_KEYS = 8
+"""Labels that are indexed one by one: terms ask for few of those that pods have, and an index takes memory."""
 
 
 class Selection:
@@ -30,15 +32,25 @@ class Selection:
         self._workloads = tuple(workloads)
         self._pod_of = pod_of
         self._namespaces = namespaces
+        self._by_asked: dict[str, Mapping[str, Sequence[Workload]]] = {}
+
+    def _by_label(self, key: str) -> Mapping[str, Sequence[Workload]]:
+        """Return value → workloads, for one of the labels of pods."""
+        found = self._by_asked.get(key)
+        if found is None and len(self._by_asked) < _FEW_KEYS:
+            found = self._by_asked[key] = _by_values(
+                (w, w.pod.labels[key]) for w in self._workloads if key in w.pod.labels
+            )
+        return self._by_all.get(key, {}) if found is None else found
 
     @cached_property
-    def _by_label(self) -> dict[tuple[str, str], list[Workload]]:
-        postings: dict[tuple[str, str], list[Workload]] = {}
+    def _by_all(self) -> Mapping[str, Mapping[str, Sequence[Workload]]]:
+        """All labels, for sets whose terms ask for many."""
+        carriers: dict[str, list[tuple[Workload, str]]] = {}
         for workload in self._workloads:
-            # Labels as written: selectors never contain those that admission adds (pod-template-hash).
-            for pair in workload.pod.labels.items():
-                postings.setdefault(pair, []).append(workload)
-        return postings
+            for key, value in workload.pod.labels.items():
+                carriers.setdefault(key, []).append((workload, value))
+        return {key: _by_values(found) for key, found in carriers.items()}
 
     def selected_by(self, term: PodAffinityTerm, holder: str, *, unknown: bool = True) -> Iterator[Workload]:
         """Yield the workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
@@ -74,7 +86,7 @@ class Selection:
     def _with_label(self, key: str, value: str) -> Sequence[Workload] | None:
         """Return a superset of the workloads whose pods have the label; None if any workload may."""
         if not is_set_later(key):
-            return self._by_label.get((key, value), ())
+            return self._by_label(key).get(value, ())
         name = name_from_label(key, value)
         return None if name is None else self._by_name.get(name, ())
 
@@ -84,6 +96,15 @@ class Selection:
         for workload in self._workloads:
             found.setdefault(workload.name, []).append(workload)
         return found
+
+
+def _by_values(pairs: Iterable[tuple[Workload, str]]) -> Mapping[str, Sequence[Workload]]:
+    """Return value → workloads; labels are those written, because selectors never have one that admission adds."""
+    found: dict[str, list[Workload]] = {}
+    for workload, value in pairs:
+        found.setdefault(value, []).append(workload)
+    # A tuple takes half the memory of a list: most labels that terms ask for are the names of single workloads.
+    return {value: tuple(workloads) for value, workloads in found.items()}
 
 
 # --- The namespaces that a pod affinity term selects, even if some namespaces' labels are unknown ---------------------

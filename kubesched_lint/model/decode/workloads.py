@@ -5,6 +5,8 @@ Mirrors ``pkg/apis/apps/v1/defaults.go`` and ``pkg/apis/batch/v1/defaults.go`` (
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.hints import Any
 from kubesched_lint.manifests.document import Document
@@ -37,13 +39,10 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
     template, path = _template(kind, value, spec)
     template_meta = mapping(template, "metadata", path)
     labels_path = path_to(*path, "metadata", "labels")
-    pod = decode_pod(
-        mapping(template, "spec", path),
-        namespace,
-        labels(template_meta, "labels", (*path, "metadata")),
-        path_to(*path, "spec"),
-        labels_path,
-    )
+    own_labels, pod_labels = labels(meta, "labels", ("metadata",)), labels(template_meta, "labels", (*path, "metadata"))
+    if own_labels == pod_labels:  # usual: both are one map then, because thousands of workloads hold them
+        own_labels = pod_labels
+    pod = decode_pod(mapping(template, "spec", path), namespace, pod_labels, path_to(*path, "spec"), labels_path)
     written = integer(spec, "replicas", ("spec",)) if kind in SCALED else None
     replicas = {"replicas": 1 if written is None else written, "replicas_written": written is not None}
     return Workload(
@@ -53,7 +52,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         pod=pod,
         selector=_selector(kind, spec, pod),
         min_ready_seconds=integer(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
-        labels=labels(meta, "labels", ("metadata",)),
+        labels=own_labels,
         annotations=labels(meta, "annotations", ("metadata",)),
         uid=text(meta, "uid", ("metadata",)),
         # A template in a manifest can be read again from the document; one from a snapshot cannot, so it is kept.
@@ -143,10 +142,15 @@ def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: 
         return Strategy(kind, path=at)
     rolling, here = mapping(strategy, "rollingUpdate", at), (*at, "rollingUpdate")
     surge, unavailable = int_or_percent(rolling, "maxSurge", here), int_or_percent(rolling, "maxUnavailable", here)
-    return Strategy(
-        kind,
-        max_surge=max_surge if surge is None else surge,
-        max_unavailable=max_unavailable if unavailable is None else unavailable,
-        partition=(integer(rolling, "partition", here) or 0) if name == "updateStrategy" else 0,
-        path=at,
+    return _rolling(
+        max_surge if surge is None else surge,
+        max_unavailable if unavailable is None else unavailable,
+        (integer(rolling, "partition", here) or 0) if name == "updateStrategy" else 0,
+        at,
     )
+
+
+@lru_cache(maxsize=256, typed=True)
+def _rolling(max_surge: int | str | None, max_unavailable: int | str, partition: int, path: Path) -> Strategy:
+    """Return a rolling update; equal ones are one record, because thousands of workloads hold them."""
+    return Strategy("RollingUpdate", max_surge, max_unavailable, partition, path)

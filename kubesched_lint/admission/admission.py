@@ -13,7 +13,7 @@ from functools import cached_property
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import admit, system_priority_classes
-from kubesched_lint.admission.reach import is_in_reach, written_namespace
+from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
 from kubesched_lint.hints import TYPE_CHECKING
@@ -226,7 +226,7 @@ class Admission:
         found = self._limit_ranges.get(namespace, ())
         if not found or not isinstance(source, Document):
             return found
-        key = namespace, source.path, written_namespace(source)
+        key = namespace, source.path, source.namespace
         if key not in self._in_reach:
             self._in_reach[key] = tuple(r for r in found if is_in_reach(r.source, source))
         return self._in_reach[key]

@@ -18,15 +18,11 @@ def is_in_reach(policy: Source | None, workload: Source | None, namespace: str =
     ours, theirs = _folder(workload.path), _folder(policy.path)
     if ours == theirs or (around and (ours.startswith(theirs) or theirs.startswith(ours))):
         return True
-    namespace = namespace or written_namespace(policy)
-    return bool(namespace) and namespace == written_namespace(workload)
+    namespace = namespace or policy.namespace
+    return bool(namespace) and namespace == workload.namespace
 
 
 def _folder(path: str) -> str:
     """Return the folder with a slash at the end; empty for a file without a folder."""
     head, slash, _ = path.rpartition("/")
     return head + slash
-
-
-def written_namespace(source: Document) -> str:
-    return str(source.meta.get("namespace") or "")

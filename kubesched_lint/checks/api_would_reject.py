@@ -45,7 +45,7 @@ def refusals_of(world: World, document: Document) -> Refusals:
 
 
 def check(document: Document, world: World) -> Iterator[Hazard]:
-    if document.meta.get("resourceVersion"):
+    if document.is_stored:
         return  # a server has stored it, so it was accepted
     seen: set[Path] = set()
     left = open_word = ""

@@ -21,7 +21,7 @@ _KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlic
 def check(document: Document, world: World) -> Iterator[Hazard]:
     """Kubernetes 1.34 and later serve v1, and beta versions are off by default (``pkg/controlplane/instance.go``)."""
     gone = _GONE_IN.get(document.api_version)
-    if gone is None or document.kind not in _KINDS or document.meta.get("resourceVersion"):
+    if gone is None or document.kind not in _KINDS or document.is_stored:
         return  # what a server has stored, it serves
     if not has(world.premises.kubernetes_version, DYNAMIC_RESOURCES):
         return

@@ -10,7 +10,7 @@ from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scop
 from kubesched_lint.custom.fields import with_value
 from kubesched_lint.findings import ObjectRef, Path
 from kubesched_lint.manifests.classify import value_at
-from kubesched_lint.manifests.document import Document, Move
+from kubesched_lint.manifests.document import Document, Move, Text
 from kubesched_lint.model.decode.fields import DecodeError, words
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.labels import Requirement, Selector
@@ -104,7 +104,9 @@ def _workload(document: Document, kind: CustomKind, part: Part, scope: Scope, na
     plain = _plain(part, labels, scope, moves)
     if not value_at(plain, (*_TEMPLATE, "spec", "containers")):
         raise UnreadableError(f"no containers of {suffix or 'its pods'} are known")
-    made = decode_workload(plain, namespace, replace(document, held=[plain], moves=tuple(moves)), order)
+    made = decode_workload(
+        plain, namespace, replace(document, written=Text(document.text, plain), moves=tuple(moves)), order
+    )
     title = str(scope["metadata"].value.get("name") or "")
     ref = ObjectRef(kind.kind, made.namespace, f"{title}:{suffix}" if suffix else title)
     custom = Custom(

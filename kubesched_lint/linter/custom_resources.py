@@ -37,9 +37,7 @@ def _lookup(documents: Sequence[Document], namespace: str) -> Lookup:
     def find(kind: str, home: str, name: str) -> Document | None:
         if not known:
             for document in documents:
-                meta = document.meta
-                key = (document.kind, str(meta.get("namespace") or namespace), str(meta.get("name")))
-                known.setdefault(key, document)
+                known.setdefault((document.kind, document.namespace or namespace, document.name), document)
         return known.get((kind, home, name))
 
     return find

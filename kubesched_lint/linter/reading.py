@@ -136,10 +136,8 @@ _CLUSTER_WIDE = frozenset(
 
 def ref_of(document: Document, namespace: str) -> ObjectRef:
     """Return the object of a document, decoded or not; ``namespace`` is the default."""
-    meta = document.meta
-    name = meta.get("name") or meta.get("generateName") or ""
-    home = "" if document.kind in _CLUSTER_WIDE else str(meta.get("namespace") or namespace)
-    return ObjectRef(document.kind, home, str(name))
+    home = "" if document.kind in _CLUSTER_WIDE else document.namespace or namespace
+    return ObjectRef(document.kind, home, document.name or document.generate_name)
 
 
 def refused_of(document: Document, version: str) -> Refusals:

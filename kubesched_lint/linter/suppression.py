@@ -47,7 +47,7 @@ def suppress(
 
 def _may_waive(manifests: ManifestSet) -> bool:
     """Return whether some object may have a waiver: in a comment, an annotation, or a source of rendered text."""
-    return any(d.written.may_waive or "annotations" in d.meta or d.rendering is not None for d in manifests.documents)
+    return any(d.written.may_waive or d.annotations is not None or d.rendering is not None for d in manifests.documents)
 
 
 def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
@@ -61,10 +61,9 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
             yield waiver, ref_of(document, namespace)
     yield from _in_sources(manifests, namespace)
     for document in manifests.documents:
-        annotations = document.meta.get("annotations")
-        if isinstance(annotations, dict):
+        if isinstance(document.annotations, dict):
             ref = ref_of(document, namespace)
-            for waiver in annotation_waivers(ref, annotations, document):
+            for waiver in annotation_waivers(ref, document.annotations, document):
                 yield waiver, ref
 
 

@@ -76,14 +76,17 @@ class ChangedFileError(OSError):
 
 
 class Text:
-    """The text of one YAML document. A file's need not be kept: it is read again for the few documents with findings.
+    """The text of one YAML document, and the object that it holds. A file's need not be kept: it is read again for the
+    few documents with findings.
 
     ``file`` is the path without links of the file whose ``index``-th document this is; empty if it must be kept.
     """
 
-    __slots__ = ("_digest", "_file", "_index", "_kept")
+    __slots__ = ("_digest", "_file", "_index", "_kept", "value")
 
-    def __init__(self, text: str, file: str = "", index: int = 0) -> None:
+    def __init__(self, text: str, value: dict[str, Any] | None = None, file: str = "", index: int = 0) -> None:
+        self.value = value
+        """The object as plain values; None if they can be read again from the text."""
         self._kept: str | None = text
         self._file = file
         self._index = index
@@ -96,7 +99,8 @@ class Text:
         return self._digest if self._kept is None else hash(self._kept)
 
     def let_go(self) -> None:
-        """Free the text if it can be read again, and need not be searched for waivers."""
+        """Free the values, and the text if it can be read again and need not be searched for waivers."""
+        self.value = None
         if self._file and self._kept is not None and WAIVING not in self._kept:
             self._digest, self._kept = hash(self._kept), None
 
@@ -143,10 +147,6 @@ class Document(Record):
     index: int
     kind: str
     api_version: str
-    meta: dict[str, Any]
-    """The object's ``metadata``; empty if it has none."""
-    held: list[dict[str, Any]] = field(compare=False)
-    """The object as plain values; empty after ``release``."""
     written: Text
     line: int
     prefix: Path = ()
@@ -158,15 +158,23 @@ class Document(Record):
     """A tool rendered the text: ``path`` is not a file, and ``span`` is a place in the rendered text."""
     moves: tuple[Move, ...] = field(default=(), compare=False)
     """The text is a custom resource, and ``value`` is a plain workload that stands for it; see ``workloads``."""
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    """As written in its ``metadata``, like the names; empty if it has none."""
+    annotations: object = None
+    """As written; None without any."""
+    is_stored: bool = False
+    """A server has stored it: it has a ``resourceVersion``."""
 
     @property
     def value(self) -> dict[str, Any]:
         """Return the object as plain values; after ``release`` it is read again and kept."""
-        if not self.held:
+        if self.written.value is None:
             from kubesched_lint.manifests.fast_reader import read_plain
 
-            self.held.append(read_plain(self.text))
-        return self.held[0]
+            self.written.value = read_plain(self.text)
+        return self.written.value
 
     @property
     def text(self) -> str:
@@ -182,7 +190,6 @@ class Document(Record):
         A List is kept, because its whole text would be read again for each item.
         """
         if self.is_plain and not self.prefix and not self.moves:
-            self.held.clear()
             self.written.let_go()
 
     def moved(self, path: Path) -> Move:
@@ -204,7 +211,7 @@ class Document(Record):
     @property
     def _whole(self) -> Document:
         """The custom resource itself."""
-        return replace(self, held=[], moves=())
+        return replace(self, written=Text(self.text), moves=())
 
     def location(self, path: Path, *, key: bool = False) -> Location:
         """Return where a user finds the value: ``span``, or for a rendered document the place in its source file."""

@@ -227,18 +227,23 @@ class _Reader:
                 yield from self._objects(index, part, item, (*prefix, "items", i), plain)
         elif isinstance(kind, str) and isinstance(version, str) and self._is_read(version, kind):
             meta = value.get("metadata")
+            if not isinstance(meta, dict):
+                meta = {}
             yield Document(
                 self._path,
                 index,
                 kind,
                 version,
-                meta if isinstance(meta, dict) else {},
-                [value],
-                Text(part.text, self._again if plain else "", index),
+                Text(part.text, value, self._again if plain else "", index),
                 part.line,
                 prefix,
                 plain,
                 self._unrendered,
+                name=str(meta.get("name") or ""),
+                generate_name=str(meta.get("generateName") or ""),
+                namespace=str(meta.get("namespace") or ""),
+                annotations=meta.get("annotations"),
+                is_stored=bool(meta.get("resourceVersion")),
             )
         else:
             missing = _missing(value, kind, version)

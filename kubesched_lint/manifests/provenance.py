@@ -95,15 +95,12 @@ class KustomizeRendering:
         text = next((one.text for one in self.files if one.path == path), None)
         if path is None or text is None:
             return None
-        meta = document.meta
-        name = str(meta.get("name", "")) if isinstance(meta, dict) else ""
-        alike = [one for one in fragments(path, text) if one.kind == document.kind and one.name in name]
+        alike = [one for one in fragments(path, text) if one.kind == document.kind and one.name in document.name]
         return max(alike, key=lambda one: len(one.name), default=None)
 
     def _patches(self, document: Document, origin: Fragment | None) -> Iterator[Fragment]:
         """Yield the patches of the object, the last applied first."""
-        meta = document.meta
-        names = {str(meta.get("name", "")) if isinstance(meta, dict) else "", origin.name if origin else ""}
+        names = {document.name, origin.name if origin else ""}
         for kustomization in self.kustomizations:
             for outer in fragments(kustomization.path, kustomization.text)[:1]:
                 for patch, target in self._listed(outer):

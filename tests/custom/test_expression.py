@@ -18,7 +18,7 @@ SPEC: dict[str, Any] = {
     "list": [{"x": 1}, {"x": 2}],
     "labels": {"ray.io/group": "a"},
 }
-DOCUMENT = Document("m.yaml", 0, "Kind", "g/v1", {}, [{"spec": SPEC}], Text(""), 1)
+DOCUMENT = Document("m.yaml", 0, "Kind", "g/v1", Text("", {"spec": SPEC}), 1)
 SCOPE = {
     "spec": Found(SPEC, Place(DOCUMENT, ("spec",)), True),
     "metadata": Found({}, Place(DOCUMENT, ("metadata",)), True),

@@ -158,7 +158,7 @@ def test_a_worker_of_ray_waits_in_an_init_container_and_has_a_port(
     first, worker = workloads("ray.io/v1", "RayCluster", spec)
     assert worker.pod.requests == requests
     assert isinstance(worker.source, Document)
-    containers = worker.source.held[0]["spec"]["template"]["spec"]["containers"]
+    containers = worker.source.value["spec"]["template"]["spec"]["containers"]
     assert [port["containerPort"] for port in containers[0]["ports"]] == ports
     assert (first.pod.labels["a"], worker.pod.labels["c"]) == ("b", "d")
     assert first.pod.requests == {"cpu": 1500, "memory": 512 << 20}  # with the autoscaler
@@ -210,7 +210,7 @@ def test_brokers_of_strimzi_need_the_label_of_their_rack(kafka: str, pool: str, 
     found = manifest_set(documents("m.yaml", text.encode(), SHIPPED.is_read), "default").inventory.workloads[0]
     assert [claim.name for claim in found.claim_templates] == ["data-3"]
     assert isinstance(found.source, Document)
-    affinity = found.source.held[0]["spec"]["template"]["spec"].get("affinity", {}).get("nodeAffinity", {})
+    affinity = found.source.value["spec"]["template"]["spec"].get("affinity", {}).get("nodeAffinity", {})
     terms = affinity.get(REQUIRED, {}).get("nodeSelectorTerms", [])
     assert [[one["key"] for one in term["matchExpressions"]] for term in terms] == keys
     alone = manifest_set(

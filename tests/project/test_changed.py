@@ -113,7 +113,7 @@ def at(path: str, first: int, last: int) -> Location:
 def test_a_finding_counts_by_its_place_by_related_ones_and_by_its_object(tmp_path: Path) -> None:
     text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n"
     b = str(tmp_path / "b.yaml")
-    document = Document(b, 1, "Deployment", "apps/v1", {"name": "x"}, [{"metadata": {"name": "x"}}], Text(text), 20)
+    document = Document(b, 1, "Deployment", "apps/v1", Text(text, {"metadata": {"name": "x"}}), 20, name="x")
     manifests = ManifestSet(documents=(document,))
     a, elsewhere = str(tmp_path / "a.yaml"), str(tmp_path / "c.yaml")
     others = (finding(at(a, 4, 6), kind="Job"), finding(at(elsewhere, 1, 1), at(a, 4, 6), kind="Job"))

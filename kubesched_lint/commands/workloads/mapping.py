@@ -50,7 +50,7 @@ def resources(manifests: ManifestSet, kind: CustomKind) -> Iterator[str]:
 
 
 def _of_workload(workload: Workload, custom: Custom, document: Document) -> Iterator[str]:
-    plain = document.held[0]
+    plain = document.value
     made = f"{workload.kind} {workload.namespace}/{workload.name}"
     yield f"{workload} ({_place(document, ('metadata',))}) is read as {made}"
     rows = [(words(move.plain), _value(value_at(plain, move.plain)), _source(move)) for move in _shown(document, plain)]

@@ -8,28 +8,28 @@ from collections.abc import Collection
 from itertools import combinations
 from random import Random
 
-from kubesched_lint.commands.drain.plan import DEPENDS, IMPOSSIBLE, POSSIBLE, PROVEN, DrainPlan
+from kubesched_lint.commands.drain.plan import DEPENDS, IMPOSSIBLE, POSSIBLE, PROVEN, UNKNOWN, DrainPlan
 from kubesched_lint.commands.drain.replay import Rules
-from kubesched_lint.commands.drain.run import drain
+from kubesched_lint.commands.drain.run import Effort, drain
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.drain.made import cluster_of, drawn
 from tests.drain.reference import Reference
 
 
-def planned(made: Reference, targets: tuple[int, ...], at_once: int = 0) -> DrainPlan:
+def planned(made: Reference, targets: tuple[int, ...], at_once: int = 0, effort: Effort | None = None) -> DrainPlan:
     names = ",".join(made.nodes[n].name for n in targets)
     rules = Rules(remove=made.remove, at_once=at_once)
-    return drain(ManifestSet(), cluster_of(made), Options(), nodes=names, rules=rules)
+    return drain(ManifestSet(), cluster_of(made), Options(), nodes=names, rules=rules, effort=effort)
 
 
-def disagreement(seed: int) -> tuple[str, str]:
-    """Return (what both say, where they differ; empty if they agree)."""
+def disagreement(seed: int, effort: Effort | None = None) -> tuple[str, str]:
+    """Return (what both say, where they differ; empty if they agree). With little ``effort``, less may be proven."""
     made, random = drawn(seed), Random(seed)
     count = len(made.nodes)
     targets = tuple(sorted(random.sample(range(count), random.randint(1, min(count - made.remove, 4)))))
     at_once = random.choice([0, 0, 1])
-    plan = planned(made, targets, at_once)
+    plan = planned(made, targets, at_once, effort)
     said = f"{plan.verdict}, {plan.evidence}"
     if plan.verdict == IMPOSSIBLE:
         said += ", smallest" if plan.is_smallest else ", not smallest"
@@ -42,11 +42,11 @@ def disagreement(seed: int) -> tuple[str, str]:
             return said, f"the plan {waves} may end badly"
         if plan.is_fewest and sure != len(waves):
             return said, f"{len(waves)} waves, and {sure} suffice"
-    elif sure is not None:
+    elif sure is not None and effort is None:
         return said, f"a sure plan has {sure} waves"
     if (plan.verdict, plan.evidence) == (IMPOSSIBLE, PROVEN) and some is not None:
         return said, f"a plan of {some} waves may end well"
-    if some is None and plan.verdict != IMPOSSIBLE:
+    if some is None and plan.verdict not in ((IMPOSSIBLE,) if effort is None else (IMPOSSIBLE, UNKNOWN)):
         return said, "no order of any plan ends well"
     if plan.verdict == IMPOSSIBLE and (wrong := _not_smallest(plan, made, targets, at_once)):
         return said, wrong

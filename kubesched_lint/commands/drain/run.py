@@ -174,7 +174,9 @@ class Planner:
             smallest = _tried(search.obstacles, _SEARCH_STEPS)
             obstacles = smallest or _one_each(where_it_ends(self._any, self._targets))
             is_elastic = self._now.world.is_elastic or bool(self._now.world.pools)
-            return self._impossible(obstacles, TODAY if is_elastic else PROVEN, is_smallest=bool(smallest))
+            return self._impossible(
+                obstacles, TODAY if is_elastic else PROVEN, is_smallest=bool(smallest) and search.is_sound
+            )
         usual = Fewest(self._default, self._targets, _is_sure, self._may_be_sure)
         waves = _within_steps(usual)
         if waves:
@@ -229,8 +231,9 @@ class Planner:
     def plan_further(self) -> tuple[Obstacle, ...] | None:
         """Return the obstacles that remain without the certain ones; None if they are not the smallest set."""
         found = (self._is_small and self._searched()) or self._by_traces()
-        is_smallest = found.is_smallest or found.verdict in (POSSIBLE, DEPENDS)
-        return found.obstacles if is_smallest else None
+        if found.verdict in (POSSIBLE, DEPENDS):
+            return ()  # some order of events ends well
+        return found.obstacles if found.is_smallest else None
 
     def _impossible(self, obstacles: tuple[Obstacle, ...], evidence: str, *, is_smallest: bool) -> DrainPlan:
         return DrainPlan(IMPOSSIBLE, evidence, self._targets, obstacles=obstacles, is_smallest=is_smallest)

@@ -29,6 +29,8 @@ class Smallest:
         self._rules = rules
         self._states = states
         self._replays: dict[frozenset[Condition], Replay] = {}
+        self.is_sound = True
+        """Whether every smaller set is known not to be enough: no search that found nothing was cut short."""
 
     def obstacles(self) -> tuple[Obstacle, ...] | None:
         """Return the obstacles; None if no set of a few conditions is enough."""
@@ -44,7 +46,10 @@ class Smallest:
         now = without(self._now, given_up)
         fits = Room(now, self._rules).fits
         search = Fewest(self._replay(given_up), self._targets, lambda played: bool(played.good), fits)
-        return search.waves() is not None
+        if search.waves() is not None:
+            return True
+        self.is_sound = self.is_sound and search.is_sound
+        return False
 
     def _replay(self, given_up: Collection[Condition]) -> Replay:
         key = frozenset(given_up)

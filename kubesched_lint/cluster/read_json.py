@@ -99,7 +99,7 @@ def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str]
     ours = False
     try:
         for number, block in enumerate(blocks):
-            if number and collector.pods_json(block):
+            if number and (collector.pods_json(block) or collector.nodes_json(block)):
                 continue
             document = _DOCUMENT.decode(block)
             if number == 0 and is_ours(document.apiVersion):

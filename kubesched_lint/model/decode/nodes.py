@@ -24,8 +24,11 @@ from kubesched_lint.model.pod import BoundPod, Owner, Pod, Unscheduled
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
 
-def decode_node(value: Value, source: Source | None = None) -> Node:
-    """Return a Node. Raises DecodeError."""
+def decode_node(value: Value, source: Source | None = None, images: dict[str, int] | None = None) -> Node:
+    """Return a Node; ``images`` are its images if they have been decoded before. Raises DecodeError.
+
+    Long lists of nodes are cut down to the fields of ``cluster.node_json`` before.
+    """
     meta, spec, status = mapping(value, "metadata", ()), mapping(value, "spec", ()), mapping(value, "status", ())
     return Node(
         name=text(meta, "name", ("metadata",)),
@@ -39,13 +42,13 @@ def decode_node(value: Value, source: Source | None = None) -> Node:
         ready=all(
             c.get("status") == "True" for c, _ in items(status, "conditions", ("status",)) if c.get("type") == "Ready"
         ),
-        images=shared(_images(status)),
+        images=images_of(status) if images is None else images,
         declared_features=texts(status, "declaredFeatures", ("status",)),
         kubelet_version=text(mapping(status, "nodeInfo", ("status",)), "kubeletVersion", ("status", "nodeInfo")),
     )
 
 
-def _images(status: Value) -> dict[str, int]:
+def images_of(status: Value) -> dict[str, int]:
     """Return image name → size. A large cluster has 200,000 images: paths are made only if something is odd."""
     found: dict[str, int] = {}
     try:
@@ -60,7 +63,7 @@ def _images(status: Value) -> dict[str, int]:
         found.clear()
         for image, at in items(status, "images", ("status",)):
             found.update(dict.fromkeys(texts(image, "names", at), integer(image, "sizeBytes", at) or 0))
-    return found
+    return shared(found)
 
 
 def decode_pod_object(value: Value, namespace: str = "default") -> Pod:

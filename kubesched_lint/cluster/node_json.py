@@ -1,0 +1,78 @@
+"""The parts of a Node that ``Collector`` reads, decoded from JSON by msgspec; all else is skipped.
+
+Equal lists of images, the longest part of a Node, are decoded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, TypedDict
+
+import msgspec
+from msgspec import Raw, Struct
+
+from kubesched_lint.model.decode.fields import Value
+from kubesched_lint.model.decode.nodes import images_of
+
+_MOST_IMAGES = 1 << 8
+"""So many different lists of images are remembered: nodes of a group often hold the same."""
+
+
+class _Meta(TypedDict, total=False):
+    name: Any
+    labels: Any
+    annotations: Any
+    creationTimestamp: Any
+
+
+class _Spec(TypedDict, total=False):
+    taints: Any
+    unschedulable: Any
+
+
+class _Status(TypedDict, total=False):
+    allocatable: Any
+    conditions: Any
+    declaredFeatures: Any
+    nodeInfo: Any
+    images: Raw
+
+
+class _Node(Struct, gc=False):
+    apiVersion: Literal["v1"]  # noqa: N815 - the API's name
+    kind: Literal["Node"]
+    metadata: _Meta
+    spec: _Spec = {}
+    status: _Status = {}
+
+
+class _Nodes(Struct, gc=False):
+    """A part of a list that holds nothing but nodes."""
+
+    items: list[_Node]
+    kind: Any = None
+
+
+class NodeJsonDecoder:
+    """Decoders that are built once."""
+
+    def __init__(self) -> None:
+        self._nodes = msgspec.json.Decoder(_Nodes)
+        self._images: dict[bytes, dict[str, int]] = {}
+
+    def nodes(self, part: bytes) -> Iterator[tuple[Value, dict[str, int]]] | None:
+        """Return the nodes of a part of a ``kind: List``, each with its images; None if it may hold anything else."""
+        try:
+            found = self._nodes.decode(part)
+        except msgspec.ValidationError:
+            return None
+        return map(self._plain, found.items) if found.kind in (None, "List") else None
+
+    def _plain(self, node: _Node) -> tuple[Value, dict[str, int]]:
+        images = bytes(node.status.pop("images", b"null"))
+        known = self._images.get(images)
+        if known is None:
+            if len(self._images) >= _MOST_IMAGES:
+                self._images.clear()
+            known = self._images[images] = images_of({"images": msgspec.json.decode(images)})
+        return {"metadata": node.metadata, "spec": node.spec, "status": node.status}, known

@@ -14,6 +14,8 @@ from kubesched_lint import work
 T = TypeVar("T")
 PAUSE = 0.3
 """Seconds without an edit after which every rule runs."""
+PATIENCE, MOST_PATIENCE = 0.1, 2.0
+"""Seconds for which questions wait for work that an earlier question stopped, doubled each time; so that it ends."""
 
 
 class OutdatedError(Exception):
@@ -44,6 +46,7 @@ class Worker(Thread):
         self._news: deque[Callable[[], None]] = deque()
         self._questions: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._quiet_from = 0.0
+        self._patience = 0.0
 
     def tell(self, news: Callable[[], None]) -> None:
         """Have news noted, such as an edit, before anything else; ``settle`` follows when no more are there."""
@@ -85,16 +88,24 @@ class Worker(Thread):
         if self._questions:
             self._answer(*self._questions.popleft())
             return has_more
+        waits_until = monotonic() + self._patience
         try:
-            return self._desk.spend_pause(self._has_news, lambda: bool(self._news or self._questions))
+            has_more = self._desk.spend_pause(self._has_news, lambda: self._is_asked(waits_until))
         except work.StoppedError:
+            if not self._news:
+                self._patience = min(max(2 * self._patience, PATIENCE), MOST_PATIENCE)
             return True
+        self._patience = 0.0
+        return has_more
 
     def _try(self, news: Callable[[], None]) -> None:
         try:
             news()
         except Exception as error:
             self._desk.failed(error)
+
+    def _is_asked(self, waits_until: float) -> bool:
+        return bool(self._news) or (bool(self._questions) and monotonic() >= waits_until)
 
     def _has_news(self) -> bool:
         return bool(self._news)

@@ -15,7 +15,7 @@ from typing import IO, Any
 from tests.program import become, import_all
 
 Message = dict[str, Any]
-SECONDS = 20
+SECONDS = 60
 CAPABILITIES: Mapping[str, Any] = {
     "workspace": {
         "workspaceFolders": True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from threading import Event
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -93,6 +94,25 @@ def test_news_end_an_answer(desk: Desk) -> None:
     thread.tell(lambda: None)
     with pytest.raises(OutdatedError):
         answer.result(SECONDS)
+
+
+def test_work_that_questions_stop_again_and_again_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins anew each time; so the next question waits twice as long."""
+    monkeypatch.setattr(worker, "MOST_PATIENCE", SECONDS)
+    thread, tries = Worker(desk), []
+
+    def spend_pause(is_stopped: Callable[[], bool], is_asked: Callable[[], bool]) -> bool:
+        thread.ask(lambda: 42)
+        tries.append(monotonic())
+        with work.stoppable(is_asked):
+            while monotonic() < tries[-1] + 0.5:
+                work.spend()
+        desk.ended.set()
+        return False
+
+    monkeypatch.setattr(desk, "spend_pause", spend_pause)
+    thread.start()
+    assert desk.ended.wait(SECONDS)
 
 
 def test_a_mistake_does_not_end_the_thread(desk: Desk) -> None:

@@ -123,15 +123,24 @@ class _InWorld:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._followed: dict[int, bool] = {}
+        """``id(workload)`` → whether a run can follow its pods."""
+        self._waiting: dict[tuple[object, ...], int | None] = {}
+        """Of a run: the pods without a node at its end. Errors about the same workloads ask for the same runs."""
 
     def against(self, one: Judged, runs: int) -> str:
         """What one of so many runs does although the finding says that it is impossible; empty if none does."""
         of = self._named(one)
-        if not of or not all(is_followed(self._world.member(w)) for w in of):
+        if not of or not all(map(self._is_followed, of)):
             return ""
         if one.finding.evidence.event == "deploy":
             return self._deployed(of, one, runs)
         return self._rolled_out(of[0], runs) if one.finding.evidence.event == "rollout" else ""
+
+    def _is_followed(self, workload: Workload) -> bool:
+        if id(workload) not in self._followed:
+            self._followed[id(workload)] = is_followed(self._world.member(workload))
+        return self._followed[id(workload)]
 
     def _named(self, one: Judged) -> Sequence[Workload]:
         together = one.hazard.together
@@ -149,16 +158,23 @@ class _InWorld:
         for members, most in ((of, runs), (self._whole(of), SET_RUNS)):
             if self._cost(members) > MOST_ALONE:
                 continue
-            for ordered, choose, random in orders(members, of, most) if members else ():
-                left = pods_left(self._world, ordered, choose, random)
-                if left is None:
+            for waiting in self._runs(of, members, most) if members else ():
+                if waiting is None:
                     continue
-                waiting = sum(left[id(w)] for w in of)
                 if waiting < pending:
                     return f"in a run of the model {wanted - waiting} of {wanted} pods find a node"
                 if waiting == wanted and members is of:
                     break  # not even the first pod fits
         return ""
+
+    def _runs(self, of: Sequence[Workload], members: Sequence[Workload], most: int) -> Iterator[int | None]:
+        """Yield for each run how many pods ``of`` these find no node; None if it takes too many steps."""
+        for seed, (ordered, choose, random) in enumerate(orders(members, of, most)):
+            run = (seed, members is of, *map(id, of))
+            if run not in self._waiting:
+                left = pods_left(self._world, ordered, choose, random)
+                self._waiting[run] = None if left is None else sum(left[id(w)] for w in of)
+            yield self._waiting[run]
 
     def _cost(self, members: Sequence[Workload]) -> int:
         return len(self._world.index) * sum(pods_wanted(self._world.member(w)) for w in members)
@@ -176,7 +192,7 @@ class _InWorld:
         members = self._world.as_deployed
         if len(members) > MOST_DECISIONS or self._cost(members) > MOST_DECISIONS:
             return ()
-        return [w for w in members if is_followed(self._world.member(w))]
+        return [w for w in members if self._is_followed(w)]
 
     def _rolled_out(self, workload: Workload, runs: int) -> str:
         if self._cost((workload,)) > MOST_ALONE:

@@ -15,7 +15,7 @@ from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import PodVariant, relaxed
-from kubesched_lint.analysis.stock import Group, Stock, fullest, groups_of, stocks_of
+from kubesched_lint.analysis.stock import FIRST, Group, Stock, fullest, groups_of, stocks_of
 from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.index import NodeIndex
@@ -40,6 +40,8 @@ MOST_PODS = 2_000
 _STEPS = 10
 """Work units (see ``work``) per node when a state is built."""
 _MOST_NODES = 500
+_OFTEN = 20
+"""After so many new states all stocks hold twice as many spares: else each of many pools would cost a state."""
 
 
 @once_per_world
@@ -113,6 +115,8 @@ class _Growth:
         self.there: NodeSet = EMPTY
         """The nodes that exist or were added; the others of ``state`` are spares."""
         self.state = lasting_state(now)
+        self.rebuilt = 0
+        """How often spares ran out."""
 
     def plan(self) -> Plan:
         queues = self._today()
@@ -242,13 +246,14 @@ class _Growth:
     def _options(self, pod: Pod, feasible: NodeSet, only_karpenter: bool) -> Iterator[tuple[Group, Sequence[Stock]]]:
         """Yield the stocks with a spare node for the pod, by group; those that see empty zones first."""
         fitting: set[Stock] = set()
+        closed = ~self.there & ~feasible
         for group in self.groups:
             if not group.is_blind and (group.pool.maker == KARPENTER or not only_karpenter):
-                if group.nodes & ~self.there & ~feasible:
+                if not group.nodes & closed:
+                    yield group, group.stocks
+                elif group.nodes & feasible:
                     fitting = fitting or set(map(self.spares.__getitem__, positions(feasible)))
                     yield group, [s for s in group.stocks if s in fitting]
-                else:
-                    yield group, group.stocks
         for group in self.groups:
             if group.is_blind and not only_karpenter:
                 yield group, [s for s in group.stocks if self._fits_alone(pod, s)]
@@ -288,6 +293,10 @@ class _Growth:
                 group.note_full(left)
         if not stock.free:
             stock.wanted *= 2
+            self.rebuilt += 1
+            if self.rebuilt % _OFTEN == 0:
+                for one in self.stocks:
+                    one.wanted = max(one.wanted, FIRST << self.rebuilt // _OFTEN)
             self._rebuild()
         return self.state.index.positions[node.name]
 

@@ -17,7 +17,7 @@ from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.world.potential import Offer
 
-_FIRST = 2
+FIRST = 2
 """Initial number of spare nodes per offer; with only one, every added node would force a rebuild of the state."""
 
 
@@ -35,7 +35,7 @@ class Stock:
         self.rank = (self.size, not self.pool.sees_empty_zones, number)
         """The order of preference among offers for which nothing else decides."""
         self.added = 0
-        self.wanted = _FIRST
+        self.wanted = FIRST
         """Number of spare nodes to hold."""
         self.free = range(0)
         """Positions of the spare nodes in the state."""
@@ -124,8 +124,11 @@ def _held(pod: Pod, stocks: Iterable[tuple[Stock, int]], state: ClusterState) ->
     Nodes that the pod cannot distinguish hold as many: only one of them is tried.
     """
     feasible = diagnose(pod, state).feasible
-    keys = {*topology_keys(pod), *state.classes.repelling_keys} - {HOSTNAME}
+    keys = {*topology_keys(pod), *state.classes.repelling_keys}
     has_claims = bool(pod.volumes) or state.may_serve(pod)
+    if not (keys or has_claims):  # only room limits the pods after the first, and room is counted
+        return [most if holds(feasible, stock.free[0]) else 1 for stock, most in stocks]
+    keys.discard(HOSTNAME)
     known: dict[Hashable, int] = {}
     found = []
     for stock, most in stocks:

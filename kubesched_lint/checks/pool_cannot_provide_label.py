@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.analysis.nearest import Miss, hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import check_known
 from kubesched_lint.analysis.zone_pins import outside_pools
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import taints_in_the_way
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import Member, World, once_per_world
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -61,7 +61,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _reason(it: Member, pool: NodePool) -> str:
     """Return what one pool lacks."""
-    nodes = _made_by(it.world, pool)
+    nodes = _made_by(it.world).get(pool.name, EMPTY)
     if not nodes:
         return f"{pool.name} has no machine type that meets its own requirements"
     matching = it.reach.matching & nodes
@@ -70,10 +70,11 @@ def _reason(it: Member, pool: NodePool) -> str:
     return f"{pool.name} sets no {miss_of(it, nodes).wanted}"
 
 
-def _made_by(world: World, pool: NodePool) -> NodeSet:
-    """The potential nodes of a pool."""
-    found = EMPTY
+@once_per_world
+def _made_by(world: World) -> Mapping[str, NodeSet]:
+    """Name of a pool → its potential nodes."""
+    made: dict[str, list[int]] = {}
     for position in positions(world.index.all & ~world.today):
-        if world.potential.by_name[world.index.names[position]].template.pool.name == pool.name:
-            found |= 1 << position
-    return found
+        pool = world.potential.by_name[world.index.names[position]].template.pool
+        made.setdefault(pool.name, []).append(position)
+    return {name: of(at) for name, at in made.items()}

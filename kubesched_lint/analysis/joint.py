@@ -7,7 +7,8 @@ with the extra ``solver`` an integer programme (HiGHS) finds more contradictions
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 
 from kubesched_lint.analysis.problem import Demand, Problem
 from kubesched_lint.analysis.reachability import blocked_affinities
@@ -15,8 +16,9 @@ from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.nodeset import NodeSet, holds, lowest, positions
 from kubesched_lint.findings import Evidence, proof
+from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.record import Record, replace
@@ -25,6 +27,8 @@ from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.room import domain_room, most_copies
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
+
+T = TypeVar("T")
 
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
@@ -200,13 +204,32 @@ def _fits_alone(world: World, demand: Demand) -> bool:
 
 def overfull(problem: Problem) -> Impossible | None:
     """A few workloads that together request more than their set of nodes has; None if no set is overfull."""
+    parts = _by_first((part, (part, asked)) for part, asked in problem.totals.items())
+    places = _by_first((c.nodes, c) for c in problem.classes)
     for nodes in problem.totals:
-        inside = [asked for part, asked in problem.totals.items() if part & ~nodes == 0]
-        for r, name in enumerate(problem.resources):
-            room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
-            if sum(asked[r] for asked in inside) > room:
-                return _overfull(problem, _fewest(problem, nodes, r, room), r, name, room)
+        inside = [asked for part, asked in _starting_in(nodes, parts) if not part & ~nodes]
+        wanted = list(map(sum, zip(*inside, strict=True)))
+        classes = list(_starting_in(nodes, places))  # each is in the set, or has no node of it
+        for r in compress(range(len(wanted)), wanted):  # most workloads ask for few of the resources
+            room = sum(max(c.room[r], 0) * c.size for c in classes)
+            if wanted[r] > room:
+                return _overfull(problem, _fewest(problem, nodes, r, room), r, problem.resources[r], room)
     return _overfull_port(problem)
+
+
+def _by_first(sets: Iterable[tuple[NodeSet, T]]) -> Mapping[int, Sequence[T]]:
+    """Return what belongs to sets of nodes by the first node of each."""
+    found: dict[int, list[T]] = {}
+    for nodes, one in sets:
+        found.setdefault(lowest(nodes), []).append(one)
+    return found
+
+
+def _starting_in(nodes: NodeSet, firsts: Mapping[int, Sequence[T]]) -> Iterator[T]:
+    """Yield what belongs to the sets whose first node is one of ``nodes``."""
+    few = nodes.bit_count() < len(firsts)
+    for position in positions(nodes) if few else [first for first in firsts if holds(nodes, first)]:
+        yield from firsts.get(position, ())
 
 
 def _fewest(problem: Problem, nodes: NodeSet, r: int, room: int) -> tuple[Demand, ...]:

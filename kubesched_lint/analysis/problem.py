@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import inf
 
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.hints import TYPE_CHECKING, cast
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import Record
@@ -61,21 +62,20 @@ class Problem:
         free += [self._devices.free(group) for group in self._groups if self._devices is not None]
         every = sorted({key for d in self.demands for key in _keys(d.pod)})
         keys = [key for key in every if not index.one_node_each(key)]
-        sought = tuple({d.nodes for d in self.demands})
-        union = 0
-        for nodes in sought:
-            union |= nodes
-        alike: dict[tuple[tuple[float, ...], tuple[object, ...]], int] = {}
-        for position in positions(union):
+        users: dict[int, list[int]] = {}
+        for number, nodes in enumerate(dict.fromkeys(d.nodes for d in self.demands)):
+            for position in positions(nodes):
+                users.setdefault(position, []).append(number)
+        rooms = list(zip(*map(_finite, free), strict=True))
+        alike: dict[tuple[tuple[int, ...], tuple[object, ...]], list[int]] = {}
+        for position in sorted(users):
             labels = index.nodes[position].labels
             lacking = tuple(k for k in every if k not in labels)
-            room = tuple(f[position] for f in free)
-            users = tuple([nodes >> position & 1 for nodes in sought])
-            kind: tuple[tuple[float, ...], tuple[object, ...]]
-            kind = (room, (users, tuple(labels.get(k) for k in keys), lacking))
-            alike[kind] = alike.get(kind, 0) | 1 << position
-        for kind, nodes in alike.items():
-            yield NodeClass(nodes, nodes.bit_count(), tuple(_finite(amount) for amount in kind[0]))
+            kind: tuple[tuple[int, ...], tuple[object, ...]]
+            kind = (rooms[position], (tuple(users[position]), tuple(map(labels.get, keys)), lacking))
+            alike.setdefault(kind, []).append(position)
+        for kind, at in alike.items():
+            yield NodeClass(of(at), len(at), kind[0])
 
     def request(self, demand: Demand) -> tuple[int, ...]:
         """The request of one pod, per resource of ``resources``."""
@@ -157,5 +157,10 @@ def _keys(pod: Pod) -> Iterator[str]:
             yield constraint.topology_key
 
 
-def _finite(amount: float) -> int:
-    return int(amount) if amount != float("inf") else 1 << 62
+def _finite(amounts: Sequence[float]) -> Sequence[int]:
+    """Return the amounts of a resource by position as integers, which all but unknown ones are."""
+    return (
+        [1 << 62 if amount == inf else int(amount) for amount in amounts]
+        if inf in amounts
+        else cast("Sequence[int]", amounts)
+    )

@@ -7,7 +7,7 @@ int, and a selector is a few set operations.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from kubesched_lint import work
@@ -48,7 +48,7 @@ class AntiAffinityHolders(NamedTuple):
 
     term: PodAffinityTerm
     namespace: str
-    """Their namespace: the term refers to it if it names none."""
+    """Their namespace, to which the term refers; of any of them if the term names or selects namespaces."""
     classes: list[PodClass]
 
 
@@ -150,7 +150,7 @@ class PodClasses:
         return found
 
     @property
-    def namespaces(self) -> Iterable[str]:
+    def namespaces(self) -> Collection[str]:
         return self._namespaces
 
     def selected_by(self, selector: Selector | None) -> ClassSet:
@@ -204,7 +204,7 @@ class PodClasses:
         return found
 
     def _holder(self, namespace: str, term: PodAffinityTerm) -> AntiAffinityHolders:
-        key = (namespace, term)
+        key = ("" if term.namespaces or term.namespace_selector is not None else namespace, term)
         found = self._holders.get(key)
         if found is None:
             found = self._holders[key] = AntiAffinityHolders(term, namespace, [])

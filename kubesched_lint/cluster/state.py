@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from kubesched_lint.cluster.classes import PodClass, PodClasses
+from kubesched_lint.cluster.classes import ClassSet, PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
@@ -12,7 +12,7 @@ from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.releases import RECORDED
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
+_FEW = 4
+"""So many classes are asked one by one."""
 
 
 class Placement:
@@ -85,6 +87,8 @@ class ClusterState:
         """Millicores per node as scoring counts them (see model.resources.nonzero_requests)."""
         self.nonzero_memory: list[int] = [0] * len(index)
         self.namespaces: dict[str, Labels] = {n.name: n.labels for n in objects.namespaces}
+        self._selected: dict[Selector, tuple[int, ClassSet]] = {}
+        """Selector of namespaces → how many classes it has been asked about, and those that it selects."""
         self._storage = Storage.of(objects)
         self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
         self._claims: dict[tuple[str, str], NodeCounter] = {}
@@ -271,10 +275,24 @@ class ClusterState:
         """Return the labels of a namespace; for an unknown one, the label that every namespace has."""
         return self.namespaces.get(name) or {NAMESPACE_NAME: name}
 
-    @property
-    def namespace_names(self) -> Mapping[str, None]:
-        """Known namespaces and those of placed pods."""
-        return dict.fromkeys((*self.namespaces, *self.classes.namespaces))
+    def knows_namespace(self, name: str) -> bool:
+        """Return whether a namespace is known, or a pod of it was placed."""
+        return name in self.namespaces or name in self.classes.namespaces
+
+    def in_selected_namespaces(self, classes: ClassSet, selector: Selector) -> ClassSet:
+        """Return those of some classes of placed pods whose namespaces a selector matches by their labels."""
+        if classes.bit_count() <= _FEW:
+            return sum(
+                1 << one.number
+                for one in self.classes.members(classes)
+                if selector.matches(self.namespace_labels(one.pod.namespace))
+            )
+        seen, found = self._selected.get(selector, (0, 0))
+        for one in self.classes.all[seen:]:
+            if selector.matches(self.namespace_labels(one.pod.namespace)):
+                found |= 1 << one.number
+        self._selected[selector] = len(self.classes), found
+        return classes & found
 
 
 def _bump(tally: NodeCounter, at: Sequence[int], sign: int) -> None:

@@ -158,10 +158,13 @@ class Details:
             return ""
         for holders in state.classes.possible_holders(pod.labels):
             if pods.selects_pod(holders.term, holders.namespace, pod, state):
-                held = sum(1 << c.number for c in holders.classes)
-                where = self._whom(held, holders.term.topology_key, position)
-                if where:
-                    return f"the anti-affinity of {where} selects {_selected(holders.term)}"
+                held: dict[str, ClassSet] = {}
+                for c in holders.classes:
+                    held[c.pod.namespace] = held.get(c.pod.namespace, 0) | 1 << c.number
+                for of_namespace in held.values():
+                    where = self._whom(of_namespace, holders.term.topology_key, position)
+                    if where:
+                        return f"the anti-affinity of {where} selects {_selected(holders.term)}"
         return ""
 
     def _unattracted(self, position: int) -> str:

@@ -90,16 +90,22 @@ def selected_classes(term: PodAffinityTerm, own: str, state: ClusterState) -> Cl
     chosen = state.classes.selected_by(term.selector)
     if not chosen or _selects_every_namespace(term, state):
         return chosen
-    return chosen & state.classes.in_namespaces(_namespaces_of_incoming(term, own, state))
+    found = chosen & state.classes.in_namespaces(named_namespaces(term, own))
+    if term.namespace_selector is not None:
+        found |= state.in_selected_namespaces(chosen & ~found, term.namespace_selector)
+    return found
 
 
 def selects_incoming(term: PodAffinityTerm, holder: Pod, pod: Pod, state: ClusterState) -> bool:
     """Return whether an incoming pod's term selects ``pod``, which may be the incoming pod itself."""
     if term.selector is None or not term.selector.matches(pod.labels):
         return False
-    return _selects_every_namespace(term, state) or pod.namespace in _namespaces_of_incoming(
-        term, holder.namespace, state
-    )
+    if _selects_every_namespace(term, state) or pod.namespace in named_namespaces(term, holder.namespace):
+        return True
+    by_labels = term.namespace_selector
+    if by_labels is None or not state.knows_namespace(pod.namespace):
+        return False
+    return by_labels.matches(state.namespace_labels(pod.namespace))
 
 
 def _selects_every_namespace(term: PodAffinityTerm, state: ClusterState) -> bool:
@@ -113,14 +119,6 @@ def _selects_every_namespace(term: PodAffinityTerm, state: ClusterState) -> bool
     if has(state.kubernetes_version, NEGATIVE_NAMESPACE_SELECTOR):
         return chosen.matches({})
     return chosen.is_empty
-
-
-def _namespaces_of_incoming(term: PodAffinityTerm, own: str, state: ClusterState) -> set[str]:
-    names = set(named_namespaces(term, own))
-    chosen = term.namespace_selector
-    if chosen is not None:
-        names.update(n for n in state.namespace_names if chosen.matches(state.namespace_labels(n)))
-    return names
 
 
 def _selected_by_all(terms: Sequence[PodAffinityTerm], own: str, state: ClusterState) -> ClassSet:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, reduce
+from operator import or_
 
 _LONG = 300
 """Texts with fewer characters are never cut."""
 _FEW, _MANY = 6, 12
 _LONG_WORD, _WORD = 6, 5
 """The least letters of a name, or of a word in one, whose slip is certain."""
+_LONG_NAME, _LONG_SIGN = 80, " "
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -67,6 +69,45 @@ def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:
     return _closest(wrong, tuple(known), likeness)
 
 
+def closest_of(wrong: str, known: tuple[str, ...], likeness: float, suits: Callable[[str], bool]) -> str:
+    """Return the same of the names that suit. Of equally similar ones it is the last in the alphabet.
+
+    Few names are compared letter by letter: the letters that two names have at all say how similar they can be.
+    """
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher()
+    matcher.set_seq2(wrong)
+    best = likeness, ""
+    for bound, name in sorted(alike(wrong, known, likeness), reverse=True):
+        if (bound, name) < best:
+            break
+        matcher.set_seq1(name)
+        if matcher.quick_ratio() >= best[0] and (found := (matcher.ratio(), name)) > best and suits(name):
+            best = found
+    return best[1]
+
+
+def alike(wrong: str, known: tuple[str, ...], likeness: float) -> Iterator[tuple[float, str]]:
+    """Yield the names that may reach ``likeness``, each with the most that it may have: no other one reaches it."""
+    size, letters = len(wrong), _letters_of(wrong)
+    for name, its_size, its_letters in _spelt(known):
+        shared = min(size - (letters & ~its_letters).bit_count(), its_size - (its_letters & ~letters).bit_count())
+        if 2 * shared >= likeness * (size + its_size):
+            yield 2 * shared / max(size + its_size, 1), name
+
+
+@lru_cache(maxsize=16)
+def _spelt(names: tuple[str, ...]) -> Sequence[tuple[str, int, int]]:
+    """Return each name with its length and its letters."""
+    return [(name, len(name), _letters_of(name)) for name in names]
+
+
+def _letters_of(name: str) -> int:
+    """Return the letters of a name as bits; two letters may share one."""
+    return reduce(or_, (1 << ord(letter) % 61 for letter in set(name)), 0)
+
+
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return ``; did you mean `right`?`` for the known name closest to ``wrong``; empty without one."""
     right = closest(wrong, known)
@@ -98,7 +139,29 @@ def misspelt(wrong: str, known: Iterable[str]) -> str:
 
     Besides slips it takes one changed letter, or two swapped ones, within a word of five letters or more.
     """
-    return next((right for right in sorted(known) if is_slip(wrong, right) or _is_changed_word(wrong, right)), "")
+    near = _near(tuple(known))
+    found = {right for sign in _signs(wrong) for right in near.get(sign, ())}
+    return min((right for right in found if is_slip(wrong, right) or _is_changed_word(wrong, right)), default="")
+
+
+@lru_cache(maxsize=16)
+def _near(names: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    """Return names by their signs."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for sign in _signs(name):
+            found.setdefault(sign, []).append(name)
+    return found
+
+
+def _signs(name: str) -> Iterable[str]:
+    """Return texts of which two names share one if they differ by a letter, two swapped letters, or punctuation.
+
+    All very long names share one: a text for each of their letters would take too much memory.
+    """
+    lower = name.lower()
+    shorter = (lower[:at] + lower[at + 1 :] for at in range(len(lower))) if len(lower) <= _LONG_NAME else ()
+    return {lower, _letters(name), *shorter, *([_LONG_SIGN] if len(lower) >= _LONG_NAME else ())}
 
 
 def _is_changed_word(wrong: str, right: str) -> bool:
@@ -116,9 +179,7 @@ def _is_changed_word(wrong: str, right: str) -> bool:
 @lru_cache(maxsize=256)
 def _closest(wrong: str, known: tuple[str, ...], likeness: float) -> str:
     """Cached, because a file may hold one misspelt name thousands of times."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(wrong, known, n=1, cutoff=likeness)), "")
+    return closest_of(wrong, known, likeness, lambda _: True)
 
 
 def seconds_of(duration: str) -> int | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from random import Random
+
 import pytest
 
+from kubesched_lint import text as texts
 from kubesched_lint.text import and_more, brief, closest, did_you_mean, first_few, joined, many, misspelt, plural
 
 
@@ -54,3 +58,26 @@ def test_a_long_list_keeps_its_start_and_its_end() -> None:
 def test_a_short_text_is_not_cut() -> None:
     for text in (", ".join("abcdefghijklmnopqrst"), "a" * 5000, ""):
         assert brief(text) == text
+
+
+NAMES = ("worker", "eu-west-1a", "app.kubernetes.io/name", "disk-ssd", "gpu", "frontend-v2", "", "x" * 90)
+
+
+def _misspelt(draw: Random, name: str) -> str:
+    letters = list(name)
+    for _ in range(draw.randrange(4)):
+        at = draw.randrange(len(letters) + 1)
+        letters[at : at + draw.randrange(3)] = draw.sample("abcxyz-1239AB./é", draw.randrange(3))
+    return "".join(letters)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_suggestions_skip_no_name_that_a_comparison_with_all_would_find(seed: int) -> None:
+    draw = Random(seed)
+    for _ in range(50):
+        known = tuple(_misspelt(draw, draw.choice(NAMES)) for _ in range(draw.randrange(12)))
+        wrong, likeness = _misspelt(draw, draw.choice(NAMES)), draw.choice([0.6, 0.75, 0.8, 0.9])
+        expected = next(iter(get_close_matches(wrong, known, n=1, cutoff=likeness)), "")
+        assert texts.closest(wrong, known, likeness) == expected
+        all_near = [name for name in known if texts.is_slip(wrong, name) or texts._is_changed_word(wrong, name)]
+        assert texts.misspelt(wrong, known) == min(all_near, default="")

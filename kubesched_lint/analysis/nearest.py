@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import chain
 
 from kubesched_lint import work
@@ -17,7 +18,7 @@ from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.record import Record, replace
-from kubesched_lint.text import closest, misspelt, plural
+from kubesched_lint.text import closest, closest_of, misspelt, plural
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _NUMBERS = r"\d+|(?<![a-z])[a-z](?![a-z])"
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
 """Labels whose values are no words to misspell: arm64 resembles amd64 and means another machine."""
 
+_AT_ONCE = 4
+"""So many names are compared with one in a step of ``work``."""
 _ONLY_AS = " only as "
 """Between a label and its values on nodes, if none of them reads like the wanted one."""
 
@@ -63,6 +66,9 @@ class Carried:
         self.existing = existing
         self._distinct: dict[tuple[str, ...], Sequence[Labels]] = {}
         self._counts: dict[str | None, Mapping[tuple[str, str], int]] = {}
+        self._values: dict[str, Mapping[str, int]] = {}
+        self._met: dict[str, frozenset[str | None]] = {}
+        """Label key → its values on any of the nodes."""
 
     def distinct(self, conditions: Iterable[Requirement]) -> Sequence[Labels]:
         """Return the distinct combinations of the labels that the conditions read."""
@@ -76,6 +82,15 @@ class Carried:
             ]
         return found
 
+    def meets(self, condition: Requirement) -> bool:
+        """Return whether some node meets a condition."""
+        key = condition.key
+        if condition.operator != "In":
+            return any(map(condition.matches, self.distinct([condition])))
+        if key not in self._met:
+            self._met[key] = frozenset(labels.get(key) for labels in self.distinct([condition]))
+        return not self._met[key].isdisjoint(condition.values)
+
     def counts(self, key: str | None = None) -> Mapping[tuple[str, str], int]:
         """Return (key, value) → number of existing nodes with that label; with ``key``, only its labels.
 
@@ -84,6 +99,26 @@ class Carried:
         found = self._counts.get(key)
         if found is None:
             found = self._counts[key] = self._counted(key)
+        return found
+
+    def values(self, key: str) -> Mapping[str, int]:
+        """Return the values of one label, in their order, with the number of existing nodes that have each."""
+        found = self._values.get(key)
+        if found is None:
+            found = self._values[key] = {value: count for (_, value), count in sorted(self.counts(key).items())}
+        return found
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all labels, in their order."""
+        return tuple(sorted({key for key, _ in self.counts()}))
+
+    @cached_property
+    def keys_of(self) -> Mapping[str, Collection[str]]:
+        """Value → the keys of the labels that have it."""
+        found: dict[str, set[str]] = {}
+        for key, value in self.counts():
+            found.setdefault(value, set()).add(key)
         return found
 
     def _counted(self, key: str | None) -> Mapping[tuple[str, str], int]:
@@ -116,8 +151,10 @@ def node_miss(pod: Pod, carried: Carried) -> Miss:
         return Miss(at, "an empty node selector term, which matches nothing")
     alternatives = [[*selector, *t.expressions] for t in terms or () if t.expressions or t.fields] or [selector]
     fields = [f for t in terms or () for f in t.fields]
-    conditions = min(alternatives, key=lambda a: _failing(a, carried.distinct(a)))
-    alone = [c for c in conditions if not any(map(c.matches, carried.distinct([c])))]
+    conditions = alternatives[0]
+    if len(alternatives) > 1:
+        conditions = min(alternatives, key=lambda a: _failing(a, carried.distinct(a)))
+    alone = [c for c in conditions if not carried.meets(c)]
     if alone:
         worst = next((c for c in alone if not to_fill_in(_words(c))), alone[0])  # what is filled in may match then
         return Miss(worst.path, _words(worst), nearest_label(worst, carried), worst.key)
@@ -132,23 +169,22 @@ def node_miss(pod: Pod, carried: Carried) -> Miss:
 
 def nearest_label(wanted: Requirement, carried: Carried) -> str:
     """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``."""
-    values = {value: n for (_, value), n in carried.counts(wanted.key).items()}
+    values = carried.values(wanted.key)
     if values:
         if wanted.operator not in ("In", "Gt", "Lt"):
             return ""
-        close = _closest(wanted.values[0], values) if wanted.values and wanted.key not in FIXED else None
+        close = _closest_of(wanted.values[0], tuple(values)) if wanted.values and wanted.key not in FIXED else None
         if close:
             return f"{_nodes(values[close])} {wanted.key}={close}"
-        shown = ", ".join(sorted(values)[:5]) + (", …" if len(values) > 5 else "")
+        shown = ", ".join([*values][:5]) + (", …" if len(values) > 5 else "")
         return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
-    counts = carried.counts()
-    same_value = {k for k, v in counts if v in wanted.values}
-    key = _closest(wanted.key, same_value) or _closest(wanted.key, {k for k, _ in counts})
+    same_value = {key for value in wanted.values for key in carried.keys_of.get(value, ())}
+    key = _closest(wanted.key, same_value) or _closest_of(wanted.key, carried.keys)
     if key is None:
         return ""
-    pairs = [(n, v) for (k, v), n in counts.items() if k == key]
-    value = next((v for _, v in pairs if v in wanted.values), max(pairs)[1])
-    return f"{_nodes(counts[key, value])} {key}={value}; you wrote {wanted.key}"
+    counts = {v: n for (k, v), n in carried.counts(key).items()}
+    value = next((v for v in counts if v in wanted.values), max((n, v) for v, n in counts.items())[1])
+    return f"{_nodes(counts[value])} {key}={value}; you wrote {wanted.key}"
 
 
 def nearest_key(key: str, nodes: Iterable[Node]) -> str:
@@ -236,19 +272,28 @@ def _closest(word: str, choices: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _closest_of(word: str, pool: tuple[str, ...]) -> str | None:
-    plain = {_plain(c): c for c in reversed(pool)}
+    work.spend(1 + len(pool) // _AT_ONCE)
+    plain, tails = _spellings(pool)
     if _plain(word) in plain:
         return plain[_plain(word)]
-    tails = {_plain(c.rpartition("/")[2]): c for c in reversed(pool)}
-    tail = _plain(word.rpartition("/")[2])
+    last = word.rpartition("/")[2]
+    tail = _plain(last)
     if tail in tails:
         return tails[tail]
-    longer = next((c for c in pool if len(tail) > 2 and c.startswith(word)), None)  # a word that lacks its end
-    if longer or "/" not in word:
-        return longer or closest(word, pool, 0.75) or None
+    at = bisect_left(pool, word) if len(tail) > 2 else len(pool)
+    if at < len(pool) and pool[at].startswith(word):  # a word that lacks its end
+        return pool[at]
+    if "/" not in word:
+        return closest(word, pool, 0.75) or None
     # A long domain alone makes no likeness: ovn.kubernetes.io/bgp is not meant as kubernetes.io/os.
-    alike = (c for c in pool if closest(word.rpartition("/")[2], (c.rpartition("/")[2],)))
-    return closest(word, alike, 0.75) or None
+    return closest_of(word, pool, 0.75, lambda c: bool(closest(last, (c.rpartition("/")[2],)))) or None
+
+
+@lru_cache(maxsize=16)
+def _spellings(pool: tuple[str, ...]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return names by their letters and digits, and by those of their last part; the first of a sorted pool wins."""
+    plain = {_plain(c): c for c in reversed(pool)}
+    return plain, {_plain(c.rpartition("/")[2]): c for c in reversed(pool)}
 
 
 def _plain(word: str) -> str:

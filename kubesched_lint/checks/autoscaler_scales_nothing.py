@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.reach import is_in_reach
@@ -13,6 +13,7 @@ from kubesched_lint.findings import Hazard, ObjectRef, Path, Severity, Source, p
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.world import World
 
 _SCALABLE = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
@@ -25,14 +26,19 @@ def check(world: World) -> Iterator[Hazard]:
     live = () if world.cluster is None else world.cluster.inventory.workloads
     ours = [w for w in world.manifests.workloads if w.kind in _SCALABLE]
     existing = {w.ref for w in (*ours, *live)}
+    named: dict[str, list[Workload]] = {}
+    for workload in ours:
+        named.setdefault(workload.name, []).append(workload)
+    names: dict[tuple[str, str], list[str]] = {}
+    for ref in existing:
+        names.setdefault((ref.kind, ref.namespace), []).append(ref.name)
     for scaler in world.manifests.autoscalers:
         if scaler.target in existing or scaler.target.kind not in _SCALABLE or _is_unrendered(scaler.source):
             continue
-        work.spend(1 + len(ours))
-        near = [w.ref for w in ours if is_in_reach(scaler.source, w.source, around=False)]
+        work.spend()
         is_known = world.cluster_has(scaler.target.kind) and world.premises.set_is_complete
-        meant = _meant(scaler, near, existing, world)
-        if meant is not None or is_known or (near and world.premises.set_is_complete):
+        meant = _meant(scaler, named, names.get((scaler.target.kind, scaler.namespace), ()), world)
+        if meant is not None or is_known or (world.premises.set_is_complete and any(_near(scaler, ours))):
             yield _hazard(scaler, meant, is_known=is_known)
 
 
@@ -48,18 +54,27 @@ def _is_unrendered(source: Source | None) -> bool:
     return isinstance(source, Document) and source.unrendered
 
 
-def _meant(scaler: Autoscaler, near: Sequence[ObjectRef], existing: set[ObjectRef], world: World) -> ObjectRef | None:
-    """The workload with that name and another kind, almost that name, the autoscaler's name, or another namespace."""
-    here = [ref for ref in near if ref.namespace == scaler.namespace]
-    if other := next((ref for ref in here if ref.name == scaler.target.name), None):
+def _near(scaler: Autoscaler, workloads: Iterable[Workload]) -> Iterator[ObjectRef]:
+    """Yield the workloads that a user applies together with the autoscaler."""
+    return (w.ref for w in workloads if is_in_reach(scaler.source, w.source, around=False))
+
+
+def _meant(
+    scaler: Autoscaler, named: Mapping[str, Sequence[Workload]], names: Iterable[str], world: World
+) -> ObjectRef | None:
+    """The workload with that name and another kind, almost that name, the autoscaler's name, or another namespace.
+
+    ``named``: the set's workloads by name; ``names``: those that exist, of the same kind and namespace.
+    """
+    kind, here = scaler.target.kind, scaler.namespace
+    called = list(_near(scaler, named.get(scaler.target.name, ())))
+    if other := next((ref for ref in called if ref.namespace == here), None):
         return other
-    kind = scaler.target.kind
-    names = {ref.name for ref in existing if (ref.kind, ref.namespace) == (kind, scaler.namespace)}
     if name := nearest_class(world, kind, scaler.target.name, names):
-        return ObjectRef(kind, scaler.namespace, name)
+        return ObjectRef(kind, here, name)
     own = next((scaler.name.removesuffix(e) for e in _ENDINGS if scaler.name.endswith(e)), scaler.name)
-    alike = (ref for ref in near if (ref.kind, ref.name) == (kind, scaler.target.name))
-    return next((ref for ref in here if ref.name == own), None) or next(alike, None)
+    same = (ref for ref in _near(scaler, named.get(own, ())) if ref.namespace == here)
+    return next(same, None) or next((ref for ref in called if ref.kind == kind), None)
 
 
 def _hazard(scaler: Autoscaler, meant: ObjectRef | None, *, is_known: bool) -> Hazard:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from kubesched_lint import work
 from kubesched_lint.admission.reach import is_in_reach
@@ -10,10 +11,12 @@ from kubesched_lint.analysis.disruption import is_without_pods
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.text import closest
+from kubesched_lint.text import alike, closest
 from kubesched_lint.world.world import World
 
 _LIKENESS = 0.8
+_AT_ONCE = 4
+"""So many values are compared with one in a step of ``work``."""
 _ENDINGS = ("-pdb", "-poddisruptionbudget", "-disruption-budget", "-budget")
 
 
@@ -22,22 +25,48 @@ def check(world: World) -> Iterator[Hazard]:
     of_namespace: dict[str, list[Workload]] = {}
     for workload in world.manifests.workloads:
         of_namespace.setdefault(workload.namespace, []).append(workload)
+    guarded = {namespace: _Guarded(found, world) for namespace, found in of_namespace.items()}
     for budget in world.manifests.budgets:
-        here = of_namespace.get(budget.namespace, ())
-        work.spend(1 + len(here))
-        if not here or not is_without_pods(budget, world):
-            continue
-        meant = _meant(budget, here, world)
+        work.spend()
+        here = guarded.get(budget.namespace)
+        meant = None if here is None or not is_without_pods(budget, world) else here.meant_by(budget)
         if meant is not None:
             yield _hazard(budget, meant, world)
 
 
-def _meant(budget: DisruptionBudget, here: Sequence[Workload], world: World) -> Workload | None:
-    """The workload that has the budget's name, or almost the labels that it selects; None without one."""
-    near = [w for w in here if w.kind != "DaemonSet" and is_in_reach(budget.source, w.source, around=False)]
-    name = next((budget.name.removesuffix(e) for e in _ENDINGS if budget.name.endswith(e)), budget.name)
-    named = (w for w in near if w.name == name)
-    return next(named, None) or next((w for w in near if _is_slip(budget, world.member(w).pod.labels)), None)
+class _Guarded:
+    """The workloads of a namespace that budgets may be meant for."""
+
+    def __init__(self, workloads: Iterable[Workload], world: World) -> None:
+        self._workloads = [workload for workload in workloads if workload.kind != "DaemonSet"]
+        self._labels = [world.member(workload).pod.labels for workload in self._workloads]
+        self._named: dict[str, list[int]] = {}
+        self._labelled: dict[str, dict[str, list[int]]] = {}
+        """Key and value of a label → the workloads whose pods have it, by number."""
+        for number, workload in enumerate(self._workloads):
+            self._named.setdefault(workload.name, []).append(number)
+            for key, value in self._labels[number].items():
+                self._labelled.setdefault(key, {}).setdefault(value, []).append(number)
+
+    def meant_by(self, budget: DisruptionBudget) -> Workload | None:
+        """The workload that has the budget's name, or almost the labels that it selects; None without one."""
+        name = next((budget.name.removesuffix(e) for e in _ENDINGS if budget.name.endswith(e)), budget.name)
+        nearly = (number for number in self._nearly_selected(budget) if _is_slip(budget, self._labels[number]))
+        for number in chain(self._named.get(name, ()), nearly):
+            if is_in_reach(budget.source, self._workloads[number].source, around=False):
+                return self._workloads[number]
+        return None
+
+    def _nearly_selected(self, budget: DisruptionBudget) -> Sequence[int]:
+        """The numbers, ascending, of workloads with a label that is similar to one that the budget selects."""
+        found: set[int] = set()
+        for requirement in budget.selector.requirements if budget.selector else ():
+            values = self._labelled.get(requirement.key, {})
+            work.spend(len(values) // _AT_ONCE)
+            for wanted in requirement.values if requirement.operator == "In" else ():
+                for _, value in alike(wanted, tuple(values), _LIKENESS):
+                    found.update(values[value])
+        return sorted(found)
 
 
 def _is_slip(budget: DisruptionBudget, labels: Mapping[str, str]) -> bool:

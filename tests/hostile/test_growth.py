@@ -18,6 +18,10 @@ SIZES = {
     "chain": 40,
     "taints": 40,
     "containers": 200,
+    "pins": 60,
+    "misspelt-budgets": 40,
+    "beside-each": 40,
+    "sketched-pools": 15,
 }
 """Shape → the smallest of three sizes, each twice the one before."""
 

@@ -55,6 +55,24 @@ def beside_all(n: int) -> Files:
     return Files(stream([*spaces, *found]), nodes(300))
 
 
+def beside_each(n: int) -> Files:
+    """Every Deployment apart from the next, which lives in a namespace of its own, chosen by its label."""
+
+    def one(i: int) -> Json:
+        apart: Json = {
+            "topologyKey": "topology.kubernetes.io/zone",
+            "namespaceSelector": {"matchLabels": {"team": f"t{(i + 1) % n}"}},
+            "labelSelector": {"matchLabels": {"app": f"w{(i + 1) % n}"}},
+        }
+        found = workload(f"w{i}", affinity([apart], "podAntiAffinity"))
+        return found | {"metadata": {"name": f"w{i}", "namespace": f"s{i}"}}
+
+    spaces = [
+        obj("Namespace", f"s{i}") | {"metadata": {"name": f"s{i}", "labels": {"team": f"t{i}"}}} for i in range(n)
+    ]
+    return Files(stream([*spaces, *map(one, range(n))]), nodes(30))
+
+
 def selecting(n: int) -> Files:
     """Selectors of many expressions over many workloads."""
     some = [isin(f"k{i % 50}", [f"v{i}", f"v{i + 1}"], "NotIn" if i % 2 else "In") for i in range(20)]

@@ -59,6 +59,29 @@ def node_kinds(n: int) -> Files:
     return Files(stream(workload(f"w{i}", {"tolerations": some}, replicas=3) for i in range(4)), sketch(entries))
 
 
+def own_nodes(n: int) -> Files:
+    """Workloads, each for a node of its own."""
+    found = [{"name": f"n{i}", "labels": {"of": f"w{i}"}, "allocatable": {"cpu": "8"}} for i in range(n)]
+    return Files(stream(workload(f"w{i}", {"nodeSelector": {"of": f"w{i}"}}) for i in range(n)), sketch(found))
+
+
+def misspelt_keys(n: int) -> Files:
+    """Workloads for labels that no node has, each like a label of a node, and like many others."""
+    found = [{"name": f"n{i}", "labels": {f"disk-{i}": "x"}, "allocatable": {"cpu": "8"}} for i in range(n)]
+    return Files(stream(workload(f"w{i}", {"nodeSelector": {f"dsik-{i}": "x"}}) for i in range(n)), sketch(found))
+
+
+def own_resources(n: int) -> Files:
+    """Workloads that ask each for a resource of its own, which one node has."""
+
+    def one(i: int) -> Json:
+        asked = {"requests": {f"example.com/r{i}": "1"}, "limits": {f"example.com/r{i}": "1"}}
+        return workload(f"w{i}", {"containers": [{"name": "c", "image": "i:1", "resources": asked}]})
+
+    found = [{"name": f"n{i}", "allocatable": {"cpu": "8", f"example.com/r{i}": "2"}} for i in range(n)]
+    return Files(stream(map(one, range(n))), sketch(found))
+
+
 def daemons(n: int) -> Files:
     """DaemonSets on many nodes."""
     port = {"containers": [{"name": "c", "image": "i:1", "ports": [{"containerPort": 80, "hostPort": 80}]}]}

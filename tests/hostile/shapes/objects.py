@@ -71,6 +71,32 @@ def loose_volumes(n: int) -> Files:
     return Files(stream([lone, *(one for i in range(n) for one in made(i))]), nodes(30))
 
 
+def pins(n: int) -> Files:
+    """One pod with many bound volumes in different zones: each that no node reaches is an error of its own."""
+
+    def made(i: int) -> list[Json]:
+        ref = {"namespace": "default", "name": f"c{i}"}
+        where = [{"matchExpressions": [isin("topology.kubernetes.io/zone", [f"z{i % 5}"])]}]
+        volume = {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "s",
+            "csi": {"driver": "d", "volumeHandle": f"h{i}"},
+            "claimRef": ref,
+            "nodeAffinity": {"required": {"nodeSelectorTerms": where}},
+        }
+        claim = {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "s",
+            "resources": {"requests": {"storage": "1Gi"}},
+            "volumeName": f"v{i}",
+        }
+        return [obj("PersistentVolume", f"v{i}", spec=volume), obj("PersistentVolumeClaim", f"c{i}", spec=claim)]
+
+    mounted = [{"name": f"d{i}", "persistentVolumeClaim": {"claimName": f"c{i}"}} for i in range(n)]
+    return Files(stream([*(one for i in range(n) for one in made(i)), workload("w0", {"volumes": mounted})]), nodes(30))
+
+
 def mounts(n: int) -> Files:
     """One pod with many volumes."""
     found = [{"name": f"d{i}", "persistentVolumeClaim": {"claimName": f"c{i}"}} for i in range(n)]
@@ -94,6 +120,16 @@ def disruption(n: int) -> Files:
     spec = {"minAvailable": 1, "selector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}
     budgets = [obj("PodDisruptionBudget", f"b{i}", "policy/v1", spec=spec) for i in range(n)]
     return Files(stream([*budgets, *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
+
+
+def misspelt_budgets(n: int) -> Files:
+    """Budgets and the workloads that they may be meant for: each name resembles many others."""
+
+    def one(i: int) -> Json:
+        spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": f"v{i}"}}}
+        return obj("PodDisruptionBudget", f"b{i}", "policy/v1", spec=spec)
+
+    return Files(stream([*map(one, range(n)), *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
 
 
 def quotas(n: int) -> Files:

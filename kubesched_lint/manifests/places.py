@@ -24,14 +24,11 @@ def span_of(text: str, line: int, path: Path, *, key: bool = False, plain: bool 
     ``line`` is the first line of ``text`` in its file, from 1; ``plain``: ``fast_reader.read_plain`` has read the text.
     A value inside an anchored one has the position of the anchor; the alias itself has its own position.
     """
-    if plain:
-        first, column, last, end = _in_plain(text, path, key)
-        return Span(line + first, column + 1, line + last, end + 1)
-    found = _in_tree(text, path, key)
+    found = _in_plain(text, path, key) if plain else _in_tree(text, path, key)
     if found is None:
         return Span(line, 1, line, 1)
-    start, stop = found
-    return Span(*_place(text, start, line), *_place(text, stop, line))
+    first, column, last, end = found
+    return Span(line + first, column + 1, line + last, end + 1)
 
 
 def is_in_braces(text: str) -> bool:
@@ -39,8 +36,26 @@ def is_in_braces(text: str) -> bool:
     return text[:80].removeprefix("---").lstrip()[:1] == "{"
 
 
+# Cached, because many findings point to few places: a DaemonSet's name, the next workload of a circle.
 @lru_cache(maxsize=_REMEMBERED)
-def _in_tree(text: str, path: Path, key: bool) -> _Ends | None:
+def _in_tree(text: str, path: Path, key: bool) -> Range | None:
+    found = _ends(text, path, key)
+    if found is None:
+        return None
+    start, stop = found
+    return (*_place(text, start), *_place(text, stop))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _in_plain(text: str, path: Path, key: bool) -> Range:
+    from kubesched_lint.manifests.fast_places import find
+
+    lines, known = _lines(text)
+    place, named = find(lines, path, known)
+    return named if key and named else place
+
+
+def _ends(text: str, path: Path, key: bool) -> _Ends | None:
     if is_in_braces(text):
         from kubesched_lint.manifests.braces import NotJsonError, place_of
 
@@ -52,28 +67,19 @@ def _in_tree(text: str, path: Path, key: bool) -> _Ends | None:
     return None if root is None else _find(root, path, text, key)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _in_plain(text: str, path: Path, key: bool) -> Range:
-    """Return the range. Cached: many findings point to few places, such as a DaemonSet's name."""
-    from kubesched_lint.manifests.fast_places import find
-
-    lines, known = _lines(text)
-    place, named = find(lines, path, known)
-    return named if key and named else place
-
-
 @lru_cache(maxsize=4)
 def _lines(text: str) -> tuple[list[str], Items]:
     """Return the lines, and a cache of the lists in them."""
     return text.split("\n"), {}
 
 
-def _place(text: str, at: int, line: int) -> tuple[int, int]:
+def _place(text: str, at: int) -> tuple[int, int]:
+    """Return line and column of an offset, both from 0."""
     from bisect import bisect_right
 
     starts = _starts(text)
     before = bisect_right(starts, at) - 1
-    return line + before, at - starts[before] + 1
+    return before, at - starts[before]
 
 
 @lru_cache(maxsize=4)

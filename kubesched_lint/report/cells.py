@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from kubesched_lint.printing import cells_of, is_plain, visible
@@ -12,6 +13,9 @@ _TAB = "    "
 _ELLIPSIS = "…"
 _REACH = 2_000
 """Code points of a line that are examined around its mark: a JSON file may be one line of many megabytes."""
+
+_REMEMBERED = 64
+"""Windows: findings of neighbours often show the same lines, as those of a circle of workloads do."""
 
 
 def width(text: str) -> int:
@@ -53,6 +57,7 @@ class Window(Record):
         return self.starts[max(0, min(column - 1 - self.offset, len(self.starts) - 1))]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def window(line: str, column: int, end_column: int, room: int) -> Window:
     """Return the part of ``line``, at most ``room`` cells wide, that shows most of ``column`` to ``end_column``."""
     offset = 0

@@ -65,8 +65,10 @@ class Admission:
         self.assumes_no_limits = not self.knows_limits and not is_snapshot
         self.version = kubernetes_version
         self.minor = int(kubernetes_version.split(".")[1])
-        self._stored: dict[tuple[int, int, tuple[tuple[str, str], ...]], tuple[Pod, Source | None, Pod]] = {}
-        self._decided: dict[int, tuple[Workload, Decision]] = {}
+        self._stored: dict[tuple[object, ...], Pod] = {}
+        self._decided: dict[int, Decision] = {}
+        self._asked_for: list[object] = []
+        """What the keys of these caches name by ``id()``: while it is kept, nothing else has the same."""
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
         """Return the pod as stored, with its scheduler's profile; ``extra_labels`` are those that its controller adds.
@@ -74,9 +76,10 @@ class Admission:
         ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return
         the same object, because simulated runs repeat them for each event.
         """
-        key = (id(pod), id(source), tuple(extra_labels.items()) if extra_labels else ())
+        labels = (*extra_labels, *extra_labels.values()) if extra_labels else ()
+        key = (id(pod), id(source), *labels)  # flat, because thousands of workloads have one
         known = self._stored.get(key)
-        if known is None:  # pod and source are kept with it, so that their id() is not reused
+        if known is None:
             found = admit(
                 pod,
                 extra_labels=extra_labels,
@@ -85,15 +88,17 @@ class Admission:
                 limit_ranges=self.limit_ranges_of(pod.namespace, source),
             )
             owner = self.schedulers.owner_of(pod, source)
-            known = self._stored[key] = pod, source, self.schedulers.given(found, owner)
-        return known[2]
+            known = self._stored[key] = self.schedulers.given(found, owner)
+            self._asked_for += (pod, source)
+        return known
 
     def decision(self, workload: Workload) -> Decision:
         """Return whether the pods of a workload are created; quotas are not considered."""
         known = self._decided.get(id(workload))
-        if known is None:  # the workload is kept with it, so that its id() is not reused
-            known = self._decided[id(workload)] = workload, self._decision(workload)
-        return known[1]
+        if known is None:
+            known = self._decided[id(workload)] = self._decision(workload)
+            self._asked_for.append(workload)
+        return known
 
     def _decision(self, workload: Workload) -> Decision:
         gone = self._gone(workload.source)

@@ -12,7 +12,6 @@ from random import Random
 
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.trial import scheduled_pod
-from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
@@ -145,7 +144,7 @@ def _queue(it: Member, state: ClusterState) -> _Queue:
     if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
         names = it.world.index.names
-        pods = [pinned(pod, names[p]) for p in positions(daemon_nodes(it))]
+        pods = [pinned(pod, names[p]) for p in positions(it.daemon_nodes)]
         return _Queue(it.workload, pods, len(pods))
     wanted = it.replicas
     varies = it.workload.kind == "StatefulSet" and it.world.varying_labels

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint import work
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import Wanted, asked_of, must_know_devices, open_claims
-from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.devices import DeviceID
@@ -204,4 +203,4 @@ def nodes_with_devices(it: Member) -> NodeSet:
 
 def nodes_for(it: Member) -> NodeSet:
     """Return the nodes that the pods may use, and one of each kind that pools could add."""
-    return daemon_nodes(it) if it.workload.kind == "DaemonSet" else it.usable & it.world.distinct
+    return it.daemon_nodes if it.workload.kind == "DaemonSet" else it.usable & it.world.distinct

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
+from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -136,7 +136,7 @@ def _place_daemons(world: World, state: ClusterState) -> None:
         pod = _scheduled(it.pod, it) if workload.kind == "DaemonSet" else None
         if pod is not None:
             pod = with_daemon_tolerations(pod)
-            for position in positions(daemon_nodes(it) & diagnose(pod, state).feasible):
+            for position in positions(it.daemon_nodes & diagnose(pod, state).feasible):
                 bind(pod, position, state)
 
 
@@ -308,7 +308,7 @@ def queued_pods(it: Member) -> Iterator[Queued]:
         from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 
         pod = with_daemon_tolerations(pod)
-        for position in positions(daemon_nodes(it)):
+        for position in positions(it.daemon_nodes):
             yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
     elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
         from kubesched_lint.controllers.statefulset import pod_with_claims

@@ -14,16 +14,9 @@ from kubesched_lint.text import many
 from kubesched_lint.world.world import Member, World, once_per_world
 
 
-def daemon_nodes(it: Member) -> NodeSet:
-    """Today's nodes for which the DaemonSet controller makes a pod; it ignores resources and other pods."""
-    from kubesched_lint.controllers.daemonset import made_for
-
-    return made_for(it.pod, it.world.index) & it.world.today
-
-
 def missed_nodes(it: Member) -> NodeSet:
     """The nodes with the right labels for which the DaemonSet controller makes no pod, because of their taints."""
-    return it.reach.matching & ~daemon_nodes(it)
+    return it.reach.matching & ~it.daemon_nodes
 
 
 def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
@@ -31,7 +24,7 @@ def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
 
     Control planes do not count: what runs there is chosen for each component.
     """
-    running = daemon_nodes(it)
+    running = it.daemon_nodes
     missed = missed_nodes(it) & ~control_planes(it.world)
     if not missed or not running:
         return ()
@@ -42,7 +35,7 @@ def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
 
 @once_per_world
 def _daemons(world: World) -> tuple[tuple[Workload, NodeSet], ...]:
-    return tuple((w, daemon_nodes(world.member(w))) for w in world.manifests.workloads if w.kind == "DaemonSet")
+    return tuple((w, world.member(w).daemon_nodes) for w in world.manifests.workloads if w.kind == "DaemonSet")
 
 
 @once_per_world
@@ -56,7 +49,7 @@ def pods_wanted(it: Member) -> int:
     """Number of pods wanted at deploy; for a DaemonSet one per node that it targets, 0 without a cluster."""
     if it.workload.kind != "DaemonSet":
         return it.replicas
-    return 0 if it.world.cluster is None else daemon_nodes(it).bit_count()
+    return 0 if it.world.cluster is None else it.daemon_nodes.bit_count()
 
 
 def replicas_wanted_here(it: Member) -> Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import daemon_nodes, daemons_where_missed, missed_nodes
+from kubesched_lint.analysis.wanted import daemons_where_missed, missed_nodes
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.world.room import taints_in_the_way
@@ -13,7 +13,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    matching, running, missed = it.reach.matching, daemon_nodes(it), missed_nodes(it)
+    matching, running, missed = it.reach.matching, it.daemon_nodes, missed_nodes(it)
     if not missed or not running or daemons_where_missed(it):
         return  # nodes where other DaemonSets run are a matter of daemonset-misses-shared-nodes
     taints = taints_in_the_way(it, missed)

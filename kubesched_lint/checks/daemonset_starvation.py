@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Pod
@@ -29,7 +28,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=request_path(it.workload, resource),
         evidence=proof(
-            f"{len(short)} of {daemon_nodes(it).bit_count()} nodes: Insufficient {resource}, and {_victims(pod)}",
+            f"{len(short)} of {it.daemon_nodes.bit_count()} nodes: Insufficient {resource}, and {_victims(pod)}",
             demand=pod.requests[resource],
             supply=free,
             assumes=running_premises(it),
@@ -54,7 +53,7 @@ def _victims(pod: Pod) -> str:
 def _starved(it: Member, pod: Pod) -> Iterator[tuple[str, str]]:
     """Yield (node, resource) for nodes without room for its pod beside the running pods that stay."""
     state = staying(it).state
-    nodes = daemon_nodes(it) & ~it.world.index.unknown_resources
+    nodes = it.daemon_nodes & ~it.world.index.unknown_resources
     for position in positions(nodes):
         node = it.world.index.nodes[position]
         for name, amount in pod.requests.items():

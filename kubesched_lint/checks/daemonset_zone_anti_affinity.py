@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import REGION, ZONE
@@ -36,7 +35,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _counted(it: Member, term: PodAffinityTerm) -> Iterator[Hazard]:
-    nodes = daemon_nodes(it)
+    nodes = it.daemon_nodes
     domains = {v: (n & nodes).bit_count() for v, n in it.world.index.domains(term.topology_key).items() if n & nodes}
     pending = sum(domains.values()) - len(domains)
     if pending <= 0:

@@ -18,7 +18,7 @@ from kubesched_lint.analysis.ports import (
     taken_by_running,
     user_of,
 )
-from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
+from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
@@ -122,7 +122,7 @@ def _places_asked_for(world: World) -> Mapping[int, int]:
 
 def _nodes(it: Member) -> NodeSet:
     """The nodes that its pods may use."""
-    return daemon_nodes(it) if it.workload.kind == "DaemonSet" else it.usable
+    return it.daemon_nodes if it.workload.kind == "DaemonSet" else it.usable
 
 
 def _running(it: Member, wanted: int, nodes: int) -> Iterator[Hazard]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import daemon_nodes, pods_wanted
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.analysis.well_known import check_known, is_set_by_system
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, proof
@@ -55,7 +55,7 @@ def _barred(it: Member) -> Iterator[Hazard]:
     """
     if it.workload.kind != "DaemonSet" or profile_of(it.pod).added_node_terms is None:
         return
-    wanted = daemon_nodes(it)
+    wanted = it.daemon_nodes
     barred = wanted & ~it.reach.matching
     if not barred:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
@@ -53,7 +52,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _daemons(it: Member) -> Iterator[Hazard]:
-    nodes = daemon_nodes(it) & ~it.world.index.unknown_resources
+    nodes = it.daemon_nodes & ~it.world.index.unknown_resources
     full = it.world.index.names_of(nodes & staying(it).state.ledger.short_of(PODS, 1))
     if full:
         yield Hazard(

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.wanted import control_planes, daemon_nodes
+from kubesched_lint.analysis.wanted import control_planes
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Severity, proof
@@ -158,7 +158,7 @@ def _lacking(nodes: str, which: str) -> str:
 
 def _of_daemons(it: Member) -> Iterator[Hazard]:
     """Its controller makes a pod for each node that labels and taints allow, whatever its size (daemonset/util)."""
-    nodes = daemon_nodes(it)
+    nodes = it.daemon_nodes
     found = tuple(too_small(it, nodes))
     never = sum(lacking.bit_count() for _, lacking in found)
     for shortage, lacking in found:

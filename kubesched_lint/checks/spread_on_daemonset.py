@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
-from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import HOSTNAME
@@ -51,7 +50,7 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
         return
     if any(True for _ in others_selected(it, selector)):
         return
-    nodes, counted = daemon_nodes(it), counted_nodes(it, constraint)
+    nodes, counted = it.daemon_nodes, counted_nodes(it, constraint)
     domains = it.world.index.domains(constraint.topology_key)
     size = {value: (domain & nodes).bit_count() for value, domain in domains.items() if domain & counted}
     least = least_count(constraint, size.values())
@@ -88,4 +87,4 @@ def _keeps_none_away(constraint: SpreadConstraint, it: Member) -> bool:
         return False
     if it.world.cluster is None:
         return constraint.topology_key == HOSTNAME
-    return not daemon_nodes(it) & ~it.world.index.with_key(constraint.topology_key)
+    return not it.daemon_nodes & ~it.world.index.with_key(constraint.topology_key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 
-from kubesched_lint.cluster.nodeset import first, only
+from kubesched_lint.cluster.nodeset import first, of
 from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.policy import autoscaler_of
@@ -224,10 +224,8 @@ class World:
     @cached_property
     def distinct(self) -> NodeSet:
         """The existing nodes, and one of each kind that pools could add."""
-        found = self.today
-        for position in self.potential.first if self.pools else ():
-            found |= only(self.today.bit_count() + position)
-        return found
+        new = self.potential.first if self.pools else ()
+        return self.today | of(self.today.bit_count() + position for position in new)
 
     def names(self, nodes: NodeSet) -> tuple[str, ...]:
         """Return the names of nodes."""
@@ -361,15 +359,18 @@ class Member:
 
     @cached_property
     def reach(self) -> Reach:
-        """The nodes that are open to its pods."""
+        """The nodes that are open to its pods; the room on future nodes is already reduced by those of a DaemonSet."""
         from kubesched_lint.scheduler.framework import static_reach
 
         found = static_reach(self.pod, self.world.index)
-        if self.workload.kind == "DaemonSet":  # the room on future nodes is already reduced by its pods
-            from kubesched_lint.controllers.daemonset import made_for
+        return found._replace(usable=found.usable & self.daemon_nodes) if self.workload.kind == "DaemonSet" else found
 
-            return found._replace(usable=found.usable & made_for(self.pod, self.world.index) & self.world.today)
-        return found
+    @cached_property
+    def daemon_nodes(self) -> NodeSet:
+        """Today's nodes for which the DaemonSet controller makes a pod; it ignores resources and other pods."""
+        from kubesched_lint.controllers.daemonset import made_for
+
+        return made_for(self.pod, self.world.index) & self.world.today
 
     @property
     def usable(self) -> NodeSet:

@@ -277,7 +277,7 @@ def report_on(
 
         report = lint_together(manifests, cluster, options, rules, jobs)
     else:
-        report, _ = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting)
+        report = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting)[0]
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)

@@ -39,11 +39,12 @@ def unknown_budgets(now: Now) -> Iterator[str]:
 
 
 def _covered(now: Now, budgets: Sequence[DisruptionBudget]) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod]]]:
-    by_namespace: dict[str, list[BoundPod]] = {}
-    for bound in now.cluster.inventory.pods:
-        by_namespace.setdefault(bound.namespace, []).append(bound)
+    by_namespace: dict[str, list[BoundPod]] = {budget.namespace: [] for budget in budgets}
+    for bound in now.cluster.inventory.pods if budgets else ():
+        if bound.namespace in by_namespace:
+            by_namespace[bound.namespace].append(bound)
     for budget in budgets:
-        there = by_namespace.get(budget.namespace, ())
+        there = by_namespace[budget.namespace]
         yield budget, [b for b in there if covers(budget, budget.namespace, b.pod.labels)]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.cluster.nodeset import NodeSet, only, positions
+from kubesched_lint.cluster.nodeset import NodeSet, lowest, only, positions
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
@@ -125,8 +125,10 @@ class Losses:
         proven = {id(gone[number][0]): waits for number, waits in sure.items()}
         return [left._replace(surely=proven.get(id(left.crowd), left.surely)) for left in found]
 
-    def gone(self, nodes: NodeSet) -> list[tuple[Crowd, int]]:
+    def gone(self, nodes: NodeSet) -> Sequence[tuple[Crowd, int]]:
         """Return each crowd with pods on the nodes, and how many."""
+        if nodes.bit_count() == 1:
+            return self._on.get(lowest(nodes), [])
         counts: dict[int, list[int]] = {}
         crowds: dict[int, Crowd] = {}
         rest = nodes
@@ -141,7 +143,8 @@ class Losses:
     def has_room(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
         """Whether every pod finds a node whatever the order: each placement takes at most one node from the others."""
         pods = sum(count for _, count in gone)
-        return all(self._least_room(crowd) - nodes.bit_count() >= pods for crowd, _ in gone) or all(
+        least = pods + nodes.bit_count()
+        return all(self._least_room(crowd) >= least for crowd, _ in gone) or all(
             self._is_open(crowd, nodes, pods) for crowd, _ in gone
         )
 

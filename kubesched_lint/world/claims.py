@@ -126,6 +126,19 @@ def fate(world: World, claim: Claim) -> Fate:
     provisioner for one (``pkg/controller/volume/persistentvolume/pv_controller.go``, syncUnboundClaim, v1.36). If
     neither is possible, the claim stays unbound and its pods Pending.
     """
+    known = _fates(world)
+    if id(claim) not in known:
+        known[id(claim)] = claim, _fate(world, claim)
+    return known[id(claim)][1]
+
+
+@once_per_world
+def _fates(world: World) -> dict[int, tuple[Claim, Fate]]:
+    """``id(claim)`` → the claim, kept so that its id is not reused, and its fate."""
+    return {}
+
+
+def _fate(world: World, claim: Claim) -> Fate:
     from kubesched_lint.scheduler.binding import MADE_AT_ONCE
     from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, is_bound
 
@@ -198,11 +211,22 @@ def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Sequence[
 
 def _judged(world: World, *found: PersistentVolume | None) -> Fate:
     """Return the fate of a claim by its volumes: unknown if one is at a node that a sketch may have by another name."""
-    for volume in filter(None, found):
+    hosts = _unknown_hosts(world)
+    volume = next((v for v in found if v is not None and v.name in hosts), None) if hosts else None
+    if volume is None:
+        return _JUDGED
+    return _elsewhere(f"which node is {hosts[volume.name]}, where its volume {volume.name} is", "")
+
+
+@once_per_world
+def _unknown_hosts(world: World) -> Mapping[str, str]:
+    """Name of a volume → the node where it is, if a sketch may have it by another name."""
+    hosts = {}
+    for volume in settled_storage(world).volumes.values():
         conditions = (r for term in volume.node_terms or () for r in term.expressions)
         if host := host_among(conditions, lambda name: may_be_a_node(name, world)):
-            return _elsewhere(f"which node is {host}, where its volume {volume.name} is", "")
-    return _JUDGED
+            hosts[volume.name] = host
+    return hosts
 
 
 @once_per_world

@@ -42,6 +42,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
 from kubesched_lint.scheduler import tolerance
+from kubesched_lint.world import claims
 from kubesched_lint.world.world import World
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 
@@ -173,6 +174,13 @@ def test_what_is_known_is_not_asked_again(name: str, monkeypatch: pytest.MonkeyP
     # Of many constraints the deployment is tried once; twice as many pods have each twice as many preferred terms.
     most = {"spreads": 1.0, "preferring": 4.2}.get(name, 2.2)
     assert 0 < asked[1] <= most * asked[0], asked
+
+
+def test_the_fate_of_a_claim_is_found_once_in_a_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, found = [], claims._fate
+    monkeypatch.setattr(claims, "_fate", lambda world, claim: asked.append((world, claim)) or found(world, claim))
+    linted(SHAPES["loose-volumes"].make(8))
+    assert 0 < len(asked) == len({(id(world), id(claim)) for world, claim in asked})
 
 
 def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,7 @@ def test_workloads_of_one_shape_share_their_skews(monkeypatch):
         selects = {"labelSelector": {"matchLabels": {"app": name}}}
         return workload("Deployment", name, pods, {**asking(cpu), "topologySpreadConstraints": [constraint | selects]})
 
-    several = [spread("a", 4, "1"), spread("b", 4, "1"), spread("c", 5, "1"), spread("d", 4, "2")]
+    several = [spread("a", 2, "1"), spread("b", 2, "1"), spread("c", 3, "1"), spread("d", 2, "2")]
     asked, original = [], run.skews
 
     def counting(setting, number, **more):

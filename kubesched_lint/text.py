@@ -13,6 +13,7 @@ _FEW, _MANY = 6, 12
 _LONG_WORD, _WORD = 6, 5
 """The least letters of a name, or of a word in one, whose slip is certain."""
 _LONG_NAME, _LONG_SIGN = 80, " "
+"""Letters of a very long name, and the sign that all of them share; see ``_signs``."""
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -70,9 +71,10 @@ def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def closest_of(wrong: str, known: tuple[str, ...], likeness: float, suits: Callable[[str], bool]) -> str:
-    """Return the same of the names that suit. Of equally similar ones it is the last in the alphabet.
+    """Return the known name most similar to ``wrong`` of those that suit; empty if none reaches ``likeness``.
 
-    Few names are compared letter by letter: the letters that two names have at all say how similar they can be.
+    Of equally similar ones it is the last in the alphabet, as with ``difflib.get_close_matches``. Few names are
+    compared letter by letter: the letters that two names have at all say how similar they can be.
     """
     from difflib import SequenceMatcher
 

@@ -159,8 +159,6 @@ def _keys(pod: Pod) -> Iterator[str]:
 
 def _finite(amounts: Sequence[float]) -> Sequence[int]:
     """Return the amounts of a resource by position as integers, which all but unknown ones are."""
-    return (
-        [1 << 62 if amount == inf else int(amount) for amount in amounts]
-        if inf in amounts
-        else cast("Sequence[int]", amounts)
-    )
+    if inf not in amounts:
+        return cast("Sequence[int]", amounts)
+    return [1 << 62 if amount == inf else int(amount) for amount in amounts]

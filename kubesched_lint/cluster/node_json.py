@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict
 import msgspec
 from msgspec import Raw, Struct
 
+from kubesched_lint.cluster.pod_json import Part, items_of
 from kubesched_lint.model.decode.fields import Value
 from kubesched_lint.model.decode.nodes import images_of
 
@@ -46,27 +47,17 @@ class _Node(Struct, gc=False):
     status: _Status = {}
 
 
-class _Nodes(Struct, gc=False):
-    """A part of a list that holds nothing but nodes."""
-
-    items: list[_Node]
-    kind: Any = None
-
-
 class NodeJsonDecoder:
     """Decoders that are built once."""
 
     def __init__(self) -> None:
-        self._nodes = msgspec.json.Decoder(_Nodes)
+        self._nodes = msgspec.json.Decoder(Part[_Node])
         self._images: dict[bytes, dict[str, int]] = {}
 
     def nodes(self, part: bytes) -> Iterator[tuple[Value, dict[str, int]]] | None:
         """Return the nodes of a part of a ``kind: List``, each with its images; None if it may hold anything else."""
-        try:
-            found = self._nodes.decode(part)
-        except msgspec.ValidationError:
-            return None
-        return map(self._plain, found.items) if found.kind in (None, "List") else None
+        found = items_of(self._nodes, part)
+        return None if found is None else map(self._plain, found)
 
     def _plain(self, node: _Node) -> tuple[Value, dict[str, int]]:
         images = bytes(node.status.pop("images", b"null"))

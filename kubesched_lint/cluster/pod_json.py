@@ -6,13 +6,14 @@ Parts that are only compared stay raw bytes: pods with equal raw parts are equal
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
 from kubesched_lint.model.pod_fields import CONTAINER, POD, VOLUME
 
+T = TypeVar("T")
 _NULL = Raw(b"null")
 _MOST_CONDITIONS = 1 << 10
 """Of so many different ones it is remembered whether they say that the pod is ready."""
@@ -103,11 +104,20 @@ class ListedPod(PodParts, gc=False, kw_only=True):
     kind: Literal["Pod"]
 
 
-class Pods(Struct, gc=False):
-    """A part of a list that holds nothing but pods."""
+class Part(Struct, Generic[T], gc=False):
+    """A part of a list that holds nothing but objects of one kind."""
 
-    items: list[ListedPod]
+    items: list[T]
     kind: Any = None
+
+
+def items_of(decoder: msgspec.json.Decoder[Part[T]], part: bytes) -> list[T] | None:
+    """Return the objects of a part of a ``kind: List``; None if it may hold anything else."""
+    try:
+        found = decoder.decode(part)
+    except msgspec.ValidationError:
+        return None
+    return found.items if found.kind in (None, "List") else None
 
 
 class PodJsonDecoder:
@@ -115,7 +125,7 @@ class PodJsonDecoder:
 
     def __init__(self) -> None:
         self._pod = msgspec.json.Decoder(PodParts)
-        self._pods = msgspec.json.Decoder(Pods)
+        self._pods = msgspec.json.Decoder(Part[ListedPod])
         self._conditions = msgspec.json.Decoder(list[ConditionParts] | None)
         self._encode = msgspec.json.Encoder().encode
         self._ready: dict[bytes, bool] = {}
@@ -131,11 +141,7 @@ class PodJsonDecoder:
 
     def pods(self, part: bytes) -> Sequence[PodParts] | None:
         """Return the pods of a part of a ``kind: List``; None if it may hold anything else."""
-        try:
-            found = self._pods.decode(part)
-        except msgspec.ValidationError:
-            return None
-        return found.items if found.kind in (None, "List") else None
+        return items_of(self._pods, part)
 
     def plain(self, document: bytes | Raw) -> dict[str, Any]:
         """Return the whole object as plain values."""

@@ -101,7 +101,7 @@ def seeded_stories(setting: Setting, number: int, seeds: Iterable[int], *, expec
     """Yield for each seed a story with one workload deployed in one random course.
 
     The stories share one oracle, which decides each situation once. They bind a pod to the first of equal nodes, so
-    that more of them meet the same situation: their ends differ in names of nodes alone.
+    that more of them meet the same situation. Only the names of nodes depend on that.
     """
     start = story_of(setting, [number], expected=expected, most_states=0, runs=1, by_likeness=True, deployed=False)
     workload = as_granted(setting, number)

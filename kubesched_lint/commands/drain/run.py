@@ -167,7 +167,7 @@ class Planner:
         if waves:
             return self._possible(waves, PROVEN, is_fewest=sure.is_sound)
         some = Fewest(self._any, self._targets, lambda played: bool(played.good), self._room.fits)
-        # It would play the waves that were cut short again: so it shows neither that no wave ends well, nor more.
+        # After a cut, neither "no wave ends well" nor "it depends" could be established: both need every end.
         lucky = None if sure.has_cut else _within_steps(some)
         if lucky is not None and not lucky and some.is_sound:
             search = Smallest(self._now, self._targets, self._rules, self._effort.states)

@@ -50,7 +50,8 @@ class Fewest:
             played = self._replay.play(waves)
             self.is_sound = self.is_sound and played.is_sound
             if not self._accepts(played):
-                self.least_cut = self.least_cut if played.is_sound else len(wave)
+                if not played.is_sound:
+                    self.least_cut = len(wave)
                 continue
             rest = tuple(name for name in left if name not in wave)
             found = self._within(waves, rest, count - 1) if rest else waves

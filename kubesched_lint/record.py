@@ -108,10 +108,14 @@ else:
 def _fields_of(made: type) -> tuple[Callable[[object], tuple[object, ...]], Mapping[str, int]]:
     """Return a reader of all fields of an instance, and the position of each field."""
     names: tuple[str, ...] = made.__match_args__  # type: ignore[attr-defined]
-    places = {name: place for place, name in enumerate(names)}
+    return _reader(names), {name: place for place, name in enumerate(names)}
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """Return a reader of these fields of an instance; for two and more, it is one written in C."""
     if len(names) > 1:
-        return attrgetter(*names), places
-    return lambda instance: tuple(getattr(instance, name) for name in names), places
+        return attrgetter(*names)
+    return lambda instance: tuple(getattr(instance, name) for name in names)
 
 
 def _made(name: str, bases: tuple[type, ...], body: dict[str, Any], more: Mapping[str, object]) -> type:
@@ -119,6 +123,7 @@ def _made(name: str, bases: tuple[type, ...], body: dict[str, Any], more: Mappin
     given = {name: body.pop(name) for name in names if name in body}
     if any(value.__class__.__module__ == "dataclasses" for value in given.values()):
         raise TypeError(f"{name}: import field from kubesched_lint.record")
+    values = _reader(names)
     compared = _compared([name for name in names if getattr(given.get(name), "compare", True)])
     caches = any(isinstance(value, cached_property) for value in body.values())
     left = iter(range(_FEW))
@@ -136,7 +141,7 @@ def _made(name: str, bases: tuple[type, ...], body: dict[str, Any], more: Mappin
         "__eq__": equals,
         "__hash__": lambda self: hash(compared(self)),
         "__repr__": _repr,
-        "__reduce__": lambda self: (self.__class__, tuple(getattr(self, name) for name in names)),
+        "__reduce__": lambda self: (self.__class__, values(self)),
         "__dataclass_fields__": _Fields(given),
         "__match_args__": names,
         "__slots__": (*names, "__dict__") if caches else names,

@@ -84,13 +84,18 @@ class Text:
 
     __slots__ = ("_digest", "_file", "_index", "_kept", "value")
 
-    def __init__(self, text: str, value: dict[str, Any] | None = None, file: str = "", index: int = 0) -> None:
+    def __init__(
+        self, text: str | None, value: dict[str, Any] | None = None, file: str = "", index: int = 0, digest: int = 0
+    ) -> None:
         self.value = value
         """The object as plain values; None if they can be read again from the text."""
-        self._kept: str | None = text
+        self._kept = text
         self._file = file
         self._index = index
-        self._digest = 0
+        self._digest = digest
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Text, (self._kept, self.value, self._file, self._index, self._digest)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Text) and self.whole == other.whole)

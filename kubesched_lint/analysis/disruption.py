@@ -14,6 +14,7 @@ from kubesched_lint.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import Record
 from kubesched_lint.text import many
+from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _STEPS = 3
@@ -95,7 +96,7 @@ class Budgets:
         """The workloads under each label that a budget requires; thousands have labels of their own."""
         found: dict[tuple[str, _Label], list[Workload]] = {key: [] for key in self._posted}
         for workload in self._world.manifests.workloads:
-            for label in (None, *self._world.member(workload).pod.labels.items()):
+            for label in (None, *labels_when_created(workload).items()):
                 if (workload.namespace, label) in found:
                     found[workload.namespace, label].append(workload)
         return found

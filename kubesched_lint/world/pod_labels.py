@@ -79,6 +79,11 @@ def controller_labels(workload: Workload) -> Mapping[str, str]:
     return {label: f"{workload.name}-new"} if label else {}
 
 
+def labels_when_created(workload: Workload) -> Mapping[str, str]:
+    """Return the labels of ``Member.pod``, without admission, which adds none."""
+    return {**workload.pod.labels, **controller_labels(workload)}
+
+
 def labels_of_ordinal(workload: Workload, ordinal: int) -> Mapping[str, str]:
     """Return the labels of one pod of a StatefulSet alone; empty for other kinds."""
     if workload.kind != "StatefulSet" or _POD_NAME not in varying_labels(workload):

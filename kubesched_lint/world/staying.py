@@ -42,6 +42,8 @@ class Staying:
     def against(self, workloads: Iterable[Workload]) -> RunningPods:
         """Return the running pods that stay, whatever these workloads preempt."""
         everyone = pods_of_others(self._world)
+        if not everyone.alike:
+            return everyone
         preemptors = {
             (priority, self._world.member(w).usable & nodes_near_pods_of_nobody(self._world.member(w)))
             for w in workloads

@@ -195,7 +195,7 @@ class World:
     @cached_property
     def other_pods(self) -> tuple[BoundPod, ...]:
         """Running pods that no workload of the manifests owns."""
-        if self.cluster is None:
+        if self.cluster is None or not self.cluster.inventory.pods:
             return ()
         ours = {id(p) for w in self.manifests.workloads for p in self.member(w).running_pods}
         return tuple(p for p in self.cluster.inventory.pods if id(p) not in ours)

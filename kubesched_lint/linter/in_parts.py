@@ -32,8 +32,8 @@ from kubesched_lint.world.world import World
 
 T = TypeVar("T")
 
-PARTS = 24
-"""Parts of the workloads: enough that no process waits long for the last one."""
+_LARGEST, _SMALLEST = 8, 96
+"""A part is so much of what is left (an eighth), but not less than so much of all."""
 
 FEWEST_ERRORS = 40
 """Fewest errors that several processes try to refute: starting them takes as long as some dozen attempts."""
@@ -131,8 +131,7 @@ class _RunInParts(Run):
         for one in errors:
             with work.within(work.share(0)):
                 begun.append(all_of_them.begun(one))
-        size = len(begun) // PARTS + 1
-        parts = [begun[begin : begin + size] for begin in range(0, len(begun), size)]
+        parts = list(_parts(tuple(begun)))
 
         def do(number: int) -> tuple[Sequence[str], float]:
             found, steps = [], 0.0
@@ -161,10 +160,9 @@ class _RunInParts(Run):
     def _found_in(self, world: World) -> Mapping[str, Sequence[Found]]:
         rules = [rule for rule in self._rules if not lacking(rule, world)]
         workloads = self.manifests.inventory.workloads
-        size = len(workloads) // PARTS + 1
         of_set, of_workloads = ([rule for rule in rules if rule.each == each] for each in ("set", "workload"))
-        parts = [(of_set, workloads)]  # not one by one, because they share caches
-        parts += [(of_workloads, workloads[begin : begin + size]) for begin in range(0, len(workloads), size)]
+        # The rules about the set are one part, because they share caches.
+        parts = [(of_set, workloads), *((of_workloads, part) for part in _parts(workloads))]
         before = work.limits_reached()
 
         def do(number: int) -> _OfPart:
@@ -200,6 +198,15 @@ class _RunInParts(Run):
         return found
 
 
+def _parts(items: tuple[T, ...]) -> Iterator[tuple[T, ...]]:
+    """Yield parts that become smaller, so that no process waits long for the last one."""
+    begin = 0
+    while begin < len(items):
+        size = max((len(items) - begin) // _LARGEST, len(items) // _SMALLEST) + 1
+        yield items[begin : begin + size]
+        begin += size
+
+
 class _ByNumber:
     """Pickles the objects of the set as numbers, so that they are the same objects in every process."""
 
@@ -213,21 +220,23 @@ class _ByNumber:
             if source is not None and id(source) not in self._numbers:
                 raise KeyError(source)
         stream = BytesIO()
-        _Pickler(stream, self._numbers).dump(found)
+        pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
+        # Called for these types alone; ``persistent_id`` is called for every string and takes longer than all the rest.
+        pickler.dispatch_table = dict.fromkeys((Document, Workload, Rule), self._as_number)
+        pickler.dump(found)
         return stream.getvalue()
 
     def loads(self, answer: bytes) -> _OfPart:
         found: _OfPart = _Unpickler(answer, self._objects).load()
         return found
 
+    def _as_number(self, given: object) -> tuple[Callable[[int], object], tuple[int]]:
+        return _numbered, (self._numbers[id(given)],)
 
-class _Pickler(pickle.Pickler):
-    def __init__(self, stream: BytesIO, numbers: Mapping[int, int]) -> None:
-        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
-        self._numbers = numbers
 
-    def persistent_id(self, given: Any) -> int | None:
-        return self._numbers[id(given)] if isinstance(given, (Document, Workload, Rule)) else None
+def _numbered(number: int) -> object:
+    """Stand in a pickle for the objects, of which each process has its own."""
+    raise NotImplementedError
 
 
 class _Unpickler(pickle.Unpickler):
@@ -235,5 +244,5 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(BytesIO(answer))
         self._objects = objects
 
-    def persistent_load(self, number: int) -> object:
-        return self._objects[number]
+    def find_class(self, module: str, name: str) -> Any:
+        return self._objects.__getitem__ if name == _numbered.__name__ else super().find_class(module, name)

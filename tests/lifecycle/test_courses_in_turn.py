@@ -9,9 +9,13 @@ from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
 
+def deployed(cluster, *objects):
+    return report_of(cluster, *objects, events=("deploy",))
+
+
 def test_who_always_comes_early_comes_last_in_one_course():
     """27 nodes with room for one pod each: 27 pods of one workload leave the other none when they are quicker."""
-    found = report_of(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 27))
+    found = deployed(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 27))
     alone = cell(found, "one", "deploy")
     assert alone.verdict == DEPENDS
     assert alone.worst is not None
@@ -23,12 +27,12 @@ def test_who_always_comes_late_comes_first_in_one_course():
     """20 pods of one workload find room beside 200 small ones only while no small one has taken it."""
     small = workload("Deployment", "small", 216, asking("500m"))
     large = workload("Deployment", "large", 20, asking("4"))
-    found = report_of(sketch(9), small, large)
+    found = deployed(sketch(9), small, large)
     assert cell(found, "large", "deploy").verdict == DEPENDS
 
 
 def test_with_room_to_spare_no_course_ends_badly():
-    found = report_of(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 26))
+    found = deployed(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 26))
     assert cell(found, "one", "deploy").verdict == FINE
 
 
@@ -40,7 +44,8 @@ def test_who_always_finds_room_comes_last_behind_others_in_several_orders():
         workload("Deployment", "one", 1, asking("3")),
         workload("Deployment", "twenty", 20, asking("2")),
     ]
-    found = cell(report_of(sketch(9), *others, workload("DaemonSet", "agent", None, asking("500m"))), "agent", "deploy")
+    agents = workload("DaemonSet", "agent", None, asking("500m"))
+    found = cell(deployed(sketch(9), *others, agents), "agent", "deploy")
     assert found.verdict == DEPENDS
     assert found.worst is not None
 
@@ -48,7 +53,8 @@ def test_who_always_finds_room_comes_last_behind_others_in_several_orders():
 def test_what_ends_alike_in_every_turn_is_not_proven():
     """Any scheduler may fill each node with small pods; the default one leaves room on all of them in every course."""
     small = workload("Deployment", "small", 60, asking("1"))
-    found = report_of(sketch(9), small, workload("DaemonSet", "agent", None, asking("500m")))
+    agents = workload("DaemonSet", "agent", None, asking("500m"))
+    found = deployed(sketch(9), small, agents)
     agent = cell(found, "agent", "deploy")
     assert (agent.verdict, agent.proven) == (BY_SCORES, False)
 
@@ -86,7 +92,8 @@ def test_a_daemonset_has_no_pod_where_the_key_of_its_affinity_is_missing():
     bare = [{"name": "bare", "count": 2, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}]
     value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": zoned + bare}
     cluster = cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
-    found = cell(report_of(cluster, workload("DaemonSet", "agent", None, beside("agent", ZONE))), "agent", "deploy")
+    agents = workload("DaemonSet", "agent", None, beside("agent", ZONE))
+    found = cell(deployed(cluster, agents), "agent", "deploy")
     assert (found.verdict, found.bound.most, found.wanted) == (BAD, 24, 26)
 
 

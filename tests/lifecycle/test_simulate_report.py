@@ -37,7 +37,7 @@ def zones() -> SimulationReport:
     return report_of(
         sketch(),
         workload("Deployment", "cache", 6, apart("cache")),
-        workload("StatefulSet", "db", 6),
+        workload("StatefulSet", "db", 3),
         workload("Deployment", "fine", 1),
         scaler,
         budget,
@@ -70,7 +70,7 @@ def test_a_drain_that_a_budget_blocks_quotes_the_eviction_and_blames_the_budget(
 def test_two_budgets_are_refused_in_their_own_words():
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}}
     budgets = [other("PodDisruptionBudget", name, "policy/v1", spec=spec) for name in ("one", "two")]
-    result = report_of(sketch(), workload("StatefulSet", "db", 6), *budgets, events=("drain",))
+    result = report_of(sketch(), workload("StatefulSet", "db", 3), *budgets, events=("drain",))
     assert "more than one PodDisruptionBudget" in cell(result, "db", "drain").message
 
 
@@ -78,7 +78,7 @@ def test_a_budget_of_the_snapshot_is_named_but_no_line_of_it_is_blamed():
     spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "db"}}}
     budget = other("PodDisruptionBudget", "keep", "policy/v1", spec=spec)
     budget["metadata"]["namespace"] = "default"
-    result = report_of(sketch(2, "abc", "4", "110", budget), workload("StatefulSet", "db", 6), events=("drain",))
+    result = report_of(sketch(2, "abc", "4", "110", budget), workload("StatefulSet", "db", 3), events=("drain",))
     here = cell(result, "db", "drain")
     assert "PDB keep" in here.text
     assert result.place(here) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_bytes().decode(), f"{name} differs: if that is meant, run pytest --update-golden"
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def program() -> Iterator[Path]:
+    """``kubesched-lint`` of this work tree, as a file that scripts run."""
+    from tests.served import served
+
+    with served() as file:
+        yield file
 
 
 @pytest.fixture(autouse=True, scope="session")

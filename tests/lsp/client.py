@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 from threading import Thread
 from typing import IO, Any
-
-from tests.program import become, import_all
 
 Message = dict[str, Any]
 SECONDS = 60
@@ -160,27 +157,16 @@ class Client:
 
 
 @contextmanager
-def serving(*args: str, folder: Path) -> Iterator[Client]:
+def serving(program: Path, *args: str, folder: Path) -> Iterator[Client]:
     """Yield a client of ``kubesched-lint lsp``, started in a folder; afterwards the server must end well."""
-    import_all()
-    given, taken = os.pipe(), os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(given[1])
-        os.close(taken[0])
-        become(["lsp", *args], folder, None, [given[0], taken[1], 2])
-    os.close(given[0])
-    os.close(taken[1])
-    with open(given[1], "wb") as to_server, open(taken[0], "rb") as from_server:
-        client = Client(to_server, from_server)
+    with Popen([program, "lsp", *args], cwd=folder, stdin=PIPE, stdout=PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        client = Client(server.stdin, server.stdout)
         try:
             yield client
             client.end()
         finally:
-            to_server.close()
-            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            server.stdin.close()
+            code = server.wait(SECONDS)
     assert code == 0
-
-
-if __name__ == "__main__":
-    sys.exit("tests start this")

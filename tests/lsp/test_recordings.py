@@ -74,11 +74,11 @@ def hear(client: Client, wanted: Message, sent: Message) -> None:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda file: file.stem)
-def test_a_recorded_session_goes_as_it_went(recording: Path, shop: Path) -> None:
+def test_a_recorded_session_goes_as_it_went(recording: Path, shop: Path, program: Path) -> None:
     text = recording.read_text(encoding="utf-8").replace("$ROOT", str(shop))
     spoken = [json.loads(line) for line in text.splitlines()]
     assert sum("client" in line for line in spoken) > 8
-    with serving(folder=shop) as client:
+    with serving(program, folder=shop) as client:
         awaited: Message | None = None
         sent: Message = {}
         for line in spoken:

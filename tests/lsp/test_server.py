@@ -44,9 +44,9 @@ def applied(text: str, edits: Sequence[Message]) -> str:
     return text
 
 
-def test_what_an_editor_does(shop: Path) -> None:
+def test_what_an_editor_does(shop: Path, program: Path) -> None:
     file = shop / "manifests/cache.yaml"
-    with serving(folder=shop) as client:
+    with serving(program, folder=shop) as client:
         can = client.start(shop)
         assert can["positionEncoding"] == "utf-16"
         client.open(file)
@@ -97,11 +97,13 @@ topologyKey: failure-domain.beta.kubernetes.io/zone}], containers: [{name: web, 
 
 
 @pytest.mark.parametrize(("units", "hedgehog", "accent"), [("utf-16", 2, 1), ("utf-8", 4, 2), ("utf-32", 1, 1)])
-def test_columns_count_what_the_client_counts(shop: Path, units: str, hedgehog: int, accent: int) -> None:
+def test_columns_count_what_the_client_counts(
+    shop: Path, program: Path, units: str, hedgehog: int, accent: int
+) -> None:
     file = shop / "manifests/web.yaml"
     (shop / "kubesched.toml").unlink()
     general = {"positionEncodings": [units]}
-    with serving(folder=shop) as client:
+    with serving(program, folder=shop) as client:
         assert client.start(shop, capabilities={**CAPABILITIES, "general": general})["positionEncoding"] == units
         client.open(file, OLD_KEY)
         found = client.finding(file, "topology-key-typo-deprecated")
@@ -117,11 +119,11 @@ def test_columns_count_what_the_client_counts(shop: Path, units: str, hedgehog: 
         assert edit["range"]["start"]["character"] >= before
 
 
-def test_a_configuration_that_is_wrong_is_said_and_read_again(shop: Path) -> None:
+def test_a_configuration_that_is_wrong_is_said_and_read_again(shop: Path, program: Path) -> None:
     file, config = shop / "manifests/cache.yaml", shop / "kubesched.toml"
     text = config.read_text()
     config.write_text('cluster = "live:prod"\n')
-    with serving(folder=shop) as client:
+    with serving(program, folder=shop) as client:
         client.start(shop)
         assert client.open(file) == []
         (problem,) = client.shown(config, lambda params: bool(params["diagnostics"]))
@@ -133,7 +135,7 @@ def test_a_configuration_that_is_wrong_is_said_and_read_again(shop: Path) -> Non
         client.shown(config, lambda params: not params["diagnostics"])
 
 
-def test_the_targets_of_the_configuration_are_judged_together(shop: Path) -> None:
+def test_the_targets_of_the_configuration_are_judged_together(shop: Path, program: Path) -> None:
     file, sketch = shop / "manifests/cache.yaml", shop / "cluster.yaml"
     text = sketch.read_text()
     (shop / "large.yaml").write_text(text.replace("count: 2", "count: 7"))
@@ -143,7 +145,7 @@ def test_the_targets_of_the_configuration_are_judged_together(shop: Path) -> Non
     targets[2] = targets[2].replace("manifests", "other")
     (shop / "other/web.yaml").write_text(OLD_KEY)
     (shop / "kubesched.toml").write_text("".join(targets))
-    with serving(folder=shop) as client:
+    with serving(program, folder=shop) as client:
         client.start(shop)
         client.open(file)
         found = client.finding(file, RULE)
@@ -158,10 +160,10 @@ def test_the_targets_of_the_configuration_are_judged_together(shop: Path) -> Non
         client.shown(file, lambda params: "targets: us" in str(params["diagnostics"]))
 
 
-def test_files_come_go_and_are_made(shop: Path) -> None:
+def test_files_come_go_and_are_made(shop: Path, program: Path) -> None:
     file, new, linked = (shop / "manifests" / name for name in ("cache.yaml", "new.yaml", "linked.yaml"))
     (shop.parent / "outside.yaml").write_text(CACHE)
-    with serving("--no-config", "-c", str(SKETCH), "--node-groups", "complete", folder=shop) as client:
+    with serving(program, "--no-config", "-c", str(SKETCH), "--node-groups", "complete", folder=shop) as client:
         client.start(shop)
         client.open(new, CACHE.replace("name: cache", "name: new", 1))
         client.finding(new, RULE)
@@ -176,12 +178,12 @@ def test_files_come_go_and_are_made(shop: Path) -> None:
         assert problem["message"] == "a link that leads out of the repository: it is not read"
 
 
-def test_open_folders_may_share_targets_and_may_hold_nothing(shop: Path) -> None:
+def test_open_folders_may_share_targets_and_may_hold_nothing(shop: Path, program: Path) -> None:
     file, empty = shop / "manifests/cache.yaml", shop.parent / "empty"
     empty.mkdir()
     target = '[[targets]]\nname = "eu"\npaths = ["manifests"]\ncluster = "cluster.yaml"\nnode-groups = "complete"\n'
     (shop / "kubesched.toml").write_text(target)
-    with serving(folder=shop) as client:
+    with serving(program, folder=shop) as client:
         client.start(shop, shop / "manifests", empty)
         client.open(file)
         client.finding(file, RULE)
@@ -194,10 +196,10 @@ def test_open_folders_may_share_targets_and_may_hold_nothing(shop: Path) -> None
         assert said["method"] == "window/logMessage"
 
 
-def test_a_file_without_a_folder_is_judged_with_the_configuration_above_it(shop: Path) -> None:
+def test_a_file_without_a_folder_is_judged_with_the_configuration_above_it(shop: Path, program: Path) -> None:
     file = shop / "manifests/cache.yaml"
     (shop / "manifests/web.yaml").write_text(OLD_KEY)
-    with serving(folder=shop.parent) as client:
+    with serving(program, folder=shop.parent) as client:
         client.start()
         client.tell(
             "textDocument/didOpen", textDocument={"uri": "untitled:1", "languageId": "", "version": 1, "text": ""}
@@ -211,7 +213,7 @@ def test_a_file_without_a_folder_is_judged_with_the_configuration_above_it(shop:
         assert files == {file.as_uri()}
 
 
-def test_the_card_of_a_repository_loads_nothing(shop: Path) -> None:
+def test_the_card_of_a_repository_loads_nothing(shop: Path, program: Path) -> None:
     file, rules = shop / "manifests/pod.yaml", shop / "ops"
     rules.mkdir()
     card = (ROOT / "examples/rules/no-bare-pods.md").read_text()
@@ -219,7 +221,7 @@ def test_the_card_of_a_repository_loads_nothing(shop: Path) -> None:
     (rules / "no-bare-pods.md").write_text(card.replace("## Why it hurts\n", f"## Why it hurts\n\n{ways}\n"))
     (shop / "kubesched.toml").write_text('rule-folders = ["ops"]\n')
     file.write_text('{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: "b:1"}]}}\n')
-    with serving(folder=shop) as client:
+    with serving(program, folder=shop) as client:
         client.start(shop)
         client.open(file)
         found = client.finding(file, "no-bare-pods")

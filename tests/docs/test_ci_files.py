@@ -9,13 +9,14 @@ import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests.dependencies import linked
 
 ROOT = Path(__file__).parent.parent.parent
 SHOP = ROOT / "fixtures" / "shop"
@@ -235,24 +236,15 @@ def test_every_input_is_used_and_every_one_says_what_it_is_for() -> None:
         assert f"inputs.{name} " in text or f"inputs.{name}\n" in text
 
 
-def dependencies(folder: Path) -> Path:
-    """Link the installed packages into a folder, without this one and without what a virtual environment has itself."""
-    folder.mkdir()
-    for package in Path(sysconfig.get_path("purelib")).iterdir():
-        if not re.match("(_?kubesched|__editable__|_editable_impl_|pip\\b|setuptools\\b)", package.name):
-            (folder / package.name).symlink_to(package)
-    return folder
-
-
 def test_what_the_container_copies_is_enough_to_install_from_and_the_action_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No container engine runs here: the same copies are made into a folder, and the action's own step installs it.
 
-    pip finds the dependencies among the packages of the tests; tests/precommit has it fetch them.
+    pip finds the dependencies among the packages of the tests: whoever installed those has fetched them.
     """
     monkeypatch.setenv("PIP_NO_COMPILE", "0")  # pip's way to say --no-compile; bytecode is half of the work
-    monkeypatch.setenv("PYTHONPATH", str(dependencies(tmp_path / "dependencies")))
+    monkeypatch.setenv("PYTHONPATH", str(linked(tmp_path / "dependencies")))
     lines = (ROOT / "Containerfile").read_text().splitlines()
     copies = [line.split()[1:] for line in lines if line.startswith("COPY ") and "--from" not in line]
     for *sources, target in copies:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.dependencies import linked
+
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not on PATH")
 
 ROOT = Path(__file__).parent.parent.parent
@@ -59,6 +61,7 @@ class Scratch:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         environ |= {
             "PRE_COMMIT_HOME": str(self.home),
+            "PYTHONPATH": str(self.home / "dependencies"),  # pip need not fetch them
             "PIP_NO_COMPILE": "0",  # pip's way to say --no-compile: few of the installed modules are imported
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
@@ -119,6 +122,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     revision = hook_repository(base / "hook")
     repository = Scratch(base / "scratch", base / "home")
     repository.folder.mkdir()
+    linked(repository.home / "dependencies")
     config = CONFIG.replace("REPOSITORY", str(base / "hook")).replace("REVISION", revision)
     (repository.folder / ".pre-commit-config.yaml").write_text(config)
     (repository.folder / "sketch.yaml").write_text(SKETCH)

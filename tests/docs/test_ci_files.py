@@ -241,8 +241,14 @@ def test_what_the_container_copies_is_enough_to_install_from_and_the_action_inst
 ) -> None:
     """No container engine runs here: the same copies are made into a folder, and the action's own step installs it.
 
-    pip finds the dependencies among the packages of the tests: whoever installed those has fetched them.
+    pip finds the dependencies among the packages of the tests: whoever installed those has fetched them. ``virtualenv``
+    makes what ``venv`` makes, pip included, in a sixth of the time.
     """
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\n[ "$1 $2" = "-m venv" ] && shift 2 && exec {sys.executable} -m virtualenv -q "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(python.parent), prepend=os.pathsep)
     monkeypatch.setenv("PIP_NO_COMPILE", "0")  # pip's way to say --no-compile; bytecode is half of the work
     monkeypatch.setenv("PYTHONPATH", str(linked(tmp_path / "dependencies")))
     lines = (ROOT / "Containerfile").read_text().splitlines()

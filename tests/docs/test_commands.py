@@ -37,6 +37,7 @@ NOT_RUN = {
     r"kubectl get ": "asks a live cluster; tests/cluster/test_kubectl_output.py reads recorded answers",
     r"kubesched-lint snapshot ": "asks a live cluster; tests/capture runs it against a recorded one",
     r"kubesched-lint drain ": "takes seconds; tests/drain/test_drain_plans.py runs it and compares what it prints",
+    r"kubesched-lint simulate fixtures/shop ": "takes seconds; test_simulate_documented.py compares what it prints",
     r"kubesched-lint lint .* --watch": "does not end; tests/cli/test_watch.py watches",
     r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",
     r"(uvx|pipx run) kubesched-lint |pipx install ": "downloads a release from PyPI",

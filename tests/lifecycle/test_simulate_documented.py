@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ PAGE = (ROOT / "docs/simulate.md").read_text()
 SHOWN = re.findall(r"^```console\n(.*?)\n```\n(?:\n```text\n(.*?)\n```\n)?", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@cache
 def run(command: str) -> subprocess.CompletedProcess[str]:
     name, *arguments = command.split()
     assert name == "kubesched-lint"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -216,10 +217,15 @@ def as_one(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return done
 
 
+@cache
+def of_one_process(folder: str, cluster: str | None) -> Outcome:
+    return outcome(folder, 1, cluster)
+
+
 @pytest.fixture(scope="module", params=[None, SKETCH, EXCERPT], ids=["none", "sketch", "cordoned"])
 def judged(request: pytest.FixtureRequest, distinct: str) -> tuple[str | None, Outcome]:
     """A cluster, and what one process says of the distinct objects on it."""
-    found = outcome(distinct, 1, request.param)
+    found = of_one_process(distinct, request.param)
     assert len(found.report.findings) > 40
     return request.param, found
 
@@ -255,7 +261,7 @@ class TestInParts:
         as_one: list[bool],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        wanted = outcome(distinct, 1, SKETCH)
+        wanted = of_one_process(distinct, SKETCH)
         stumbling(monkeypatch, stumble)
         assert outcome(distinct, 2, SKETCH) == wanted
         assert as_one == [True]

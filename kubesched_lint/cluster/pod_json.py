@@ -15,8 +15,6 @@ from kubesched_lint.model.pod_fields import CONTAINER, POD, VOLUME
 
 T = TypeVar("T")
 _NULL = Raw(b"null")
-_MOST_CONDITIONS = 1 << 10
-"""Of so many different ones it is remembered whether they say that the pod is ready."""
 
 
 def _with_raw(base: type[Struct], fields: Iterable[str]) -> type[Struct]:
@@ -36,7 +34,7 @@ class MetaParts(Struct, gc=False):
     name: str
     namespace: str | None = None
     labels: Raw = _NULL
-    ownerReferences: list[OwnerParts] | None = None  # noqa: N815 - the API's name
+    ownerReferences: Raw = _NULL  # noqa: N815 - the API's name
     creationTimestamp: str | None = None  # noqa: N815
     deletionTimestamp: str | None = None  # noqa: N815
     finalizers: list[str] | None = None
@@ -99,6 +97,14 @@ class PodParts(Struct, gc=False):
     status: StatusParts = StatusParts()
 
 
+class SharedParts(Struct, array_like=True, gc=False):
+    """What pods have in common that scheduling cannot distinguish, except for the node to which each is pinned."""
+
+    namespace: str | None
+    labels: Raw
+    spec: SpecParts
+
+
 class ListedPod(PodParts, gc=False, kw_only=True):
     apiVersion: Literal["v1"]  # noqa: N815
     kind: Literal["Pod"]
@@ -126,15 +132,18 @@ class PodJsonDecoder:
     def __init__(self) -> None:
         self._pod = msgspec.json.Decoder(PodParts)
         self._pods = msgspec.json.Decoder(Part[ListedPod])
+        self._owners = msgspec.json.Decoder(list[OwnerParts] | None)
         self._conditions = msgspec.json.Decoder(list[ConditionParts] | None)
+        self._ready = _NULL, True
+        """The last conditions, and whether they say that the pod is ready."""
         self._encode = msgspec.json.Encoder().encode
-        self._ready: dict[bytes, bool] = {}
 
     def pod(self, document: bytes | Raw) -> PodParts | None:
         """Return the parts of a Pod; None if a value has a type that no API server prints, or there is no spec."""
         try:
             parts = self._pod.decode(document)
             self.is_ready(parts)
+            self.owner(parts.metadata.ownerReferences)
         except msgspec.ValidationError:
             return None
         return parts
@@ -148,43 +157,50 @@ class PodJsonDecoder:
         found = msgspec.json.decode(document)
         return found if isinstance(found, dict) else {}
 
-    def pod_of(self, parts: PodParts) -> dict[str, Any]:
-        """Return the object as plain values, with what equal pods share."""
-        parts.spec.nodeName = None
-        meta = {"namespace": parts.metadata.namespace, "labels": parts.metadata.labels}
-        return self.plain(self._encode({"metadata": meta, "spec": parts.spec}))
+    def shared(self, parts: PodParts, pinned_to: str) -> SharedParts:
+        """Return what a pod shares with others, without its node ``pinned_to``; changes ``parts.spec`` to that."""
+        spec = parts.spec
+        spec.nodeName = None
+        if spec.volumes:
+            spec.volumes = [v for v in spec.volumes if _is_read(v)]
+        affinity = spec.affinity
+        if pinned_to and affinity:
+            terms = bytes(affinity.nodeAffinity).replace(f'"{pinned_to}"'.encode(), b'""')
+            spec.affinity = AffinityParts(Raw(terms), affinity.podAffinity, affinity.podAntiAffinity)
+        return SharedParts(parts.metadata.namespace, parts.metadata.labels, spec)
+
+    def key(self, shared: SharedParts) -> bytes:
+        """Return the same text for equal parts."""
+        return self._encode(shared)
+
+    def pod_of(self, shared: SharedParts, affinity: AffinityParts | None) -> dict[str, Any]:
+        """Return the object as plain values, with what equal pods share and the affinity of this one."""
+        meta = {"namespace": shared.namespace, "labels": shared.labels}
+        spec = msgspec.structs.replace(shared.spec, affinity=affinity)
+        return self.plain(self._encode({"metadata": meta, "spec": spec}))
 
     def conditions_of(self, parts: PodParts) -> dict[str, Any]:
         """Return the object as plain values, with the conditions of its status alone."""
         return {"status": {"conditions": msgspec.json.decode(parts.status.conditions)}}
+
+    def owner(self, references: bytes | Raw) -> OwnerParts | None:
+        """Return the controller among the owners of a pod.
+
+        Raises ValidationError for owners that no API server prints.
+        """
+        return next((owner for owner in self._owners.decode(references) or () if owner.controller), None)
 
     def is_ready(self, parts: PodParts) -> bool:
         """Return whether a pod is ready, so far as its conditions say; many pods have the same ones.
 
         Raises ValidationError for conditions that no API server prints.
         """
-        conditions = bytes(parts.status.conditions)
-        found = self._ready.get(conditions)
-        if found is None:
-            if len(self._ready) >= _MOST_CONDITIONS:
-                self._ready.clear()
+        conditions, (known, is_ready) = parts.status.conditions, self._ready
+        if conditions != known:
             said = (c.status for c in self._conditions.decode(conditions) or () if c.type == "Ready")
-            found = self._ready[conditions] = next(said, "True") == "True"
-        return found
-
-    def key(self, parts: PodParts, pinned_to: str) -> bytes:
-        """Return a key equal for pods that scheduling cannot distinguish, except for their node ``pinned_to``."""
-        spec = parts.spec
-        node, volumes, affinity = spec.nodeName, spec.volumes, spec.affinity
-        spec.nodeName = None
-        if volumes:
-            spec.volumes = [v for v in volumes if _is_read(v)]
-        if pinned_to and affinity:
-            terms = bytes(affinity.nodeAffinity).replace(f'"{pinned_to}"'.encode(), b'""')
-            spec.affinity = AffinityParts(Raw(terms), affinity.podAffinity, affinity.podAntiAffinity)
-        key = self._encode((parts.metadata.namespace, parts.metadata.labels, spec))
-        spec.nodeName, spec.volumes, spec.affinity = node, volumes, affinity
-        return key
+            is_ready = next(said, "True") == "True"
+            self._ready = conditions, is_ready
+        return is_ready
 
 
 def _is_read(volume: VolumeParts) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 from kubesched_lint.hints import TYPE_CHECKING, Any
@@ -12,9 +11,11 @@ from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.pod_json import PodJsonDecoder, PodParts
+    from kubesched_lint.cluster.pod_json import AffinityParts, PodJsonDecoder, PodParts, SharedParts
 
 _OVER = ("Succeeded", "Failed")
+_MOST_SAMPLES = 16
+"""Of so many owners one pod is compared with the next: in a list sorted by name, the pods of an owner are close."""
 
 
 class PodReader:
@@ -26,7 +27,9 @@ class PodReader:
 
     def __init__(self) -> None:
         self._pods: dict[bytes, Pod] = {}
-        self._owners: dict[tuple[str, str, str], Owner] = {}
+        self._owners: dict[bytes, Owner] = {}
+        self._samples: dict[bytes, tuple[SharedParts, Pod]] = {}
+        """The owners of a pod as text → a pod of theirs, which the next one most often equals."""
         self._texts: dict[str, str] = {}
 
     def value(self, value: Value) -> BoundPod | None:
@@ -43,10 +46,15 @@ class PodReader:
             return self.value(self._wire.plain(document))
         return self._bound(parts)
 
-    def listed(self, part: bytes) -> Iterator[BoundPod | None] | None:
+    def listed(self, part: bytes) -> list[BoundPod | None] | None:
         """Return the pods of a part of a list, each as ``json`` returns it; None if it may hold anything else."""
+        from msgspec import ValidationError
+
         found = self._wire.pods(part)
-        return None if found is None else map(self._bound, found)
+        try:
+            return None if found is None else [*map(self._bound, found)]
+        except ValidationError:
+            return None
 
     @cached_property
     def _wire(self) -> PodJsonDecoder:
@@ -55,36 +63,45 @@ class PodReader:
         return PodJsonDecoder()
 
     def _bound(self, parts: PodParts) -> BoundPod | None:
-        meta, spec, status = parts.metadata, parts.spec, parts.status
+        meta, status = parts.metadata, parts.status
         if status.phase in _OVER:
             return None
-        node, owner = spec.nodeName or "", None
-        for reference in meta.ownerReferences or ():
-            if reference.controller:
-                who = (reference.kind, reference.name, reference.uid)
-                owner = self._owners.get(who) or self._owners.setdefault(who, Owner(*who))
-                break
+        node, affinity, owners = parts.spec.nodeName or "", parts.spec.affinity, bytes(meta.ownerReferences)
+        owner = self._owners.get(owners)
+        if owner is None and (found := self._wire.owner(owners)) is not None:
+            owner = self._owners[owners] = Owner(found.kind, found.name, found.uid)
         pin = node if owner is not None and owner.kind == "DaemonSet" else ""
-        key = self._wire.key(parts, pin)
-        pod = self._pods.get(key)
-        if pod is None:
-            pod = decode_pod_object(self._wire.pod_of(parts))
-            self._pods[key] = pod = unpinned(pod, pin) if pin else pod
-        start, created, shared = status.startTime or "", meta.creationTimestamp or "", self._texts.setdefault
+        shared, sample = self._wire.shared(parts, pin), self._samples.get(owners)
+        if sample is not None and sample[0] == shared:
+            pod = sample[1]
+        else:
+            pod = self._pod(shared, pin, affinity)
+            if len(self._samples) >= _MOST_SAMPLES:
+                self._samples.clear()
+            self._samples[owners] = shared, pod
+        start, created, one = status.startTime or "", meta.creationTimestamp or "", self._texts.setdefault
         terminating = meta.deletionTimestamp is not None
         return BoundPod(
             meta.name,
-            shared(node, node),
+            one(node, node),
             pod,
             owner,
             terminating,
             terminating and is_holding(meta.finalizers or ()),
-            shared(start, start),
-            shared(created, created),
+            one(start, start),
+            one(created, created),
             status.nominatedNodeName or "",
             self._wire.is_ready(parts),
             None if node else decode_unscheduled(self._wire.conditions_of(parts)),
         )
+
+    def _pod(self, shared: SharedParts, pin: str, affinity: AffinityParts | None) -> Pod:
+        key = self._wire.key(shared)
+        pod = self._pods.get(key)
+        if pod is None:
+            pod = decode_pod_object(self._wire.pod_of(shared, affinity))
+            self._pods[key] = pod = unpinned(pod, pin) if pin else pod
+        return pod
 
 
 def _is_pinned(bound: BoundPod) -> bool:

@@ -30,8 +30,10 @@ from kubesched_lint.releases import judged_by
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 ABSENT = "there is no such file"
-_CHUNK = 128 << 10
-"""Of a large file at once; what a chunk becomes fits into a cache of the processor."""
+_CHUNK = 64 << 10
+"""Of a large file at once: what it becomes fits into a cache of the processor, and no freed part of it is so large that
+the C library returns it to the system, which would fill it with zeros for the next chunk.
+"""
 _LARGEST_CONFIGURATION = 512 << 10
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 
+from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.classes import ClassSet, PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS, Ledger
@@ -68,13 +70,19 @@ class Touched:
 class ClusterState:
     """Mutable: pods by class and node, requested resources, host ports, claims in use, and the storage objects.
 
-    ``objects.pods`` that name a node of the index are placed; waiting pods and pods on unknown nodes are not. If
-    ``objects.namespaces`` is empty, namespace labels are unknown except for the label that every namespace has. Claims
-    for devices that pods held which are not among ``objects.pods`` are released.
+    ``objects.pods`` that name a node of the index are placed; waiting pods and pods on unknown nodes are not. A caller
+    that has those that are placed in ``groups`` passes them. If ``objects.namespaces`` is empty, namespace labels are
+    unknown except for the label that every namespace has. Claims for devices that pods held which are not among
+    ``objects.pods`` are released.
     """
 
     def __init__(
-        self, index: NodeIndex, objects: Inventory | None = None, *, kubernetes_version: str = RECORDED
+        self,
+        index: NodeIndex,
+        objects: Inventory | None = None,
+        groups: Iterable[Alike] | None = None,
+        *,
+        kubernetes_version: str = RECORDED,
     ) -> None:
         objects = objects or Inventory()
         self.index = index
@@ -94,8 +102,9 @@ class ClusterState:
         self._claims: dict[tuple[str, str], NodeCounter] = {}
         self.touched = Touched()
         self._on: dict[int, list[Placement]] = {}
-        self._untouched: dict[int, list[BoundPod]] = {}
-        """The pods of ``objects`` on the nodes whose pods nobody has read or changed, by position."""
+        """The pods of each node, in order; without those of ``objects`` until somebody asks for them."""
+        self._read: set[int] = set()
+        """The nodes for which somebody has."""
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption nominated for them."""
@@ -108,27 +117,31 @@ class ClusterState:
         self._devices: Devices | None = None
         for devices in objects.allocator:
             self._devices = devices.announced_on(index.nodes).held_by((pod.namespace, pod.name) for pod in objects.pods)
-        self._place_first(objects.pods)
+        self._place_first(alike(objects.pods, index) if groups is None else groups)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:
                 self.nominated.setdefault(pod.nominated_node, []).append(pod)
 
     # --- placing ----------------------------------------------------------------------------------------------------
 
-    def _place_first(self, pods: Iterable[BoundPod]) -> None:
-        """Place pods on the nodes they name, kind by kind; pods without a node in the index are skipped."""
-        positions, where = self.index.positions, dict[tuple[int, bool], tuple[PodClass, list[int]]]()
-        for pod in pods:
+    def _place_first(self, groups: Iterable[Alike]) -> None:
+        for group in groups:
+            pod_class = self.classes.of(group.pod, group.terminating)
+            if group.nodes.bit_count() == len(group.positions):
+                pod_class.tally.add(group.nodes)
+            else:
+                pod_class.tally.add_each(group.positions)
+            self._count(pod_class, group.positions, 1)
+
+    @cached_property
+    def _first(self) -> dict[int, list[BoundPod]]:
+        """The pods of ``objects`` by position."""
+        positions, found = self.index.positions, dict[int, list[BoundPod]]()
+        for pod in self.objects.pods:
             position = positions.get(pod.node)
             if position is not None:
-                self._untouched.setdefault(position, []).append(pod)
-                kind = id(pod.pod), pod.terminating
-                if kind not in where:
-                    where[kind] = self.classes.of(pod.pod, pod.terminating), []
-                where[kind][1].append(position)
-        for pod_class, at in where.values():
-            pod_class.tally.add_each(at)
-            self._count(pod_class, at, 1)
+                found.setdefault(position, []).append(pod)
+        return found
 
     def place(self, pod: Pod | BoundPod, position: int) -> Placement:
         """Put a pod on a node, whether it fits or not. A Pod is anonymous; a BoundPod keeps name, age and owner."""
@@ -175,28 +188,31 @@ class ClusterState:
         return Placement(self.classes.of(pod), position, None)
 
     def _enter(self, placement: Placement) -> None:
-        self._here(placement.position).append(placement)
+        self._on.setdefault(placement.position, []).append(placement)
         placement.pod_class.tally.add(only(placement.position))
         self._count(placement.pod_class, (placement.position,), 1)
 
     def _here(self, position: int) -> list[Placement]:
         """Return the pods of a node, in order. Only what a caller does next may change the list."""
-        found = self._on.get(position)
-        if found is None:
-            first = self._untouched.pop(position, ())
-            found = self._on[position] = [self._placement(pod, position) for pod in first]
+        found = self._on.setdefault(position, [])
+        if position not in self._read:
+            self._read.add(position)
+            found[:0] = [self._placement(pod, position) for pod in self._first.get(position, ())]
         return found
 
     def _enter_at(self, placement: Placement, at: int) -> None:
-        """Undo ``_leave``, which returned the position ``at``."""
+        """Undo ``_leave``, which returned the place ``at``."""
         self._enter(placement)
-        here = self._here(placement.position)
+        here = self._on[placement.position]
         here[at], here[-1] = here[-1], here[at]
 
     def _leave(self, placement: Placement) -> int:
-        """Return the pod's position in its node's list; the last pod moves there, as in NodeInfo.RemovePod."""
-        here = self._here(placement.position)
-        at = here.index(placement)
+        """Return the pod's place in its node's list, counted from the end, to which the pods of ``objects`` never come.
+
+        The last pod moves there, as in NodeInfo.RemovePod.
+        """
+        here = self._on.get(placement.position, [])
+        at = here.index(placement) - len(here)
         here[at], here[-1] = here[-1], here[at]
         here.pop()
         placement.pod_class.tally.subtract(only(placement.position))
@@ -250,7 +266,7 @@ class ClusterState:
         return list(self._here(position))
 
     def placements(self) -> Iterator[Placement]:
-        for position in sorted((*self._on, *self._untouched)):
+        for position in sorted({*self._on, *self._first}):
             yield from self._here(position)
 
     def pod_count(self, position: int) -> int:

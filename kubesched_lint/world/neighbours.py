@@ -9,11 +9,12 @@ from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, profile_of
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.running import Alike, all_running_pods, pods_of_others
+from kubesched_lint.world.running import all_running_pods, pods_of_others
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.world.running import Alike, RunningPods
+    from kubesched_lint.cluster.alike import Alike
+    from kubesched_lint.world.running import RunningPods
     from kubesched_lint.world.world import World
 
 

@@ -6,54 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.alike import Alike, alike
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.record import Record, replace
+from kubesched_lint.record import replace
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
-
-
-class Alike(Record):
-    """Equal running pods of others: thousands of replicas are checked once."""
-
-    pod: Pod
-    terminating: bool
-    kept_by_finalizers: bool
-    """They terminate, and stay until a finalizer is removed."""
-    bound: tuple[BoundPod, ...]
-    positions: tuple[int, ...]
-    """Node positions, one for each pod."""
-    nodes: NodeSet
-
-
-def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
-    """Return the pods on nodes of the index, grouped by their shared template."""
-    found: dict[tuple[int, bool, bool], tuple[list[BoundPod], list[int]]] = {}
-    for bound in pods:
-        position = index.positions.get(bound.node)
-        if position is not None:
-            kind = (id(bound.pod), bound.terminating, bound.kept_by_finalizers)
-            known = found.get(kind)
-            if known is None:
-                known = found[kind] = [], []
-            known[0].append(bound)
-            known[1].append(position)
-    return tuple(
-        Alike(
-            members[0].pod,
-            members[0].terminating,
-            members[0].kept_by_finalizers,
-            tuple(members),
-            tuple(positions),
-            of(positions),
-        )
-        for members, positions in found.values()
-    )
 
 
 class RunningPods:
@@ -121,7 +83,8 @@ class RunningPods:
             namespaces=(*live.namespaces, *ours.namespaces),
             allocator=allocator_of(self._world),
         )
-        return ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
+        version = self._world.premises.kubernetes_version
+        return ClusterState(self._world.index, objects, self.alike, kubernetes_version=version)
 
 
 @once_per_world

@@ -7,12 +7,13 @@ from functools import cached_property
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.world.neighbours import nodes_near_pods_of_nobody
-from kubesched_lint.world.running import Alike, RunningPods, pods_of_others
+from kubesched_lint.world.running import RunningPods, pods_of_others
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kubesched_lint.cluster.alike import Alike
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.workload import Workload
 

@@ -198,7 +198,8 @@ class World:
         if self.cluster is None or not self.cluster.inventory.pods:
             return ()
         ours = {id(p) for w in self.manifests.workloads for p in self.member(w).running_pods}
-        return tuple(p for p in self.cluster.inventory.pods if id(p) not in ours)
+        pods = self.cluster.inventory.pods
+        return tuple(p for p in pods if id(p) not in ours) if ours else pods
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ class _Asking:
 
     def answers(self) -> Iterator[Waiting]:
         groups: dict[tuple[object, ...], list[BoundPod]] = {}
-        for bound in self._cluster.inventory.pods:
+        for bound in self._cluster.unbound:
             if is_waiting(bound):
                 owner = None if bound.owner is None else (bound.owner.kind, bound.owner.name)
                 alone = bound.name if owner is None or bound.nominated_node else ""
@@ -134,8 +134,8 @@ class _Asking:
     def _whole(self) -> ClusterState:
         """The cluster with all running pods, and the devices that waiting pods need."""
         if self._state is None:
-            live = self._cluster.inventory
-            needy = {id(b.pod): b.pod for b in live.pods if is_waiting(b) and needs_devices(b.pod, self._world)}
+            waiting = filter(is_waiting, self._cluster.unbound)
+            needy = {id(b.pod): b.pod for b in waiting if needs_devices(b.pod, self._world)}
             self._state = self._with_devices(tuple(needy.values())) if needy else all_running_pods(self._world).state
         return self._state
 

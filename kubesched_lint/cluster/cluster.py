@@ -112,12 +112,20 @@ class Cluster(FrozenRecord):
         return self.has("Node") or (self.origin != "snapshot" and bool(self.inventory.node_pools))
 
     @cached_property
+    def _elsewhere(self) -> tuple[BoundPod, ...]:
+        """The pods on none of the nodes."""
+        names = {node.name for node in self.inventory.nodes if node.name}
+        return tuple(pod for pod in self.inventory.pods if pod.node not in names)
+
+    @cached_property
     def stranded(self) -> tuple[BoundPod, ...]:
         """Running pods on nodes that the cluster does not hold."""
-        if not self.knows_nodes:
-            return ()
-        names = {node.name for node in self.inventory.nodes}
-        return tuple(pod for pod in self.inventory.pods if pod.node and pod.node not in names)
+        return tuple(pod for pod in self._elsewhere if pod.node) if self.knows_nodes else ()
+
+    @cached_property
+    def unbound(self) -> tuple[BoundPod, ...]:
+        """The pods without a node."""
+        return tuple(pod for pod in self._elsewhere if not pod.node)
 
     # -- node groups -------------------------------------------------------------------------------------------------
 
@@ -179,7 +187,7 @@ class Cluster(FrozenRecord):
     @cached_property
     def has_messages(self) -> bool:
         """Whether kube-scheduler says of some pod why it waits."""
-        return any(bound.unscheduled is not None for bound in self.inventory.pods)
+        return any(bound.unscheduled is not None for bound in self.unbound)
 
     @cached_property
     def skew(self) -> str:

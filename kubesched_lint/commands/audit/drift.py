@@ -43,9 +43,9 @@ def drifted(now: Now) -> Iterator[Found]:
 
 def _outside(crowd: Crowd, now: Now, plugin: str, wrong: NodeSet, what: str) -> Iterator[Found]:
     index = now.lasting.index
-    there = [p for p in crowd.positions if wrong >> p & 1]
-    if not there:
+    if not crowd.nodes & wrong:
         return
+    there = [p for p in crowd.positions if wrong >> p & 1]
     names = list(dict.fromkeys(index.names[p] for p in there))
     taint = next(iter(untolerated_taints(crowd.pod, index.nodes[there[0]])), None)
     whose, do = plural(len(there), "its", "their"), plural(len(there), "it does", "they do")

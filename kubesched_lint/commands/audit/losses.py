@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import chain
+from operator import or_
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.cluster.nodeset import NodeSet, lowest, only, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, only, positions
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
@@ -67,18 +70,14 @@ class Losses:
         self._proofs = 0
         self.unfollowed: list[str] = []
         self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and now.follows(c)]
-        self._on: dict[int, list[tuple[Crowd, int]]] = {}
-        for crowd in self._crowds:
-            for position, count in Counter(crowd.positions).items():
-                self._on.setdefault(position, []).append((crowd, count))
         self._room: dict[int, int] = {}
-        self._nodes = {name: only(p) for p, name in enumerate(now.lasting.index.names)}
         zones = now.lasting.index.domains(ZONE)
         self._zones = dict(zones) if len(zones) > 1 else {}
 
     def found(self) -> Iterator[Found]:
         found: dict[ObjectRef, list[Found]] = {}
-        for one in (*self._of("node", self._nodes), *self._of("zone", self._zones)):
+        zones = ((name, nodes, self.gone(nodes)) for name, nodes in self._zones.items())
+        for one in (*self._of("node", self._of_nodes()), *self._of("zone", zones)):
             found.setdefault(one.object, []).append(one)
         for first, *more in found.values():
             yield replace(first, details=(*first.details, *(("and", _beside(first, one)) for one in more)))
@@ -86,13 +85,27 @@ class Losses:
 
     def places(self) -> Iterable[tuple[str, NodeSet]]:
         """Return (name, nodes) of each node and each zone that may be lost."""
-        return (*self._nodes.items(), *self._zones.items())
+        return (*((name, only(p)) for p, name in enumerate(self._now.lasting.index.names)), *self._zones.items())
 
-    def _of(self, what: str, places: Mapping[str, NodeSet]) -> Iterator[Found]:
+    def _of_nodes(self) -> Iterator[tuple[str, NodeSet, Sequence[tuple[Crowd, int]]]]:
+        """Yield name, nodes and ``gone`` of each node, except where all pods had room if the node were the fullest."""
+        most = max(Counter(chain.from_iterable(crowd.positions for crowd in self._crowds)).values(), default=0)
+        tight = EMPTY
+        for crowd in self._crowds:
+            if self._least_room(crowd) <= most:
+                tight |= crowd.nodes
+        there: dict[int, list[tuple[Crowd, int]]] = {position: [] for position in positions(tight)}
+        for crowd in self._crowds:
+            for position, count in Counter(crowd.positions).items() if crowd.nodes & tight else ():
+                if position in there:
+                    there[position].append((crowd, count))
+        for position, gone in there.items():
+            yield self._now.lasting.index.names[position], only(position), gone
+
+    def _of(self, what: str, places: Iterable[tuple[str, NodeSet, Sequence[tuple[Crowd, int]]]]) -> Iterator[Found]:
         losses: dict[ObjectRef, list[_Loss]] = {}
         left, skipped = _MOST_RUNS, list[str]()
-        for name, nodes in places.items():
-            gone = self.gone(nodes)
+        for name, nodes, gone in places:
             if not gone or self.has_room(gone, nodes):
                 continue
             cost = sum(count for _, count in gone) * len(self._now.lasting.index)
@@ -126,19 +139,9 @@ class Losses:
         return [left._replace(surely=proven.get(id(left.crowd), left.surely)) for left in found]
 
     def gone(self, nodes: NodeSet) -> Sequence[tuple[Crowd, int]]:
-        """Return each crowd with pods on the nodes, and how many."""
-        if nodes.bit_count() == 1:
-            return self._on.get(lowest(nodes), [])
-        counts: dict[int, list[int]] = {}
-        crowds: dict[int, Crowd] = {}
-        rest = nodes
-        while rest:
-            low = rest & -rest
-            for crowd, count in self._on.get(low.bit_length() - 1, ()):
-                crowds[id(crowd)] = crowd
-                counts.setdefault(id(crowd), []).append(count)
-            rest ^= low
-        return [(crowds[key], sum(found)) for key, found in counts.items()]
+        """Return each crowd with pods on the nodes, and how many: those of the first node first."""
+        found = [(crowd, crowd.on(nodes)) for crowd in self._crowds if crowd.nodes & nodes]
+        return sorted(found, key=lambda one: lowest(one[0].nodes & nodes))
 
     def has_room(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
         """Whether every pod finds a node whatever the order: each placement takes at most one node from the others."""
@@ -206,21 +209,22 @@ class Losses:
     def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[Found]:
         """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
         index = self._now.lasting.index
-        spots: dict[ObjectRef, list[int]] = {}
+        spots: dict[ObjectRef, list[Crowd]] = {}
         for crowd in self._crowds:
-            spots.setdefault(crowd.ref, []).extend(crowd.positions)
-        for ref, at in spots.items():
-            if len(at) < 2:
+            spots.setdefault(crowd.ref, []).append(crowd)
+        for ref, crowds in spots.items():
+            pods, there = sum(len(crowd.positions) for crowd in crowds), reduce(or_, (crowd.nodes for crowd in crowds))
+            if pods < 2:
                 continue
-            on_one = len(set(at)) == 1
-            zone = next((z for z, nodes in zones.items() if all(nodes >> p & 1 for p in at)), None)
+            on_one = there.bit_count() == 1
+            zone = next((z for z, nodes in zones.items() if not there & ~nodes), None)
             if on_one or zone is not None:
-                where = f"on node {index.names[at[0]]}" if on_one else f"in zone {zone}"
-                every = "both" if len(at) == 2 else f"all {len(at)}"
+                where = f"on node {index.names[lowest(there)]}" if on_one else f"in zone {zone}"
+                every = "both" if pods == 2 else f"all {pods}"
                 text = f"{every} pods of {ref} run {where}"
                 severity = Severity.WARNING if on_one else Severity.NOTE
                 what = ("note", "if it is lost, none of them runs until others are made")
-                yield Found(LOSS, severity, ref, text, evidence=FACT, pods=len(at), details=(what,))
+                yield Found(LOSS, severity, ref, text, evidence=FACT, pods=pods, details=(what,))
 
 
 def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint.analysis.pending import is_waiting
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import ObjectRef, Path, Source
@@ -54,6 +55,7 @@ class Crowd(Record):
     pod: Pod
     bound: tuple[BoundPod, ...]
     positions: tuple[int, ...]
+    nodes: NodeSet
     workload: Workload | None
     ref: ObjectRef
     """The workload, else the controller that the pods name, else the pod itself."""
@@ -64,9 +66,16 @@ class Crowd(Record):
         owner = self.bound[0].owner
         return owner is not None and owner.kind not in (_MIRROR, "DaemonSet")
 
+    def on(self, nodes: NodeSet) -> int:
+        """Return how many of its pods run on these nodes."""
+        if self.nodes.bit_count() == len(self.positions):
+            return (self.nodes & nodes).bit_count()
+        return sum(nodes >> position & 1 for position in self.positions)
+
     def with_more(self, other: Crowd) -> Crowd:
         """Return the crowd with equal pods that a reader did not recognize as equal."""
-        return replace(self, bound=(*self.bound, *other.bound), positions=(*self.positions, *other.positions))
+        bound, positions = (*self.bound, *other.bound), (*self.positions, *other.positions)
+        return replace(self, bound=bound, positions=positions, nodes=self.nodes | other.nodes)
 
 
 class Now:
@@ -100,7 +109,8 @@ class Now:
             live = self.cluster.running.workload_of(group.bound[0])
             workload = None if live is None else workloads.get(live.key)
             pod = self.today.admission.schedulers.again(group.pod, workload)
-            yield Crowd(pod, group.bound, group.positions, workload, ref_of(group.bound[0], workload))
+            ref = ref_of(group.bound[0], workload)
+            yield Crowd(pod, group.bound, group.positions, group.nodes, workload, ref)
 
     def follows(self, crowd: Crowd) -> bool:
         """Whether the model knows which nodes the pods of a crowd could use."""
@@ -157,8 +167,7 @@ class Now:
     @cached_property
     def waiting(self) -> tuple[BoundPod, ...]:
         """The pods that kube-scheduler tries today."""
-        pods = (bound for bound in self.cluster.inventory.pods if not bound.node and not bound.terminating)
-        return tuple(bound for bound in pods if not bound.pod.scheduling_gates)
+        return tuple(filter(is_waiting, self.cluster.unbound))
 
 
 def ref_of(bound: BoundPod, workload: Workload | None) -> ObjectRef:

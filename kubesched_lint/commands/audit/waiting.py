@@ -79,8 +79,8 @@ def _hope(one: Waiting, *, may_grow: bool) -> Iterator[tuple[str, str]]:
 def gated(now: Now) -> Iterator[Found]:
     """Yield a finding for each owner of pods with scheduling gates."""
     found: dict[tuple[ObjectRef, tuple[str, ...]], list[BoundPod]] = {}
-    for bound in now.cluster.inventory.pods:
-        if bound.pod.scheduling_gates and not bound.node and not bound.terminating:
+    for bound in now.cluster.unbound:
+        if bound.pod.scheduling_gates and not bound.terminating:
             ref = ref_of(bound, now.cluster.running.workload_of(bound))
             found.setdefault((ref, bound.pod.scheduling_gates), []).append(bound)
     for (ref, gates), pods in found.items():

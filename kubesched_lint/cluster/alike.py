@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kubesched_lint.cluster.nodeset import NodeSet, of
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.record import Record
 
-if TYPE_CHECKING:
-    from kubesched_lint.cluster.index import NodeIndex
-
 
 class Alike(Record):
-    """Equal running pods of others: thousands of replicas are checked once."""
+    """Equal running pods: thousands of replicas are checked once."""
 
     pod: Pod
     terminating: bool
@@ -26,13 +22,13 @@ class Alike(Record):
     nodes: NodeSet
 
 
-def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
-    """Return the pods on nodes of the index, grouped by their shared template."""
-    found: dict[tuple[int, bool, bool], tuple[list[BoundPod], list[int]]] = {}
+def alike(pods: Iterable[BoundPod], nodes: Mapping[str, int]) -> tuple[Alike, ...]:
+    """Return the pods on ``nodes``, which have positions by name, grouped by their shared template."""
+    found: dict[object, tuple[list[BoundPod], list[int]]] = {}
     for bound in pods:
-        position = index.positions.get(bound.node)
+        position = nodes.get(bound.node)
         if position is not None:
-            kind = (id(bound.pod), bound.terminating, bound.kept_by_finalizers)
+            kind = (id(bound.pod), bound.kept_by_finalizers) if bound.terminating else id(bound.pod)
             known = found.get(kind)
             if known is None:
                 known = found[kind] = [], []

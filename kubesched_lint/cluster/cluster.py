@@ -16,6 +16,7 @@ from kubesched_lint.text import first_few, joined, many, plural
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubesched_lint.cluster.alike import Alike
     from kubesched_lint.cluster.elastic import ClusterOptions
     from kubesched_lint.cluster.running import Running
     from kubesched_lint.findings import Source
@@ -121,6 +122,14 @@ class Cluster(FrozenRecord):
     def stranded(self) -> tuple[BoundPod, ...]:
         """Running pods on nodes that the cluster does not hold."""
         return tuple(pod for pod in self._elsewhere if pod.node) if self.knows_nodes else ()
+
+    @cached_property
+    def alike(self) -> tuple[Alike, ...]:
+        """The pods on the nodes, in groups of equal ones: many worlds may ask for them."""
+        from kubesched_lint.cluster.alike import alike
+
+        nodes = self.inventory.nodes
+        return alike(self.inventory.pods, {node.name: position for position, node in enumerate(nodes)})
 
     @cached_property
     def unbound(self) -> tuple[BoundPod, ...]:

@@ -117,7 +117,7 @@ class ClusterState:
         self._devices: Devices | None = None
         for devices in objects.allocator:
             self._devices = devices.announced_on(index.nodes).held_by((pod.namespace, pod.name) for pod in objects.pods)
-        self._place_first(alike(objects.pods, index) if groups is None else groups)
+        self._place_first(alike(objects.pods, index.positions) if groups is None else groups)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:
                 self.nominated.setdefault(pod.nominated_node, []).append(pod)

@@ -28,7 +28,10 @@ class RunningPods:
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
         """The pods on known nodes, in groups of equal ones."""
-        return alike(self.pods, self._world.index) if self.pods else ()
+        cluster = self._world.cluster
+        if cluster is None or self.pods is not cluster.inventory.pods or self._world.pools:
+            return alike(self.pods, self._world.index.positions) if self.pods else ()
+        return cluster.alike
 
     @cached_property
     def in_namespace(self) -> Mapping[str, Sequence[Alike]]:

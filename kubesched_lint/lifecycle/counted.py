@@ -155,10 +155,12 @@ def _count(setting: Setting, event: str, number: int) -> EventBounds:
     if not setting.running.get(number) or stands_well(setting, number):
         return bounds
     # Running pods may no longer pass the filters on their nodes: they stay anyway.
+    why = "some pods run on nodes that would not pass the filters now"
     if bounds.always_stuck:
-        lacks = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
-        bounds.always_stuck = event in ("deploy", "rollout") and lacks
-    bounds.most = Counted(bounds.wanted, "some pods run on nodes that would not pass the filters now")
+        new = most_of_template(setting, number, bounds.wanted)
+        bounds.always_stuck = event in ("deploy", "rollout") and new.pods < bounds.wanted
+        why = new.why if bounds.always_stuck else why
+    bounds.most = Counted(bounds.wanted, why)
     return bounds
 
 
@@ -281,6 +283,7 @@ def _applied_again(setting: Setting, number: int) -> EventBounds:
     least, most = min(kept.least, rolled.least), max(kept.most, rolled.most, key=lambda c: c.pods)
     either = EventBounds(kept.wanted, least, most)
     either.never_stuck = kept.never_stuck and rolled.never_stuck
+    either.always_stuck = kept.always_stuck and rolled.always_stuck
     return either
 
 
@@ -288,7 +291,8 @@ def _kept(setting: Setting, number: int) -> EventBounds:
     """Return bounds for an unchanged template: running pods stay, and the replicas follow the manifest."""
     if not setting.is_settled(number):  # a rollout is in progress and continues
         bounds = _applied(setting, number)
-        bounds.most, bounds.always_stuck = Counted(bounds.wanted, _STAYS), False
+        if any(bound.node for bound in setting.running[number]):
+            bounds.most, bounds.always_stuck = Counted(bounds.wanted, _STAYS), False
         return bounds
     wanted, least = setting.wanted(number), _least(setting, number, setting.wanted(number))
     keeps = setting.keeps(number)

@@ -128,6 +128,23 @@ def test_pods_of_the_old_template_also_run_beside_the_new_ones_of_a_hypothesis()
     assert _is_enclosed(Setting((node,), Inventory(), (_apart(3, HASHED),), supposed=what), "what if")
 
 
+@pytest.mark.parametrize("old_cpu", ["500m", "1500m"])
+@pytest.mark.parametrize("changes", [True, False, None])
+def test_amid_a_rollout_of_which_nothing_runs_it_is_stuck_whether_or_not_the_template_changes(changes, old_cpu):
+    """A pod of each revision waits; the node has room for one of the old revision, or for none."""
+    node = Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 1000, "pods": 9})
+    old, web = (
+        decode_workload(simulated.workload("Deployment", "web", 2, simulated.asking(cpu)), "default")
+        for cpu in (old_cpu, "1500m")
+    )
+    book = Story((), Inventory())
+    waiting = tuple(BoundPod(f"web-{i}", "", book.admitted(w, 8 + i)) for i, w in enumerate((old, web)))
+    setting = Setting((node,), Inventory(), (web,), {0: waiting}, {0: changes})
+    assert not setting.is_settled(0)
+    assert count(setting, "deploy", 0).always_stuck
+    assert _is_enclosed(setting, "deploy")
+
+
 def _is_enclosed(setting: Setting, event: str) -> bool:
     """Compare ``count`` with every end of every scheduler; False if there is nothing to compare."""
     if idle(setting, event, 0):
@@ -154,6 +171,8 @@ def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:
         assert min(bound, event_bounds.wanted) <= event_bounds.most.pods, event_bounds.most.why
         if event_bounds.is_fine:
             assert bound >= event_bounds.wanted, event_bounds.least.why
+        if event == "deploy":
+            assert stuck or not event_bounds.always_stuck, event_bounds.most.why
         if event == "rollout" or event == "drain":
             assert not (event_bounds.is_fine and stuck), event_bounds.least.why
             if event_bounds.always_stuck and not (event == "drain" and not _was_there(end)):

@@ -71,26 +71,28 @@ class Admission:
         """What the keys of these caches name by ``id()``: while it is kept, nothing else has the same."""
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
-        """Return the pod as stored, with its scheduler's profile; ``extra_labels`` are those that its controller adds.
-
-        ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return
-        the same object, because simulated runs repeat them for each event.
-        """
+        """Return what ``admitted`` returns. Equal calls return the same object: simulated runs repeat them."""
         labels = (*extra_labels, *extra_labels.values()) if extra_labels else ()
         key = (id(pod), id(source), *labels)  # flat, because thousands of workloads have one
         known = self._stored.get(key)
         if known is None:
-            found = admit(
-                pod,
-                extra_labels=extra_labels,
-                priority_classes=self._given_classes,
-                runtime_classes=self.runtime_classes,
-                limit_ranges=self.limit_ranges_of(pod.namespace, source),
-            )
-            owner = self.schedulers.owner_of(pod, source)
-            known = self._stored[key] = self.schedulers.given(found, owner)
+            known = self._stored[key] = self.admitted(pod, extra_labels, source)
             self._asked_for += (pod, source)
         return known
+
+    def admitted(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
+        """Return the pod as stored, with its scheduler's profile; ``extra_labels`` are those that its controller adds.
+
+        ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped.
+        """
+        found = admit(
+            pod,
+            extra_labels=extra_labels,
+            priority_classes=self._given_classes,
+            runtime_classes=self.runtime_classes,
+            limit_ranges=self.limit_ranges_of(pod.namespace, source),
+        )
+        return self.schedulers.given(found, self.schedulers.owner_of(pod, source))
 
     def decision(self, workload: Workload) -> Decision:
         """Return whether the pods of a workload are created; quotas are not considered."""

@@ -104,6 +104,9 @@ def staying(it: Member) -> RunningPods:
 
     Its pods do not preempt them, and they do not terminate already.
     """
+    everyone = pods_of_others(it.world)
+    if not everyone.alike:
+        return everyone
     found = _found(it.world)
     if id(it.workload) not in found:
         found[id(it.workload)] = _staying(it.world).against((it.workload,))

@@ -53,7 +53,7 @@ class Budgets:
         if not self._posted:
             return
         found: list[tuple[int, DisruptionBudget]] = []
-        labels = self._world.member(workload).pod.labels
+        labels = labels_when_created(workload)
         for label in (None, *labels.items()):
             for group in self._posted.get((workload.namespace, label), ()):
                 work.spend(_STEPS)
@@ -88,7 +88,7 @@ class Budgets:
         for label in _posted_under(selector):
             for workload in self._workloads.get((budget.namespace, label), ()):
                 work.spend(_STEPS)
-                if covers(budget, workload.namespace, self._world.member(workload).pod.labels):
+                if covers(budget, workload.namespace, labels_when_created(workload)):
                     yield workload
 
     @cached_property

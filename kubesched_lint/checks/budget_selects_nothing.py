@@ -12,6 +12,7 @@ from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import alike, closest
+from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import World
 
 _LIKENESS = 0.8
@@ -25,21 +26,23 @@ def check(world: World) -> Iterator[Hazard]:
     of_namespace: dict[str, list[Workload]] = {}
     for workload in world.manifests.workloads:
         of_namespace.setdefault(workload.namespace, []).append(workload)
-    guarded = {namespace: _Guarded(found, world) for namespace, found in of_namespace.items()}
+    guarded: dict[str, _Guarded] = {}
     for budget in world.manifests.budgets:
         work.spend()
-        here = guarded.get(budget.namespace)
-        meant = None if here is None or not is_without_pods(budget, world) else here.meant_by(budget)
-        if meant is not None:
-            yield _hazard(budget, meant, world)
+        if budget.namespace in of_namespace and is_without_pods(budget, world):
+            if budget.namespace not in guarded:
+                guarded[budget.namespace] = _Guarded(of_namespace[budget.namespace])
+            meant = guarded[budget.namespace].meant_by(budget)
+            if meant is not None:
+                yield _hazard(budget, meant, world)
 
 
 class _Guarded:
     """The workloads of a namespace that budgets may be meant for."""
 
-    def __init__(self, workloads: Iterable[Workload], world: World) -> None:
+    def __init__(self, workloads: Iterable[Workload]) -> None:
         self._workloads = [workload for workload in workloads if workload.kind != "DaemonSet"]
-        self._labels = [world.member(workload).pod.labels for workload in self._workloads]
+        self._labels = [labels_when_created(workload) for workload in self._workloads]
         self._named: dict[str, list[int]] = {}
         self._labelled: dict[str, dict[str, list[int]]] = {}
         """Key and value of a label → the workloads whose pods have it, by number."""

@@ -139,7 +139,7 @@ class Inventory(Record):
     def duplicates(self) -> Mapping[tuple[str, object], Sequence[Any]]:
         """Return (field, identity) → definitions, for objects that are defined more than once."""
         found: dict[tuple[str, object], list[Any]] = {}
-        for name, items in self.lists():
+        for name, items in self.lists() if self.has_duplicates else ():
             if len(items) > 1:
                 for item in items:
                     found.setdefault((name, identity(item)), []).append(item)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from sys import intern
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
@@ -97,7 +98,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 Place(("metadata", "name"), "is created after it", daemon.workload.source, daemon.workload.ref)
                 for daemon, _ in found[:_MOST_SHOWN]
             ),
-            cause=" ".join(names),
+            cause=intern(" ".join(names)),  # of hundreds of workloads
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from sys import intern
 
 from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
 from kubesched_lint.linter.options import Options
@@ -81,7 +82,7 @@ def finding_of(
         rule=rule.slug,
         severity=severity,
         message=fill(rule.message(hazard.variant), values),
-        help=fill(rule.help(hazard.variant), values),
+        help=intern(fill(rule.help(hazard.variant), values)),  # thousands of findings have the same
         evidence=hazard.evidence,
         object=victim,
         location=location_of(source, hazard.at, key=hazard.key),

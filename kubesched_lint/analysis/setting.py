@@ -73,7 +73,7 @@ def _nodes(world: World, cluster: Cluster) -> Iterator[Node]:
 
     The pods keep their requests for these resources, because quotas count them.
     """
-    ample = dict.fromkeys(world.resources_left_out, AMPLE)
+    ample = {} if world.cluster is None else dict.fromkeys(world.cluster.resources_left_out, AMPLE)
     for node in cluster.inventory.nodes:
         known = node.allocatable
         yield node if known is None or not ample else replace(node, allocatable={**known, **ample})

@@ -159,6 +159,14 @@ class Cluster(FrozenRecord):
         found = {pool.name: pool for pool in (*self.inventory.node_pools, *pools)}
         return replace(self, inventory=replace(self.inventory, node_pools=tuple(found.values())))
 
+    @cached_property
+    def resources_left_out(self) -> frozenset[str]:
+        """Resources that a sketch need not write, and that this one does not: they exclude no node."""
+        if self.origin != "sketch":
+            return frozenset()
+        listed = {name for node in self.inventory.nodes for name in node.allocatable or ()}
+        return frozenset({"ephemeral-storage"}) - listed
+
     @property
     def resources_known(self) -> bool:
         """Whether the allocatable resources of every node are known."""

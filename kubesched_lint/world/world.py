@@ -155,14 +155,6 @@ class World:
         return read_by(self.manifests.workloads) | stored
 
     @cached_property
-    def resources_left_out(self) -> frozenset[str]:
-        """Resources that a sketch need not write, and that this one does not: they exclude no node."""
-        if self.cluster is None or self.cluster.origin != "sketch":
-            return frozenset()
-        listed = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
-        return frozenset({"ephemeral-storage"}) - listed
-
-    @cached_property
     def device_resources(self) -> frozenset[str]:
         """Extended resources that a DeviceClass of the manifests or of the cluster offers."""
         return device_class_resources(self.objects.device_classes, self.premises.kubernetes_version)
@@ -296,24 +288,23 @@ class Member:
     @cached_property
     def pod(self) -> Pod:
         """The pod as the API server would store it: with defaults, admission, and its controller's labels."""
-        it = self.workload
-        found = self._as_known(self.world.admission.admitted(it.pod, controller_labels(it), it.source))
+        found = self._made_by(self.world.admission.admitted, controller_labels(self.workload))
         varying = self.world.varying_labels
-        return standing_for_all(found, it, self.replicas, varying) if varying else found
+        return standing_for_all(found, self.workload, self.replicas, varying) if varying else found
 
     def pod_of_ordinal(self, ordinal: int) -> Pod:
         """Return the pod of one replica, counted from 0; for a StatefulSet with the labels of this ordinal."""
-        it, own = self.workload, labels_of_ordinal(self.workload, ordinal)
-        if not own:
-            return self.pod
-        return self._as_known(self.world.admission.stored(it.pod, {**controller_labels(it), **own}, it.source))
+        own = labels_of_ordinal(self.workload, ordinal)
+        labels = {**controller_labels(self.workload), **own}
+        return self._made_by(self.world.admission.stored, labels) if own else self.pod
 
-    def _as_known(self, pod: Pod) -> Pod:
-        """Return the pod without requests for resources that a sketch leaves out."""
-        left_out = self.world.resources_left_out
-        if left_out.isdisjoint(pod.requests):
+    def _made_by(self, admission: Callable[..., Pod], extra_labels: Mapping[str, str]) -> Pod:
+        pod = admission(self.workload.pod, extra_labels, self.workload.source)
+        cluster = self.world.cluster
+        if cluster is None or cluster.resources_left_out.isdisjoint(pod.requests):
             return pod
-        return replace(pod, requests={name: n for name, n in pod.requests.items() if name not in left_out})
+        kept = pod.requests.keys() - cluster.resources_left_out
+        return replace(pod, requests={name: n for name, n in pod.requests.items() if name in kept})
 
     @property
     def is_created(self) -> bool:

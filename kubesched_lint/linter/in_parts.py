@@ -110,9 +110,7 @@ class _RunInParts(Run):
         for found in self._known[id(world)].get(rule.slug, ()):
             for judged in found.judged:
                 self._keep(judged, of_set)
-            for skip in found.skipped:
-                if skip not in self.skipped:
-                    self.skipped.append(skip)
+            self.skipped.update(dict.fromkeys(found.skipped))
             for key, error in found.failed.items():
                 self.failed.setdefault(key, error)
             for which, identities in found.unreported.items():
@@ -189,12 +187,12 @@ class _RunInParts(Run):
         part = copy(self)
         part._carriers = Carriers(workloads)
         for rule in rules:
-            part.judged, part.skipped, part.failed, part.costs = [], [], {}, {}
+            part.judged, part.skipped, part.failed, part.costs = [], {}, {}, {}
             part._homes, part._unreported = {}, {}
             Run._run_rule(part, rule, world)
             steps = part.costs[rule.slug]
             if steps or part.judged or part.skipped or part.failed or part._unreported:
-                found[rule.slug] = Found(part.judged, part.skipped, part.failed, part._unreported, steps)
+                found[rule.slug] = Found(part.judged, tuple(part.skipped), part.failed, part._unreported, steps)
         return found
 
 

@@ -81,7 +81,7 @@ def concluded(
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
     judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.meet))))
-    run.skipped.extend(unfilled)
+    run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established, is_tried
 
@@ -141,7 +141,7 @@ class Run:
         self.costs = costs
         self.options = options
         self.judged: list[Judged] = []
-        self.skipped: list[Skip] = []
+        self.skipped: dict[Skip, None] = {}
         self.failed: dict[str, InputError] = {}
         self.ran = 0
         self._carriers = Carriers(manifests.inventory.workloads)
@@ -156,7 +156,7 @@ class Run:
             if rule.each == "waiver":
                 self.ran += 1  # linter.suppression runs it after all other rules
             elif missing:
-                self.skipped.append(Skip(rule.slug, missing))
+                self.skipped[Skip(rule.slug, missing)] = None
             else:
                 self.ran += 1
                 self._run_rule(rule, world)
@@ -185,9 +185,7 @@ class Run:
             self.judged[number] = judged
 
     def _skip(self, rule: Rule, reason: UncheckedError) -> None:
-        skip = Skip(rule.slug, str(reason), isinstance(reason, work.OutOfWorkError))
-        if skip not in self.skipped:
-            self.skipped.append(skip)
+        self.skipped[Skip(rule.slug, str(reason), isinstance(reason, work.OutOfWorkError))] = None
 
     def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
         """Run the rules on today's cluster: findings that need its cordons and transient taints are warnings."""

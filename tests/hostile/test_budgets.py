@@ -24,7 +24,7 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
-from kubesched_lint.findings import Report
+from kubesched_lint.findings import Report, Skip
 from kubesched_lint.lifecycle import least, matrix, rooms
 from kubesched_lint.lifecycle.contention import Contender
 from kubesched_lint.lifecycle.setting import Setting
@@ -174,6 +174,13 @@ def test_what_is_known_is_not_asked_again(name: str, monkeypatch: pytest.MonkeyP
     # Of many constraints the deployment is tried once; twice as many pods have each twice as many preferred terms.
     most = {"spreads": 1.0, "preferring": 4.2}.get(name, 2.2)
     assert 0 < asked[1] <= most * asked[0], asked
+
+
+def test_what_was_skipped_is_not_compared_with_all_other_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, equal = [], Skip.__eq__
+    monkeypatch.setattr(Skip, "__eq__", lambda *both: compared.append(both) or equal(*both))
+    assert len(linted(SHAPES["placeholders"].make(40)).skipped) >= 40
+    assert len(compared) < 40
 
 
 def test_the_fate_of_a_claim_is_found_once_in_a_world(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,10 @@ from functools import cached_property
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import admit, system_priority_classes
-from kubesched_lint.admission.reach import is_in_reach
+from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
-from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
     from kubesched_lint.admission.limits import Defaults
     from kubesched_lint.admission.podsecurity import Policy
+    from kubesched_lint.admission.quota_index import QuotasOfNamespace
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.policy import LimitItem, RuntimeClass
     from kubesched_lint.model.workload import Workload
 
+
+P = TypeVar("P", "LimitRange", "ResourceQuota")
 
 _STEPS = 4
 """The cost in steps of one quota's check of one pod."""
@@ -230,24 +233,12 @@ class Admission:
 
     def limit_ranges_of(self, namespace: str, source: Source | None = None) -> tuple[LimitRange, ...]:
         """Return the LimitRanges that apply to a workload of a namespace, by name."""
-        found = self._limit_ranges.get(namespace, ())
-        if not found or not isinstance(source, Document):
-            return found
-        key = namespace, source.path, source.namespace
-        if key not in self._in_reach:
-            self._in_reach[key] = tuple(r for r in found if is_in_reach(r.source, source))
-        return self._in_reach[key]
+        found = self._limit_ranges.get(namespace)
+        return found.of(source) if found is not None else ()
 
     @cached_property
-    def _in_reach(self) -> dict[tuple[str, str, str], tuple[LimitRange, ...]]:
-        return {}
-
-    @cached_property
-    def _limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
-        found: dict[str, tuple[LimitRange, ...]] = {}
-        for limit in sorted(self.objects.limit_ranges, key=lambda r: r.name):
-            found[limit.namespace] = (*found.get(limit.namespace, ()), limit)
-        return found
+    def _limit_ranges(self) -> Mapping[str, InReach[LimitRange]]:
+        return {name: InReach(found) for name, found in _by_namespace(self.objects.limit_ranges).items()}
 
     def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         """Yield the refusal of validation for the pod with defaults, then of the first violated LimitRange."""
@@ -332,22 +323,16 @@ class Admission:
 
     def quotas_of(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
         """Return the quotas that count the pods of a workload, by name; ``pod`` is the stored one."""
-        here = self._quotas.get(workload.namespace, ())
-        work.spend(len(here) // 2)
-        found = [q for q in here if is_in_reach(q.source, workload.source, around=False)]
-        if not any(q.scopes for q in found):
-            return tuple(found)
-        from kubesched_lint.admission.quotas import counts
-
-        template = written_template(workload)
-        return tuple(q for q in found if counts(q, pod, template))
+        here = self._quotas.get(workload.namespace)
+        return here.that_count(workload, pod) if here is not None else ()
 
     @cached_property
-    def _quotas(self) -> Mapping[str, Sequence[ResourceQuota]]:
-        found: dict[str, list[ResourceQuota]] = {}
-        for quota in sorted(self.objects.quotas, key=lambda q: q.name):
-            found.setdefault(quota.namespace, []).append(quota)
-        return found
+    def _quotas(self) -> Mapping[str, QuotasOfNamespace]:
+        if not self.objects.quotas:
+            return {}
+        from kubesched_lint.admission.quota_index import QuotasOfNamespace
+
+        return {name: QuotasOfNamespace(found) for name, found in _by_namespace(self.objects.quotas).items()}
 
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
@@ -386,6 +371,14 @@ class Admission:
         namespace = self._enforcing.get(workload.namespace)
         if namespace is not None and not isinstance(written_template(workload), dict):
             yield f"whether the pods keep to PodSecurity {namespace[1]}, because their template is unknown"
+
+
+def _by_namespace(policies: Sequence[P]) -> Mapping[str, Sequence[P]]:
+    """Return policies by their namespace, in the order of their names."""
+    found: dict[str, list[P]] = {}
+    for policy in sorted(policies, key=lambda one: one.name):
+        found.setdefault(policy.namespace, []).append(policy)
+    return found
 
 
 def _says_nothing(item: LimitItem) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
-from operator import or_
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 _LONG = 300
 """Texts with fewer characters are never cut."""
@@ -68,46 +67,6 @@ def _brief_lists(text: str) -> str:
 def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the known name most similar to ``wrong``; empty if none reaches ``likeness`` (0 to 1)."""
     return _closest(wrong, tuple(known), likeness)
-
-
-def closest_of(wrong: str, known: tuple[str, ...], likeness: float, suits: Callable[[str], bool]) -> str:
-    """Return the known name most similar to ``wrong`` of those that suit; empty if none reaches ``likeness``.
-
-    Of equally similar ones it is the last in the alphabet, as with ``difflib.get_close_matches``. Few names are
-    compared letter by letter: the letters that two names have at all say how similar they can be.
-    """
-    from difflib import SequenceMatcher
-
-    matcher = SequenceMatcher()
-    matcher.set_seq2(wrong)
-    best = likeness, ""
-    for bound, name in sorted(alike(wrong, known, likeness), reverse=True):
-        if (bound, name) < best:
-            break
-        matcher.set_seq1(name)
-        if matcher.quick_ratio() >= best[0] and (found := (matcher.ratio(), name)) > best and suits(name):
-            best = found
-    return best[1]
-
-
-def alike(wrong: str, known: tuple[str, ...], likeness: float) -> Iterator[tuple[float, str]]:
-    """Yield the names that may reach ``likeness``, each with the most that it may have: no other one reaches it."""
-    size, letters = len(wrong), _letters_of(wrong)
-    for name, its_size, its_letters in _spelt(known):
-        shared = min(size - (letters & ~its_letters).bit_count(), its_size - (its_letters & ~letters).bit_count())
-        if 2 * shared >= likeness * (size + its_size):
-            yield 2 * shared / max(size + its_size, 1), name
-
-
-@lru_cache(maxsize=16)
-def _spelt(names: tuple[str, ...]) -> Sequence[tuple[str, int, int]]:
-    """Return each name with its length and its letters."""
-    return [(name, len(name), _letters_of(name)) for name in names]
-
-
-def _letters_of(name: str) -> int:
-    """Return the letters of a name as bits; two letters may share one."""
-    return reduce(or_, (1 << ord(letter) % 61 for letter in set(name)), 0)
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
@@ -181,7 +140,9 @@ def _is_changed_word(wrong: str, right: str) -> bool:
 @lru_cache(maxsize=256)
 def _closest(wrong: str, known: tuple[str, ...], likeness: float) -> str:
     """Cached, because a file may hold one misspelt name thousands of times."""
-    return closest_of(wrong, known, likeness, lambda _: True)
+    from kubesched_lint.likeness import names_of
+
+    return names_of(known).closest(wrong, likeness)
 
 
 def seconds_of(duration: str) -> int | None:

@@ -18,11 +18,12 @@ from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.record import Record, replace
-from kubesched_lint.text import closest, closest_of, misspelt, plural
+from kubesched_lint.text import closest, misspelt, plural
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path
+    from kubesched_lint.likeness import Names
     from kubesched_lint.model.node import Node, Taint
     from kubesched_lint.model.pod import Pod, Toleration
     from kubesched_lint.world.world import Member, World
@@ -35,6 +36,10 @@ FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
 
 _AT_ONCE = 4
 """So many names are compared with one in a step of ``work``."""
+_COUNTED_ALONE = 8
+"""So many labels are counted one by one; who asks for more lets all be counted."""
+_SHOWN = 5
+"""So many values of a label are shown."""
 _ONLY_AS = " only as "
 """Between a label and its values on nodes, if none of them reads like the wanted one."""
 
@@ -63,12 +68,11 @@ class Carried:
 
     def __init__(self, nodes: Sequence[Node], existing: int | None = None) -> None:
         self.nodes = nodes
-        self.existing = existing
+        self.existing = nodes[:existing]
+        self._future = () if existing is None else nodes[existing:]
         self._distinct: dict[tuple[str, ...], Sequence[Labels]] = {}
-        self._counts: dict[str | None, Mapping[tuple[str, str], int]] = {}
-        self._values: dict[str, Mapping[str, int]] = {}
-        self._met: dict[str, frozenset[str | None]] = {}
-        """Label key → its values on any of the nodes."""
+        self._counts: dict[str, Mapping[str, int]] = {}
+        self._words: dict[str, Words] = {}
 
     def distinct(self, conditions: Iterable[Requirement]) -> Sequence[Labels]:
         """Return the distinct combinations of the labels that the conditions read."""
@@ -84,55 +88,66 @@ class Carried:
 
     def meets(self, condition: Requirement) -> bool:
         """Return whether some node meets a condition."""
-        key = condition.key
         if condition.operator != "In":
             return any(map(condition.matches, self.distinct([condition])))
-        if key not in self._met:
-            self._met[key] = frozenset(labels.get(key) for labels in self.distinct([condition]))
-        return not self._met[key].isdisjoint(condition.values)
+        key, counts = condition.key, self.counts(condition.key)
+        return any(value in counts or self._named.get(value, {}).get(key) == value for value in condition.values)
 
-    def counts(self, key: str | None = None) -> Mapping[tuple[str, str], int]:
-        """Return (key, value) → number of existing nodes with that label; with ``key``, only its labels.
+    def counts(self, key: str) -> Mapping[str, int]:
+        """Return the values of one label, in the order of nodes, with the number of existing nodes that have each.
 
         Of the other nodes, a label whose value is the node's name is left out.
         """
         found = self._counts.get(key)
-        if found is None:
-            found = self._counts[key] = self._counted(key)
+        if found is None and len(self._counts) < _COUNTED_ALONE:
+            work.spend(len(self.nodes))
+            found = self._counts[key] = self._counted([key]).get(key, {})
+        return self.all_counts.get(key, {}) if found is None else found
+
+    @cached_property
+    def all_counts(self) -> Mapping[str, Mapping[str, int]]:
+        """Label key → ``counts``."""
+        return self._counted()
+
+    def _counted(self, keys: Sequence[str] | None = None) -> Mapping[str, Mapping[str, int]]:
+        def pairs(node: Node) -> Iterable[tuple[str, str]]:
+            labels = node.labels
+            return labels.items() if keys is None else [(key, labels[key]) for key in keys if key in labels]
+
+        found: dict[str, dict[str, int]] = {}
+        for (key, value), count in Counter(chain.from_iterable(map(pairs, self.existing))).items():
+            found.setdefault(key, {})[value] = count
+        for node in self._future:
+            for key, value in pairs(node):
+                if value != node.name:
+                    found.setdefault(key, {}).setdefault(value, 0)
         return found
 
-    def values(self, key: str) -> Mapping[str, int]:
-        """Return the values of one label, in their order, with the number of existing nodes that have each."""
-        found = self._values.get(key)
+    def words(self, key: str) -> Words:
+        """Return the values of one label, to find the nearest."""
+        found = self._words.get(key)
         if found is None:
-            found = self._values[key] = {value: count for (_, value), count in sorted(self.counts(key).items())}
+            found = self._words[key] = Words(self.counts(key))
         return found
 
     @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of all labels, in their order."""
-        return tuple(sorted({key for key, _ in self.counts()}))
+    def keys(self) -> Words:
+        """The keys of all labels."""
+        return Words(self.all_counts)
 
     @cached_property
     def keys_of(self) -> Mapping[str, Collection[str]]:
         """Value → the keys of the labels that have it."""
         found: dict[str, set[str]] = {}
-        for key, value in self.counts():
-            found.setdefault(value, set()).add(key)
+        for key, values in self.all_counts.items():
+            for value in values:
+                found.setdefault(value, set()).add(key)
         return found
 
-    def _counted(self, key: str | None) -> Mapping[tuple[str, str], int]:
-        def pairs(node: Node) -> Iterable[tuple[str, str]]:
-            if key is None:
-                return node.labels.items()
-            return ((key, node.labels[key]),) if key in node.labels else ()
-
-        found = Counter(chain.from_iterable(map(pairs, self.nodes[: self.existing])))
-        for node in () if self.existing is None else self.nodes[self.existing :]:
-            for pair in pairs(node):
-                if pair not in found and pair[1] != node.name:
-                    found[pair] = 0
-        return found
+    @cached_property
+    def _named(self) -> Mapping[str, Labels]:
+        """Name → the labels of a node that does not exist yet."""
+        return {node.name: node.labels for node in self._future}
 
 
 @once_per_world
@@ -164,37 +179,38 @@ def node_miss(pod: Pod, carried: Carried) -> Miss:
     if fields:
         return Miss(fields[0].path, "the pinned node with these labels")
     wanted = " and ".join(_words(c) for c in conditions)
-    return Miss(conditions[-1].path, wanted, _best_node(conditions, nodes[: carried.existing]))
+    return Miss(conditions[-1].path, wanted, _best_node(conditions, carried.existing))
 
 
 def nearest_label(wanted: Requirement, carried: Carried) -> str:
     """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``."""
-    values = carried.values(wanted.key)
-    if values:
+    counts = carried.counts(wanted.key)
+    if counts:
         if wanted.operator not in ("In", "Gt", "Lt"):
             return ""
-        close = _closest_of(wanted.values[0], tuple(values)) if wanted.values and wanted.key not in FIXED else None
+        words = carried.words(wanted.key)
+        close = words.closest(wanted.values[0]) if wanted.values and wanted.key not in FIXED else ""
         if close:
-            return f"{_nodes(values[close])} {wanted.key}={close}"
-        shown = ", ".join([*values][:5]) + (", …" if len(values) > 5 else "")
+            return f"{_nodes(counts[close])} {wanted.key}={close}"
+        shown = ", ".join(words.first(_SHOWN)) + (", …" if len(counts) > _SHOWN else "")
         return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
     same_value = {key for value in wanted.values for key in carried.keys_of.get(value, ())}
-    key = _closest(wanted.key, same_value) or _closest_of(wanted.key, carried.keys)
-    if key is None:
+    key = _closest(wanted.key, same_value) or carried.keys.closest(wanted.key)
+    if not key:
         return ""
-    counts = {v: n for (k, v), n in carried.counts(key).items()}
+    counts = carried.counts(key)
     value = next((v for v in counts if v in wanted.values), max((n, v) for v, n in counts.items())[1])
     return f"{_nodes(counts[value])} {key}={value}; you wrote {wanted.key}"
 
 
 def nearest_key(key: str, nodes: Iterable[Node]) -> str:
     """A label key that nodes carry and that reads like ``key``; empty without one."""
-    return _closest(key, {k for node in nodes for k in node.labels}) or ""
+    return _closest(key, {k for node in nodes for k in node.labels})
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """One of ``names`` that reads like ``name``; empty without one."""
-    return _closest(name, names) or ""
+    return _closest(name, names)
 
 
 def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> str:
@@ -204,7 +220,7 @@ def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> s
 
 def nearest_resource(resource: str, offered: Iterable[str]) -> str:
     """One of the resources that nodes offer whose name reads like ``resource``; empty without one."""
-    return _closest(resource, {name for name in offered if "/" in name}) or ""
+    return _closest(resource, {name for name in offered if "/" in name})
 
 
 def meant_taint(toleration: Toleration, taints: Iterable[Taint]) -> Taint | None:
@@ -265,35 +281,62 @@ def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
     return f"there is a node {close}" if close else ""
 
 
-def _closest(word: str, choices: Iterable[str]) -> str | None:
-    """The choice most similar to ``word``: the same letters, the same last part, or a small slip; None without one."""
-    return _closest_of(word, tuple(sorted(choices)))
+class Words:
+    """Words of the cluster, of which one may be meant by another that is none of them."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = sorted(words)
+        self._found: dict[str, str] = {}
+
+    def closest(self, word: str) -> str:
+        """Return the word most similar to one: the same letters or last part, or a small slip; empty without one."""
+        found = self._found.get(word)
+        if found is None:
+            found = self._found[word] = self._closest(word)
+        return found
+
+    def _closest(self, word: str) -> str:
+        work.spend(1 + len(self._words) // _AT_ONCE)
+        plain, tails = self._spellings
+        if _plain(word) in plain:
+            return plain[_plain(word)]
+        last = word.rpartition("/")[2]
+        tail = _plain(last)
+        if tail in tails:
+            return tails[tail]
+        at = bisect_left(self._words, word) if len(tail) > 2 else len(self._words)
+        if at < len(self._words) and self._words[at].startswith(word):  # a word that lacks its end
+            return self._words[at]
+        if "/" not in word:
+            return self._names.closest(word, 0.75)
+        # A long domain alone makes no likeness: ovn.kubernetes.io/bgp is not meant as kubernetes.io/os.
+        return self._names.closest(word, 0.75, lambda c: bool(closest(last, (c.rpartition("/")[2],))))
+
+    def first(self, most: int) -> Sequence[str]:
+        """Return the first few words in the alphabet."""
+        return self._words[:most]
+
+    @cached_property
+    def _names(self) -> Names:
+        from kubesched_lint.likeness import Names
+
+        return Names(self._words)
+
+    @cached_property
+    def _spellings(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Words by their letters and digits, and by those of their last part; the first in the alphabet wins."""
+        plain = {_plain(c): c for c in reversed(self._words)}
+        return plain, {_plain(c.rpartition("/")[2]): c for c in reversed(self._words)}
 
 
-@lru_cache(maxsize=4096)
-def _closest_of(word: str, pool: tuple[str, ...]) -> str | None:
-    work.spend(1 + len(pool) // _AT_ONCE)
-    plain, tails = _spellings(pool)
-    if _plain(word) in plain:
-        return plain[_plain(word)]
-    last = word.rpartition("/")[2]
-    tail = _plain(last)
-    if tail in tails:
-        return tails[tail]
-    at = bisect_left(pool, word) if len(tail) > 2 else len(pool)
-    if at < len(pool) and pool[at].startswith(word):  # a word that lacks its end
-        return pool[at]
-    if "/" not in word:
-        return closest(word, pool, 0.75) or None
-    # A long domain alone makes no likeness: ovn.kubernetes.io/bgp is not meant as kubernetes.io/os.
-    return closest_of(word, pool, 0.75, lambda c: bool(closest(last, (c.rpartition("/")[2],)))) or None
+def _closest(word: str, choices: Iterable[str]) -> str:
+    """Return what ``Words`` says of a few choices."""
+    return _words_of(tuple(sorted(choices))).closest(word)
 
 
-@lru_cache(maxsize=16)
-def _spellings(pool: tuple[str, ...]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return names by their letters and digits, and by those of their last part; the first of a sorted pool wins."""
-    plain = {_plain(c): c for c in reversed(pool)}
-    return plain, {_plain(c.rpartition("/")[2]): c for c in reversed(pool)}
+@lru_cache(maxsize=64)
+def _words_of(words: tuple[str, ...]) -> Words:
+    return Words(words)
 
 
 def _plain(word: str) -> str:
@@ -332,12 +375,22 @@ def miss_of(it: Member, among: NodeSet | None = None) -> Miss:
 
 def nearest_key_of(world: World, key: str) -> str:
     """A label key of the nodes that reads like ``key``; empty without one."""
-    return nearest_key(key, world.nodes)
+    return _words_on_nodes(world).closest(key)
+
+
+@once_per_world
+def _words_on_nodes(world: World) -> Words:
+    return Words({key for node in world.nodes for key in node.labels})
 
 
 def nearest_node(world: World, name: str) -> str:
     """A node whose name reads like ``name``; empty without one."""
-    return nearest_name(name, (node.name for node in world.nodes))
+    return _node_names(world).closest(name)
+
+
+@once_per_world
+def _node_names(world: World) -> Words:
+    return Words(node.name for node in world.nodes)
 
 
 def nodes_carry(world: World, key: str) -> bool:

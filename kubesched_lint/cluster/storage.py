@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
 
 from kubesched_lint import work
-from kubesched_lint.hints import TypeVar
+from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,
@@ -18,6 +20,63 @@ from kubesched_lint.model.storage import (
 )
 from kubesched_lint.record import Record, field, replace
 
+if TYPE_CHECKING:
+    from kubesched_lint.model.pod import NodeSelectorTerm
+
+    Terms = tuple[NodeSelectorTerm, ...]
+
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
+_CAPACITY = attrgetter("capacity")
+
+
+class Shelves(Record):
+    """Volumes by their class, and by the claims for which they are reserved."""
+
+    loose: Mapping[str, tuple[str, ...]]
+    """Class → the names of its volumes that are reserved for no claim, the smallest first."""
+    reserved: Mapping[tuple[str, str], tuple[str, ...]]
+    """(namespace, name) of a claim → the names of the volumes that are, or were, reserved for it."""
+    terms: Mapping[str, Mapping[Terms, int]]
+    """Class → what its volumes ask of nodes, with the number of the first one that asks it."""
+
+    @classmethod
+    def of(cls, volumes: Iterable[PersistentVolume]) -> Shelves:
+        loose: dict[str, list[PersistentVolume]] = {}
+        reserved: dict[tuple[str, str], list[str]] = {}
+        terms: dict[str, dict[Terms, int]] = {}
+        for number, volume in enumerate(volumes):
+            if volume.claim_ref is None:
+                loose.setdefault(volume.storage_class, []).append(volume)
+            else:
+                reserved.setdefault(volume.claim_ref[:2], []).append(volume.name)
+            if volume.node_terms is not None:
+                terms.setdefault(volume.storage_class, {}).setdefault(volume.node_terms, number)
+        return cls(
+            {name: tuple(v.name for v in sorted(some, key=_CAPACITY)) for name, some in loose.items()},
+            {claim: tuple(names) for claim, names in reserved.items()},
+            terms,
+        )
+
+    def after(self, before: Mapping[str, PersistentVolume], new: Iterable[PersistentVolume]) -> Shelves | None:
+        """Return the shelves after volumes came or changed; None if more changes than for which claim they are."""
+        loose, reserved = dict(self.loose), dict(self.reserved)
+        for volume in new:
+            if volume.claim_ref is None or not self._has_terms_of(volume):
+                return None
+            old = before.get(volume.name)
+            if old is not None and old.claim_ref is None:
+                names = loose[old.storage_class]
+                at = names.index(old.name)
+                loose[old.storage_class] = names[:at] + names[at + 1 :]
+            names = reserved.get(volume.claim_ref[:2], ())
+            if volume.name not in names:
+                reserved[volume.claim_ref[:2]] = (*names, volume.name)
+        return replace(self, loose=loose, reserved=reserved)
+
+    def _has_terms_of(self, volume: PersistentVolume) -> bool:
+        return volume.node_terms is None or volume.node_terms in self.terms.get(volume.storage_class, ())
+
 
 class Storage(Record):
     claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)
@@ -28,6 +87,8 @@ class Storage(Record):
     capacities: tuple[StorageCapacity, ...] = ()
     attachments: tuple[VolumeAttachment, ...] = ()
     drivers_needed_on_nodes: frozenset[str] = frozenset()
+    kept: Shelves | None = field(default=None, compare=False)
+    """The shelves of the volumes, if they follow from those of the storage before."""
 
     @classmethod
     def of(cls, objects: Inventory) -> Storage:
@@ -57,19 +118,44 @@ class Storage(Record):
     def with_objects(self, claims: Iterable[Claim] = (), volumes: Iterable[PersistentVolume] = ()) -> Storage:
         """Return the storage with these claims and volumes added, or replacing those of the same name."""
         work.spend((len(self.claims) + len(self.volumes)) // 16)
+        new = {v.name: v for v in volumes}
         return replace(
             self,
             claims={**self.claims, **{(c.namespace, c.name): c for c in claims}},
-            volumes={**self.volumes, **{v.name: v for v in volumes}},
+            volumes={**self.volumes, **new} if new else self.volumes,
+            kept=self._shelves.after(self.volumes, new.values()) if new else self._shelves,
         )
 
     def without(self, claims: Iterable[tuple[str, str]] = (), volumes: Iterable[str] = ()) -> Storage:
         """Return the storage without these claims, (namespace, name), and volumes."""
-        return replace(self, claims=_without(self.claims, claims), volumes=_without(self.volumes, volumes))
+        left = _without(self.volumes, volumes)
+        kept = self._shelves if left is self.volumes else None
+        return replace(self, claims=_without(self.claims, claims), volumes=left, kept=kept)
 
+    # --- volumes by what is asked -----------------------------------------------------------------------------------
 
-_Key = TypeVar("_Key")
-_Item = TypeVar("_Item")
+    def loose(self, storage_class: str) -> Iterator[PersistentVolume]:
+        """Return the volumes of a class that are reserved for no claim, the smallest first."""
+        return map(self.volumes.__getitem__, self._shelves.loose.get(storage_class, ()))
+
+    def reserved(self, claim: Claim) -> Sequence[PersistentVolume]:
+        """Return the volumes that are, or were, reserved for a claim of this name, in their order."""
+        names = self._shelves.reserved.get((claim.namespace, claim.name), ())
+        if len(names) > 1:
+            names = tuple(name for name in self.volumes if name in names)
+        return [self.volumes[name] for name in names]
+
+    def terms(self, classes: Collection[str]) -> Iterable[Terms]:
+        """Return what the volumes of some classes ask of nodes, each once, in the order of the volumes."""
+        found = [item for name in classes for item in self._shelves.terms.get(name, {}).items()]
+        return [terms for terms, _ in sorted(found, key=lambda item: item[1])]
+
+    @cached_property
+    def _shelves(self) -> Shelves:
+        if self.kept is not None:
+            return self.kept
+        work.spend(len(self.volumes))
+        return Shelves.of(self.volumes.values())
 
 
 def _without(items: Mapping[_Key, _Item], gone: Iterable[_Key]) -> Mapping[_Key, _Item]:

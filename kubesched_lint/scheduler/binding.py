@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import chain
 
 from kubesched_lint.cluster.nodeset import only
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -134,10 +135,10 @@ def settle(storage: Storage, contested: Collection[str] = ()) -> Storage:
     waiting = [(c, _class_name(c, storage)) for c in storage.claims.values() if _binds_at_once(c, storage)]
     counts = Counter(name for _, name in waiting)
     for claim, name in waiting:
-        free = candidates(claim, name, storage)
-        if free and (counts[name] > 1 or name in contested) and not _is_reserved(free[0], claim):
+        free = next(candidates(claim, name, storage), None)
+        if free is not None and (counts[name] > 1 or name in contested) and not _is_reserved(free, claim):
             continue
-        volume = free[0] if free else _made_at_once(claim, storage)
+        volume = free or _made_at_once(claim, storage)
         if volume is not None:
             bound = replace(volume, claim_ref=(claim.namespace, claim.name, claim.uid), phase="Bound")
             storage = storage.with_objects([_bound_claim(claim, volume)], [bound])
@@ -158,24 +159,22 @@ def _is_reserved(volume: PersistentVolume, claim: Claim) -> bool:
     return volume.claim_ref is not None and volume.claim_ref[:2] == (claim.namespace, claim.name)
 
 
-def candidates(claim: Claim, storage_class: str, storage: Storage) -> list[PersistentVolume]:
-    """Return the volumes that the controller may bind a claim to, its first choice first: reserved, then smallest.
+def candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[PersistentVolume]:
+    """Yield the volumes that the controller may bind a claim to, its first choice first: reserved, then smallest.
 
     Mirrors FindMatchingVolume of ``component-helpers/storage/volume/pv_helpers.go`` without a node (v1.36).
     """
-    free = [
-        v
-        for v in storage.volumes.values()
-        if v.storage_class == storage_class
-        and (v.claim_ref is None or _is_reserved(v, claim))
-        and v.capacity >= claim.request
-        and v.volume_mode == claim.volume_mode
-        and v.phase in ("", "Available")
-        and not v.deleting
-        and set(claim.access_modes) <= set(v.access_modes)
-        and (claim.selector is None or claim.selector.matches(v.labels))
-    ]
-    return sorted(free, key=lambda v: (v.claim_ref is None, v.capacity))
+    reserved = (v for v in storage.reserved(claim) if v.storage_class == storage_class and _is_reserved(v, claim))
+    for volume in chain(sorted(reserved, key=lambda v: v.capacity), storage.loose(storage_class)):
+        if (
+            volume.capacity >= claim.request
+            and volume.volume_mode == claim.volume_mode
+            and volume.phase in ("", "Available")
+            and not volume.deleting
+            and set(claim.access_modes) <= set(volume.access_modes)
+            and (claim.selector is None or claim.selector.matches(volume.labels))
+        ):
+            yield volume
 
 
 def _made_at_once(claim: Claim, storage: Storage) -> PersistentVolume | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.hints import TYPE_CHECKING
@@ -88,7 +88,8 @@ def volumes_for(world: World, claim: Claim) -> Sequence[PersistentVolume]:
     if settled is not None and (volume := storage.volumes.get(settled.volume_name)):
         return (volume,)
     storage_class = storage.class_of(claim)
-    return _candidates(claim, claim.storage_class or "" if storage_class is None else storage_class.name, storage)
+    name = claim.storage_class or "" if storage_class is None else storage_class.name
+    return tuple(_candidates(claim, name, storage))
 
 
 def has_free_volume(world: World, storage_class: str) -> bool:
@@ -148,13 +149,13 @@ def _fate(world: World, claim: Claim) -> Fate:
         if volume is not None and MADE_AT_ONCE in volume.annotations:
             return replace(_made_at_once(volume.storage_class), modelled=True)
         if volume is not None or world.cluster_has("PersistentVolume"):
-            return _judged(world, volume)
+            return _judged(world, [volume])
         return _elsewhere(f"from where its volume {claim.volume_name} can be reached", "PersistentVolume")
     if claim.volume_name:
         volume = storage.volumes.get(claim.volume_name)
         known = volume is not None or world.cluster_has("PersistentVolume")
         return (
-            _judged(world, volume) if known else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
+            _judged(world, [volume]) if known else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
         )
     storage_class = storage.class_of(claim)
     named = claim.storage_class if storage_class is None else storage_class.name
@@ -167,14 +168,13 @@ def _fate(world: World, claim: Claim) -> Fate:
     of_driver = unstated_topology(world, storage_class)
     if of_driver:
         return _elsewhere(f"which nodes have the label {of_driver}, which a driver of volumes sets", "")
-    found = _candidates(claim, named or "", storage)
-    if not (judged := _judged(world, *found)).modelled:
+    if not (judged := _judged(world, _candidates(claim, named or "", storage))).modelled:
         return judged
     if storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer":
         if provisions or world.cluster_has("PersistentVolume"):
             return _JUDGED
         return _no_others(f"of class {named}")
-    if found:
+    if any(_candidates(claim, named or "", storage)):
         return Fate(False, f"which of the volumes {_of_class(named)} it is bound to", narrows=True)
     if provisions:
         return _made_at_once(named or "")
@@ -202,14 +202,14 @@ def _no_others(what: str) -> Fate:
     return Fate(True, text, f"no volumes {what} are there beyond the manifests", "PersistentVolume", False)
 
 
-def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Sequence[PersistentVolume]:
-    """Return the free volumes that a claim may be bound to; ``settled_storage`` has made the certain bindings."""
+def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[PersistentVolume]:
+    """Yield the free volumes that a claim may be bound to; ``settled_storage`` has made the certain bindings."""
     from kubesched_lint.scheduler.binding import candidates
 
     return candidates(claim, storage_class, storage)
 
 
-def _judged(world: World, *found: PersistentVolume | None) -> Fate:
+def _judged(world: World, found: Iterable[PersistentVolume | None]) -> Fate:
     """Return the fate of a claim by its volumes: unknown if one is at a node that a sketch may have by another name."""
     hosts = _unknown_hosts(world)
     volume = next((v for v in found if v is not None and v.name in hosts), None) if hosts else None
@@ -292,7 +292,9 @@ def _of_ephemeral(world: World, claim: Claim) -> Fate:
     """Return the fate of an ephemeral claim; which one of several free volumes it gets is not modelled."""
     found = fate(world, claim)
     storage_class = settled_storage(world).class_of(claim)
-    if found.modelled and storage_class is not None and _candidates(claim, storage_class.name, settled_storage(world)):
+    if not found.modelled or storage_class is None:
+        return found
+    if any(_candidates(claim, storage_class.name, settled_storage(world))):
         return Fate(False, f"which of the volumes {_of_class(storage_class.name)} it is bound to")
     return found
 

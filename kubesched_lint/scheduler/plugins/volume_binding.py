@@ -214,9 +214,8 @@ def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> list
 def _distinctions(claims: Iterable[Claim], state: ClusterState) -> Iterator[NodeSet]:
     storage = state.storage
     names = {found.name for c in claims if (found := _class_of(c, storage)) is not None}
-    for volume in storage.volumes.values():
-        if volume.storage_class in names and volume.node_terms is not None:
-            yield reachable(volume, state)
+    for terms in storage.terms(names):
+        yield state.index.matching({}, terms)
     for name in names:
         yield _allowed(storage.classes[name], state)
     for capacity in storage.capacities:
@@ -228,29 +227,32 @@ def _matching_volume(
     claim: Claim, taken: dict[str, PersistentVolume], state: ClusterState, nodes: NodeSet
 ) -> PersistentVolume | None:
     """Return FindMatchingVolume for equal nodes: a volume reserved for the claim, else the smallest that matches."""
-    wanted = _class_of(claim, state.storage)
-    best: PersistentVolume | None = None
-    work.spend(len(state.storage.volumes))
-    for volume in state.storage.volumes.values():
-        if wanted is None or volume.storage_class != wanted.name or volume.name in taken:
-            continue
-        reserved = _reserved_for(volume, claim)
-        if volume.claim_ref is not None and not reserved:
-            continue
-        if volume.capacity < claim.request or volume.volume_mode != claim.volume_mode or volume.deleting:
-            continue
-        within_reach = bool(reachable(volume, state) & nodes)
-        if reserved:
-            return volume if within_reach else None
-        if volume.phase not in ("", "Available") or not within_reach:
-            continue
-        if claim.selector is not None and not claim.selector.matches(volume.labels):
-            continue
-        if not set(claim.access_modes) <= set(volume.access_modes):
-            continue
-        if best is None or volume.capacity < best.capacity:
-            best = volume
-    return best
+    storage, wanted = state.storage, _class_of(claim, state.storage)
+    if wanted is None:
+        return None
+
+    def fits(volume: PersistentVolume) -> bool:
+        work.spend()
+        return (
+            volume.name not in taken
+            and volume.capacity >= claim.request
+            and volume.volume_mode == claim.volume_mode
+            and not volume.deleting
+        )
+
+    for volume in storage.reserved(claim):
+        if volume.storage_class == wanted.name and _reserved_for(volume, claim) and fits(volume):
+            return volume if reachable(volume, state) & nodes else None
+    for volume in storage.loose(wanted.name):
+        if (
+            fits(volume)
+            and volume.phase in ("", "Available")
+            and reachable(volume, state) & nodes
+            and (claim.selector is None or claim.selector.matches(volume.labels))
+            and set(claim.access_modes) <= set(volume.access_modes)
+        ):
+            return volume
+    return None
 
 
 def _reserved_for(volume: PersistentVolume, claim: Claim) -> bool:

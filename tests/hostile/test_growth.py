@@ -22,6 +22,9 @@ SIZES = {
     "misspelt-budgets": 40,
     "beside-each": 40,
     "sketched-pools": 15,
+    "misspelt-values": 60,
+    "scoped-quotas": 40,
+    "loose-volumes": 25,
 }
 """Shape → the smallest of three sizes, each twice the one before."""
 

@@ -71,6 +71,17 @@ def misspelt_keys(n: int) -> Files:
     return Files(stream(workload(f"w{i}", {"nodeSelector": {f"dsik-{i}": "x"}}) for i in range(n)), sketch(found))
 
 
+def misspelt_values(n: int) -> Files:
+    """Workloads for values of one label that no node has, each like that of a node, and like many others."""
+    found = [{"name": f"n{i}", "labels": {"pool": f"disk-{i}"}, "allocatable": {"cpu": "8"}} for i in range(n)]
+    return Files(stream(workload(f"w{i}", {"nodeSelector": {"pool": f"dsik-{i}"}}) for i in range(n)), sketch(found))
+
+
+def placeholders(n: int) -> Files:
+    """Workloads whose values are placeholders, each of another name."""
+    return Files(stream(workload(f"w{i}", {"priorityClassName": f"${{P{i}}}"}) for i in range(n)), nodes(30))
+
+
 def own_resources(n: int) -> Files:
     """Workloads that ask each for a resource of its own, which one node has."""
 

@@ -138,6 +138,21 @@ def quotas(n: int) -> Files:
     return Files(stream([*found, *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
 
 
+def scoped_quotas(n: int) -> Files:
+    """Quotas of one namespace, each for a priority class of its own, and a workload of each class."""
+    name = "PriorityClass"
+
+    def made(i: int) -> list[Json]:
+        scope = {"matchExpressions": [{"scopeName": name, "operator": "In", "values": [f"p{i}"]}]}
+        return [
+            obj("ResourceQuota", f"q{i}", spec={"hard": {"pods": "100"}, "scopeSelector": scope}),
+            obj(name, f"p{i}", "scheduling.k8s.io/v1", value=i),
+            workload(f"w{i}", {"priorityClassName": f"p{i}"}, replicas=2),
+        ]
+
+    return Files(stream(one for i in range(n) for one in made(i)), nodes(30))
+
+
 def ranges(n: int) -> Files:
     """LimitRanges of one namespace, and workloads in it."""
     limit = {"type": "Container", "default": {"cpu": "1"}, "defaultRequest": {"cpu": "100m"}, "max": {"cpu": "2"}}

@@ -31,7 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 variant="misspelt",
             )
             continue
-        meant = None if toleration.key.startswith(_OF_THE_SYSTEM) else meant_taint(toleration, it.world.index.taints)
+        meant = None if toleration.key.startswith(_OF_THE_SYSTEM) else meant_taint(toleration, it.world)
         if meant is None or tolerates_any(it.workload.pod.tolerations, meant):
             continue  # a toleration for nodes of another cluster does no harm; only an almost correct one is a mistake
         near = nodes_with(meant, it.world.index.taints, it.world.today)
@@ -50,6 +50,6 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield Remedy(f"tolerate {corrected}", safe=False, changes=(Put(hazard.at, corrected),))
         return
     toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
-    taint = meant_taint(toleration, it.world.index.taints)
+    taint = meant_taint(toleration, it.world)
     if taint is not None:
         yield from tolerate_as_written(it.workload, toleration, taint)

@@ -52,7 +52,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         from kubesched_lint.analysis.nearest import meant_taint
 
         toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
-        meant = meant_taint(toleration, it.world.index.taints)
+        meant = meant_taint(toleration, it.world)
         if meant is not None:
             yield from tolerate_as_written(it.workload, toleration, meant)
     yield from tolerate(it, it.reach.matching & it.world.distinct)
@@ -70,7 +70,7 @@ def _misspelt(it: Member, taints: Collection[Taint]) -> tuple[Toleration | None,
     from kubesched_lint.analysis.nearest import meant_taint
 
     for toleration in it.workload.pod.tolerations:
-        meant = meant_taint(toleration, it.world.index.taints)
+        meant = meant_taint(toleration, it.world)
         if meant in taints:
             return toleration, meant
     return None, None

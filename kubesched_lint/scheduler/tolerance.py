@@ -84,10 +84,12 @@ def repelled(
 
 
 def taint_sets_in_the_way(
-    index: NodeIndex, tolerations: Sequence[Toleration], nodes: NodeSet
+    index: NodeIndex, covered: Collection[Taint], nodes: NodeSet
 ) -> Mapping[tuple[Taint, ...], int]:
-    """Return the taints that together repel from a node → number of such ``nodes``, most frequent first."""
-    covered = set(_all_covered(index, tolerations))
+    """Return the taints that together repel from a node → number of such ``nodes``, most frequent first.
+
+    ``covered`` are the taints that the pod tolerates.
+    """
     repelling = {taint for taint in index.taints if taint.effect in FILTERING and taint not in covered}
     counts: Counter[tuple[Taint, ...]] = Counter()
     some = ((there, taints) for taints, with_them in index.taint_sets if (there := with_them & nodes))
@@ -95,6 +97,11 @@ def taint_sets_in_the_way(
         if found := tuple(taint for taint in taints if taint in repelling):
             counts[found] += there.bit_count()
     return dict(counts.most_common())
+
+
+def covered_taints(index: NodeIndex, tolerations: Iterable[Toleration]) -> frozenset[Taint]:
+    """Return the nodes' taints that a pod tolerates."""
+    return frozenset(_all_covered(index, tolerations))
 
 
 def _all_covered(index: NodeIndex, tolerations: Iterable[Toleration]) -> Iterator[Taint]:

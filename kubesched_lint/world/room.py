@@ -10,7 +10,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.record import Record
+from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set
@@ -209,17 +209,37 @@ def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
 
 def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
     """Return each taint that repels the pod → number of ``nodes`` where it does, most frequent first."""
-    counts: Counter[Taint] = Counter()
-    for taints, count in taint_sets_in_the_way(it, nodes).items():
-        counts.update(dict.fromkeys(taints, count))
-    return dict(counts.most_common())
+    return _in_the_way(it, nodes).each
 
 
 def taint_sets_in_the_way(it: Member, nodes: NodeSet) -> Mapping[tuple[Taint, ...], int]:
     """Return the taints that together repel the pod from a node → number of such ``nodes``, most frequent first."""
-    from kubesched_lint.scheduler.tolerance import taint_sets_in_the_way
+    return _in_the_way(it, nodes).together
 
-    return taint_sets_in_the_way(it.world.index, it.pod.tolerations, nodes)
+
+class _InTheWay(NamedTuple):
+    together: Mapping[tuple[Taint, ...], int]
+    each: Mapping[Taint, int]
+
+
+def _in_the_way(it: Member, nodes: NodeSet) -> _InTheWay:
+    from kubesched_lint.scheduler.tolerance import covered_taints, taint_sets_in_the_way
+
+    index, known = it.world.index, _known_in_the_way(it.world)
+    key = covered_taints(index, it.pod.tolerations), nodes
+    if key not in known:
+        together = taint_sets_in_the_way(index, *key)
+        counts: Counter[Taint] = Counter()
+        for taints, count in together.items():
+            counts.update(dict.fromkeys(taints, count))
+        known[key] = _InTheWay(together, dict(counts.most_common()))
+    return known[key]
+
+
+@once_per_world
+def _known_in_the_way(world: World) -> dict[tuple[frozenset[Taint], NodeSet], _InTheWay]:
+    """Return a cache: what pods tolerate, and nodes → what is in the way of their pods there."""
+    return {}
 
 
 def why_closed(it: Member, nodes: NodeSet) -> str:

@@ -23,6 +23,7 @@ SIZES = {
     "beside-each": 40,
     "sketched-pools": 15,
     "misspelt-values": 60,
+    "misspelt-tolerations": 20,
     "scoped-quotas": 40,
     "loose-volumes": 25,
 }

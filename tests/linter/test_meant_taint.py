@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.analysis.nearest import meant_taint
+from kubesched_lint.analysis.nearest import KnownTaints
 from kubesched_lint.findings import Report
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Toleration
@@ -30,7 +30,7 @@ TEAM_B, GPU, GPU_EVICTS = Taint("team", "b"), Taint("dedicated", "gpu"), Taint("
     ],
 )
 def test_the_taint_that_is_meant(toleration: Toleration, taints: tuple[Taint, ...], meant: Taint | None) -> None:
-    assert meant_taint(toleration, taints) == meant
+    assert KnownTaints(taints).meant_by(toleration) == meant
 
 
 def report(*tolerations: dict[str, str], taints: tuple[str, ...], rule: str) -> Report:

@@ -41,6 +41,7 @@ SHAPES: Mapping[str, Shape] = {
     "own-nodes": Shape(2_000, nodes_and_pools.own_nodes),
     "misspelt-keys": Shape(1_000, nodes_and_pools.misspelt_keys),
     "misspelt-values": Shape(1_000, nodes_and_pools.misspelt_values),
+    "misspelt-tolerations": Shape(600, nodes_and_pools.misspelt_tolerations),
     "placeholders": Shape(2_000, nodes_and_pools.placeholders),
     "own-resources": Shape(1_000, nodes_and_pools.own_resources),
     "daemons": Shape(5_000, nodes_and_pools.daemons),

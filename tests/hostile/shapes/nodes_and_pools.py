@@ -77,6 +77,17 @@ def misspelt_values(n: int) -> Files:
     return Files(stream(workload(f"w{i}", {"nodeSelector": {"pool": f"dsik-{i}"}}) for i in range(n)), sketch(found))
 
 
+def misspelt_tolerations(n: int) -> Files:
+    """Workloads that tolerate what no node has, each like the taint of a node, and like many others."""
+
+    def one(i: int) -> Json:
+        tolerated = {"key": "team", "operator": "Equal", "value": f"dsik-{i}", "effect": "NoSchedule"}
+        return workload(f"w{i}", {"tolerations": [tolerated]})
+
+    found = [{"name": f"n{i}", "taints": [f"team=disk-{i}:NoSchedule"], "allocatable": {"cpu": "8"}} for i in range(n)]
+    return Files(stream(map(one, range(n))), sketch(found))
+
+
 def placeholders(n: int) -> Files:
     """Workloads whose values are placeholders, each of another name."""
     return Files(stream(workload(f"w{i}", {"priorityClassName": f"${{P{i}}}"}) for i in range(n)), nodes(30))

@@ -110,6 +110,8 @@ class ClusterState:
         """Waiting pods by the node that preemption nominated for them."""
         self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""
+        self.alike: dict[Hashable, tuple[object, Sequence[NodeSet]]] = {}
+        """Nodes that the VolumeBinding plugin need not tell apart, by what it asks of volumes, which is kept."""
         self.scored: dict[Hashable, Any] = {}
         """What ``scheduler.scores`` keeps for pods that ask the same; it follows ``touched``."""
         self.removed_in_cycle: list[Placement] = []

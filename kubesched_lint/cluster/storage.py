@@ -150,6 +150,11 @@ class Storage(Record):
         found = [item for name in classes for item in self._shelves.terms.get(name, {}).items()]
         return [terms for terms, _ in sorted(found, key=lambda item: item[1])]
 
+    @property
+    def terms_of_volumes(self) -> object:
+        """What ``terms`` reads: the same object as long as it says the same."""
+        return self._shelves.terms
+
     @cached_property
     def _shelves(self) -> Shelves:
         if self.kept is not None:

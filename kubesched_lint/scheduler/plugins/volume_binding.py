@@ -6,10 +6,10 @@ Mirrors ``pkg/scheduler/framework/plugins/volumebinding/{volume_binding,binder}.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod, Volume
@@ -27,6 +27,8 @@ UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_KEPT = 16
+"""So many partitions of the nodes a state keeps."""
 
 
 class PodClaims(NamedTuple):
@@ -185,11 +187,13 @@ def choices(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> I
     if not among:
         return
     free = sorted((c for c in claims if SELECTED_NODE not in c.annotations), key=lambda c: c.request)
-    for nodes in _alike(claims, state, among):
+    groups = _alike(claims, state, among)
+    firsts = _matching_volumes(free[0], state, groups) if free else ()
+    for number, nodes in enumerate(groups):
         taken: dict[str, PersistentVolume] = {}
         static, provision = [], list(sent)
         for claim in free:
-            volume = _matching_volume(claim, taken, state, nodes)
+            volume = _matching_volume(claim, taken, state, nodes) if taken else firsts[number]
             if volume is None:
                 provision.append(claim)
             else:
@@ -199,21 +203,26 @@ def choices(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> I
         yield nodes, reason or Choice(tuple(static), tuple(provision))
 
 
-def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> list[NodeSet]:
+def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> Sequence[NodeSet]:
     """Return a partition of ``among``: nodes of one part are equal for all volumes, topologies and capacities."""
-    groups = [among]
-    for nodes in _distinctions(claims, state):
-        split = []
-        for group in groups:
-            inside, outside = group & nodes, group & ~nodes
-            split += [part for part in (inside, outside) if part]
-        groups = split
-    return groups
-
-
-def _distinctions(claims: Iterable[Claim], state: ClusterState) -> Iterator[NodeSet]:
+    if among.bit_count() == 1:
+        return [among]
     storage = state.storage
-    names = {found.name for c in claims if (found := _class_of(c, storage)) is not None}
+    names = frozenset(found.name for c in claims if (found := _class_of(c, storage)) is not None)
+    asked = storage.terms_of_volumes, storage.classes, storage.capacities
+    key = (names, *map(id, asked))
+    if key not in state.alike:
+        if len(state.alike) == _KEPT:
+            state.alike.clear()
+        groups = [state.index.all]
+        for nodes in _distinctions(names, state):
+            groups = [part for group in groups for part in (group & nodes, group & ~nodes) if part]
+        state.alike[key] = asked, groups
+    return [part for group in state.alike[key][1] if (part := group & among)]
+
+
+def _distinctions(names: Collection[str], state: ClusterState) -> Iterator[NodeSet]:
+    storage = state.storage
     for terms in storage.terms(names):
         yield state.index.matching({}, terms)
     for name in names:
@@ -223,36 +232,61 @@ def _distinctions(claims: Iterable[Claim], state: ClusterState) -> Iterator[Node
             yield state.index.selected_by(capacity.topology)
 
 
+def _matching_volumes(
+    claim: Claim, state: ClusterState, groups: Sequence[NodeSet]
+) -> Sequence[PersistentVolume | None]:
+    """Return ``_matching_volume`` for each group of equal nodes, if no claim of the pod has taken a volume."""
+    if len(groups) == 1:
+        return [_matching_volume(claim, {}, state, groups[0])]
+    found: list[PersistentVolume | None] = [None] * len(groups)
+    of_node = {lowest(nodes): number for number, nodes in enumerate(groups)}
+    left = of(of_node)
+    for volume, is_reserved in _fitting(claim, state):
+        if not left:
+            break
+        here = reachable(volume, state) & left
+        for position in positions(here):
+            found[of_node[position]] = volume
+        left = EMPTY if is_reserved else left & ~here
+    return found
+
+
 def _matching_volume(
-    claim: Claim, taken: dict[str, PersistentVolume], state: ClusterState, nodes: NodeSet
+    claim: Claim, taken: Mapping[str, PersistentVolume], state: ClusterState, nodes: NodeSet
 ) -> PersistentVolume | None:
     """Return FindMatchingVolume for equal nodes: a volume reserved for the claim, else the smallest that matches."""
+    for volume, is_reserved in _fitting(claim, state):
+        if volume.name not in taken:
+            within_reach = reachable(volume, state) & nodes
+            if within_reach or is_reserved:
+                return volume if within_reach else None
+    return None
+
+
+def _fitting(claim: Claim, state: ClusterState) -> Iterator[tuple[PersistentVolume, bool]]:
+    """Yield the volumes that a claim may take where they can be reached, and whether they are reserved for it.
+
+    The first one is taken; if it is reserved, it is the only choice.
+    """
     storage, wanted = state.storage, _class_of(claim, state.storage)
     if wanted is None:
-        return None
+        return
 
     def fits(volume: PersistentVolume) -> bool:
         work.spend()
-        return (
-            volume.name not in taken
-            and volume.capacity >= claim.request
-            and volume.volume_mode == claim.volume_mode
-            and not volume.deleting
-        )
+        return volume.capacity >= claim.request and volume.volume_mode == claim.volume_mode and not volume.deleting
 
     for volume in storage.reserved(claim):
         if volume.storage_class == wanted.name and _reserved_for(volume, claim) and fits(volume):
-            return volume if reachable(volume, state) & nodes else None
+            yield volume, True
     for volume in storage.loose(wanted.name):
         if (
             fits(volume)
             and volume.phase in ("", "Available")
-            and reachable(volume, state) & nodes
             and (claim.selector is None or claim.selector.matches(volume.labels))
             and set(claim.access_modes) <= set(volume.access_modes)
         ):
-            return volume
-    return None
+            yield volume, False
 
 
 def _reserved_for(volume: PersistentVolume, claim: Claim) -> bool:

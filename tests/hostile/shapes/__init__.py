@@ -51,6 +51,7 @@ SHAPES: Mapping[str, Shape] = {
     "group-names": Shape(10_000, nodes_and_pools.group_names),
     "claims": Shape(1_000, objects.claims),
     "loose-volumes": Shape(1_000, objects.loose_volumes),
+    "local-volumes": Shape(300, objects.local_volumes),
     "pins": Shape(1_000, objects.pins),
     "mounts": Shape(2_000, objects.mounts),
     "templates-of-claims": Shape(2_000, objects.templates_of_claims),

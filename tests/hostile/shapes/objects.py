@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hostile.shapes.parts import Files, Json, isin, nodes, obj, stream, workload
+from tests.hostile.shapes.parts import Files, Json, isin, nodes, obj, sketch, stream, workload
 
 
 def claims(n: int) -> Files:
@@ -69,6 +69,34 @@ def loose_volumes(n: int) -> Files:
         ]
 
     return Files(stream([lone, *(one for i in range(n) for one in made(i))]), nodes(30))
+
+
+def local_volumes(n: int) -> Files:
+    """Volumes that any of the claims may take, each on a node of its own."""
+    sizes, key = {"storage": "1Gi"}, "kubernetes.io/hostname"
+    asks = {"accessModes": ["ReadWriteOnce"], "storageClassName": "s"}
+    lone = obj(
+        "StorageClass",
+        "s",
+        "storage.k8s.io/v1",
+        provisioner="kubernetes.io/no-provisioner",
+        volumeBindingMode="WaitForFirstConsumer",
+    )
+
+    def made(i: int) -> list[Json]:
+        where = {"required": {"nodeSelectorTerms": [{"matchExpressions": [isin(key, [f"n{i}"])]}]}}
+        volume = {**asks, "capacity": sizes, "local": {"path": "/x"}, "nodeAffinity": where}
+        pod = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": f"c{i}"}}]}
+        return [
+            obj("PersistentVolume", f"v{i}", spec=volume),
+            obj("PersistentVolumeClaim", f"c{i}", spec={**asks, "resources": {"requests": sizes}}),
+            workload(f"w{i}", pod),
+        ]
+
+    found = [
+        {"name": f"n{i}", "labels": {key: f"n{i}"}, "allocatable": {"cpu": "8", "memory": "8Gi"}} for i in range(n)
+    ]
+    return Files(stream([lone, *(one for i in range(n) for one in made(i))]), sketch(found))
 
 
 def pins(n: int) -> Files:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import added_affinity
+from kubesched_lint.analysis.words import Words, closest_word
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import to_fill_in
@@ -18,26 +17,19 @@ from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.record import Record, replace
-from kubesched_lint.text import closest, misspelt, plural
+from kubesched_lint.text import misspelt, plural
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path
-    from kubesched_lint.likeness import Names
     from kubesched_lint.model.node import Node, Taint
-    from kubesched_lint.model.pod import Pod, Toleration
+    from kubesched_lint.model.pod import Pod
     from kubesched_lint.world.world import Member, World
 
 
-_NUMBERS = r"\d+|(?<![a-z])[a-z](?![a-z])"
-"""Numbers and single letters, which tell one name from another: team-a and team-b, gpu-1 and gpu-2."""
-_BARE = ("no value",)
-"""Stands for the numbers in the value of a taint without one."""
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
 """Labels whose values are no words to misspell: arm64 resembles amd64 and means another machine."""
 
-_AT_ONCE = 4
-"""So many names are compared with one in a step of ``work``."""
 _COUNTED_ALONE = 8
 """So many labels are counted one by one; who asks for more lets all be counted."""
 _SHOWN = 5
@@ -197,7 +189,7 @@ def nearest_label(wanted: Requirement, carried: Carried) -> str:
         shown = ", ".join(words.first(_SHOWN)) + (", …" if len(counts) > _SHOWN else "")
         return f"nodes have {wanted.key}{_ONLY_AS}{shown}"
     same_value = {key for value in wanted.values for key in carried.keys_of.get(value, ())}
-    key = _closest(wanted.key, same_value) or carried.keys.closest(wanted.key)
+    key = closest_word(wanted.key, same_value) or carried.keys.closest(wanted.key)
     if not key:
         return ""
     counts = carried.counts(key)
@@ -207,12 +199,12 @@ def nearest_label(wanted: Requirement, carried: Carried) -> str:
 
 def nearest_key(key: str, nodes: Iterable[Node]) -> str:
     """A label key that nodes carry and that reads like ``key``; empty without one."""
-    return _closest(key, {k for node in nodes for k in node.labels})
+    return closest_word(key, {k for node in nodes for k in node.labels})
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """One of ``names`` that reads like ``name``; empty without one."""
-    return _closest(name, names)
+    return closest_word(name, names)
 
 
 def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> str:
@@ -222,72 +214,7 @@ def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> s
 
 def nearest_resource(resource: str, offered: Iterable[str]) -> str:
     """One of the resources that nodes offer whose name reads like ``resource``; empty without one."""
-    return _closest(resource, {name for name in offered if "/" in name})
-
-
-class KnownTaints:
-    """The taints of nodes, and which of them a toleration with operator Equal nearly matches."""
-
-    def __init__(self, taints: Iterable[Taint]) -> None:
-        self._taints = tuple(taints)
-        self._effects: dict[tuple[str, str], list[str]] = {}
-        """Key and value → the effects of the taints that have both."""
-        self._numbered: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-        """Key and the numbers in a value → the taints, by their place; those without a value have a key alone."""
-        for place, taint in enumerate(self._taints):
-            self._effects.setdefault((taint.key, taint.value), []).append(taint.effect)
-            numbers = _numbers(taint.value) if taint.value else _BARE
-            self._numbered.setdefault((taint.key, numbers), []).append(place)
-        self._keys = Words({taint.key for taint in self._taints})
-        self._meant: dict[tuple[str, str, str], Taint | None] = {}
-
-    def meant_by(self, toleration: Toleration) -> Taint | None:
-        """Return the taint that is meant; None if the toleration matches one exactly, or is far off.
-
-        A value that resembles no taint's value is meant for other nodes. Taints with equal value and effect come first.
-        """
-        if not toleration.key or toleration.operator != "Equal":
-            return None
-        asked = toleration.key, toleration.value, toleration.effect
-        if asked not in self._meant:
-            self._meant[asked] = self._meant_by(*asked)
-        return self._meant[asked]
-
-    def _meant_by(self, key: str, value: str, effect: str) -> Taint | None:
-        if any(effect in ("", its) for its in self._effects.get((key, value), ())):
-            return None
-        alike = (taint for taint in self._like(self._keys.closest(key), value) if _reads_like(value, taint.value))
-        return max(alike, key=lambda t: (t.value == value, effect in ("", t.effect)), default=None)
-
-    def _like(self, key: str, value: str) -> Iterator[Taint]:
-        """Yield the taints of a key that have the numbers of a value, or no value; of no value, all."""
-        if value:
-            places = [*self._numbered.get((key, _BARE), ()), *self._numbered.get((key, _numbers(value)), ())]
-        else:
-            places = [place for (its, _), some in self._numbered.items() if its == key for place in some]
-        work.spend(1 + len(places))
-        return (self._taints[place] for place in sorted(places))
-
-
-@once_per_world
-def _known_taints(world: World) -> KnownTaints:
-    return KnownTaints(world.index.taints)
-
-
-def meant_taint(toleration: Toleration, world: World) -> Taint | None:
-    """Return the taint of the nodes that a toleration nearly matches; see ``KnownTaints``."""
-    return _known_taints(world).meant_by(toleration)
-
-
-def _reads_like(value: str, other: str) -> bool:
-    """Whether a value may be meant for the other: one is left out, or they differ by more than a number or letter."""
-    if not value or not other or value == other:
-        return True
-    return _numbers(value) == _numbers(other) and bool(_closest(value, (other,)))
-
-
-def _numbers(value: str) -> tuple[str, ...]:
-    return tuple(re.findall(_NUMBERS, value.lower()))
+    return closest_word(resource, {name for name in offered if "/" in name})
 
 
 def nodes_with(taint: Taint, taints: Mapping[Taint, int], today: int) -> str:
@@ -322,68 +249,6 @@ def _best_node(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> str:
 def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
     close = nearest_name(fields[0].values[0], (n.name for n in nodes)) if fields[0].values else ""
     return f"there is a node {close}" if close else ""
-
-
-class Words:
-    """Words of the cluster, of which one may be meant by another that is none of them."""
-
-    def __init__(self, words: Iterable[str]) -> None:
-        self._words = sorted(words)
-        self._found: dict[str, str] = {}
-
-    def closest(self, word: str) -> str:
-        """Return the word most similar to one: the same letters or last part, or a small slip; empty without one."""
-        found = self._found.get(word)
-        if found is None:
-            found = self._found[word] = self._closest(word)
-        return found
-
-    def _closest(self, word: str) -> str:
-        work.spend(1 + len(self._words) // _AT_ONCE)
-        plain, tails = self._spellings
-        if _plain(word) in plain:
-            return plain[_plain(word)]
-        last = word.rpartition("/")[2]
-        tail = _plain(last)
-        if tail in tails:
-            return tails[tail]
-        at = bisect_left(self._words, word) if len(tail) > 2 else len(self._words)
-        if at < len(self._words) and self._words[at].startswith(word):  # a word that lacks its end
-            return self._words[at]
-        if "/" not in word:
-            return self._names.closest(word, 0.75)
-        # A long domain alone makes no likeness: ovn.kubernetes.io/bgp is not meant as kubernetes.io/os.
-        return self._names.closest(word, 0.75, lambda c: bool(closest(last, (c.rpartition("/")[2],))))
-
-    def first(self, most: int) -> Sequence[str]:
-        """Return the first few words in the alphabet."""
-        return self._words[:most]
-
-    @cached_property
-    def _names(self) -> Names:
-        from kubesched_lint.likeness import Names
-
-        return Names(self._words)
-
-    @cached_property
-    def _spellings(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Words by their letters and digits, and by those of their last part; the first in the alphabet wins."""
-        plain = {_plain(c): c for c in reversed(self._words)}
-        return plain, {_plain(c.rpartition("/")[2]): c for c in reversed(self._words)}
-
-
-def _closest(word: str, choices: Iterable[str]) -> str:
-    """Return what ``Words`` says of a few choices."""
-    return _words_of(tuple(sorted(choices))).closest(word)
-
-
-@lru_cache(maxsize=64)
-def _words_of(words: tuple[str, ...]) -> Words:
-    return Words(words)
-
-
-def _plain(word: str) -> str:
-    return "".join(c for c in word.lower() if c.isalnum())
 
 
 def _nodes(count: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, meant_taint, nodes_with
+from kubesched_lint.analysis.meant_taints import meant_taint
+from kubesched_lint.analysis.nearest import hint, nodes_with
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import corrected_taint
 from kubesched_lint.checks._remedies import tolerate_as_written

@@ -49,7 +49,7 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint that keeps most nodes closed."""
     if hazard.variant == "misspelt":
-        from kubesched_lint.analysis.nearest import meant_taint
+        from kubesched_lint.analysis.meant_taints import meant_taint
 
         toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
         meant = meant_taint(toleration, it.world)
@@ -67,7 +67,7 @@ def _further(it: Member, nodes: NodeSet, meant: Taint | None) -> str:
 
 def _misspelt(it: Member, taints: Collection[Taint]) -> tuple[Toleration | None, Taint | None]:
     """The toleration that nearly matches one of ``taints`` and no taint of any node, and that taint."""
-    from kubesched_lint.analysis.nearest import meant_taint
+    from kubesched_lint.analysis.meant_taints import meant_taint
 
     for toleration in it.workload.pod.tolerations:
         meant = meant_taint(toleration, it.world)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.analysis.nearest import KnownTaints
+from kubesched_lint.analysis.meant_taints import KnownTaints
 from kubesched_lint.findings import Report
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Toleration

@@ -20,6 +20,7 @@ from kubesched_lint.lifecycle.states import (
     Step,
     empty,
     with_bound,
+    with_each_pinned,
     with_pinned,
 )
 from kubesched_lint.lifecycle.symmetry import Symmetry
@@ -61,9 +62,7 @@ class Daemons:
         nodes = self._nodes(state)
         create = daemonset.manage(nodes, self.run, self._stay, strategy).create
         create += daemonset.update(nodes, self.run, strategy)[0].create
-        for position in create:
-            state = with_pinned(state, position, self._slot, FRESH, 1)
-        return state
+        return with_each_pinned(state, create, self._slot) if create else state
 
     def deletions(self, state: State) -> Iterator[Change]:
         """Yield every other change that a sync may make."""

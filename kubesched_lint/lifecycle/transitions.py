@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import islice
 from random import Random
 
 from kubesched_lint import work
@@ -20,6 +20,7 @@ from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.overlooking import Wakes, overlooked
 from kubesched_lint.lifecycle.preempting import Preemption
 from kubesched_lint.lifecycle.resizing import Deletion
+from kubesched_lint.lifecycle.scheduling_queue import SchedulingQueue
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,
@@ -58,8 +59,8 @@ class Transitions:
     ) -> None:
         """``precedence``: random courses try pods of the workloads with the lowest value first."""
         self.oracle = oracle
-        self.precedence = precedence or {}
         self.pod_types = oracle.pod_types
+        self._queue = SchedulingQueue(oracle.pod_types, precedence or {}, len(oracle.index))
         self._version = oracle.cluster.kubernetes_version
         self.desired_states = tuple(desired_states)
         work.spend(4 * len(self.desired_states))  # each is checked for pods to create
@@ -135,14 +136,7 @@ class Transitions:
         return resizing.taken(self.pod_types, desired, changes, state, random.choice(ways))
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
-        queue = [(slot, status, -1) for slot, status, _ in state.waiting if status <= FRESH]
-        for position in compress(range(len(state.pinned)), state.pinned):
-            queue += [(slot, status, position) for slot, status, _ in state.pinned[position] if status <= FRESH]
-        work.spend(len(queue) // 2)
-        random.shuffle(queue)
-        if self.precedence:
-            queue.sort(key=lambda waiting: self.precedence.get(self.pod_types.slots[waiting[0]].workload, 0))
-        for slot, status, position in queue:
+        for slot, status, position in self._queue.in_turn(state, random):
             candidate_nodes = self.oracle.candidate_nodes(state, slot, position)
             if candidate_nodes:
                 chosen = self.oracle.symmetry.first_alike(state, random.choice(candidate_nodes))
@@ -217,7 +211,8 @@ class Transitions:
             after = self.synced(with_pinned(after, position, slot, status, -1), slot)
         else:
             volumes = self.oracle.volumes_after(state, slot, position)
-            after = with_waiting(after, slot, status, -1)._replace(volumes=volumes)
+            after = with_waiting(after, slot, status, -1)
+            after = after if volumes is after.volumes else after._replace(volumes=volumes)
         for known in self.oracle.with_devices(after):
             yield self._bound(state, known, slot, position)
 
@@ -239,7 +234,13 @@ class Transitions:
             come = self.oracle.pod(slot)
             self.oracle.show(after)
             after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.oracle.cluster))
-        return Step("bind", slot, position), self.settle(after, slot)
+        return Step("bind", slot, position), self.settle(after, slot) if self._may_follow(slot) else after
+
+    def _may_follow(self, slot: int) -> bool:
+        """Whether a controller may create pods because one of a slot was bound: the next ordinal, or in a rollout."""
+        kind = self.pod_types.kind(slot)
+        has_rollout = len(self.pod_types.revisions[self.pod_types.slots[slot].workload]) > 1
+        return kind == "StatefulSet" or (kind == "Deployment" and has_rollout)
 
     def synced(self, state: State, slot: int) -> State:
         return synced(self.pod_types, state, slot)

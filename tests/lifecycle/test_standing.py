@@ -85,3 +85,20 @@ def pod_types(slots: int) -> PodTypes:
     for number in range(slots):
         found.slot(number, 0)
     return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_after_each_move_no_controller_has_a_pod_to_create(seed: int) -> None:
+    """Also where a binding lets nobody create any, so that nobody is asked."""
+    made = Setting(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
+    story = story_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
+    for one in made.workloads:
+        story.rollout(with_new_template(one))
+    lose(story, ["n0"])
+    bound = 0
+    for phase in story.phases:
+        for state in phase.found.parents:
+            for step, after in islice(phase.transitions.moves(state), 30):
+                bound += step.what == "bind"
+                assert phase.transitions.settle(after) == after
+    assert bound > 50

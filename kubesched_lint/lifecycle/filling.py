@@ -7,7 +7,7 @@ column generation (Gilmore and Gomory) finds good ones, so inexact arithmetic ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from math import ceil, gcd, inf
 from typing import NamedTuple
@@ -74,6 +74,14 @@ def full_groups(
     return most
 
 
+class _Item(NamedTuple):
+    """The pods of a filler for one resource: units of each, and the most on one node."""
+
+    filler: int
+    units: int
+    most: int
+
+
 class _Knapsack:
     """Finds the cheapest pattern that fills a node of one kind."""
 
@@ -86,7 +94,8 @@ class _Knapsack:
             if here and not self._free:
                 unit = gcd(*(amount for _, amount, _ in here))
                 unit = max(unit, ceil(cost / _UNITS))
-                self._tasks.append((ceil(cost / unit), [(i, -(-amount // unit), most) for i, amount, most in here]))
+                items = [_Item(i, -(-amount // unit), most) for i, amount, most in here]
+                self._tasks.append((ceil(cost / unit), items))
 
     def cheapest(self, prices: Sequence[float]) -> tuple[float, Pattern]:
         """Return (price, pattern); the price is infinite if the node cannot be filled."""
@@ -95,9 +104,15 @@ class _Knapsack:
         found = (self._cover(target, items, prices) for target, items in self._tasks)
         return min(found, key=lambda each: each[0], default=_NEVER)
 
-    def _cover(
-        self, target: int, items: Sequence[tuple[int, int, int]], prices: Sequence[float]
-    ) -> tuple[float, Pattern]:
+    def _cover(self, target: int, items: Sequence[_Item], prices: Sequence[float]) -> tuple[float, Pattern]:
+        work.spend(len(items) // 4 + 1)
+        target, free = _with_free_ones(target, (item for item in items if not prices[item.filler]))
+        if not target:
+            return 0.0, free
+        cost, used = self._bought(target, [item for item in items if prices[item.filler]], prices)
+        return cost, (*free, *used) if cost < inf else ()
+
+    def _bought(self, target: int, items: Sequence[_Item], prices: Sequence[float]) -> tuple[float, Pattern]:
         best = [0.0, *[inf] * target]
         """The lowest price to cover at least so many units."""
         offers: list[_Offer] = []
@@ -118,6 +133,17 @@ class _Knapsack:
                 best = [old if old <= less + price else less + price for old, less in zip(best, without, strict=False)]
                 several *= 2
         return best[target], _used(target, best, offers) if best[target] < inf else ()
+
+
+def _with_free_ones(target: int, items: Iterable[_Item]) -> tuple[int, Pattern]:
+    """Return the units left to cover after these items, the largest first, and how many of each are used."""
+    used = []
+    for filler, units, most in sorted(items, key=lambda item: -item.units):
+        several = min(most, -(-target // units))
+        if several:
+            used.append((filler, several))
+            target = max(target - several * units, 0)
+    return target, tuple(used)
 
 
 def _with_any_number(best: Sequence[float], units: int, price: float) -> list[float]:

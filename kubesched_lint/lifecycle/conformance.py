@@ -211,5 +211,6 @@ def _ends_replay(story: Story, phase: Phase, workload: str) -> bool:
     kind, _, name = workload.partition("/")
     number = next(n for (k, _, other), n in story.numbers.items() if (k, other) == (kind, name))
     desired = next(w for w in phase.transitions.desired_states if w.workload == number)
-    ranked = sorted(phase.found.finals, key=lambda s: outcome(phase.transitions, desired, s))
+    transitions = phase.transitions
+    ranked = sorted(phase.found.finals, key=lambda s: outcome(transitions, desired, transitions.counts(s)))
     return all(all(map(replays, trace(story.phases, end))) for end in (ranked[0], ranked[-1]))

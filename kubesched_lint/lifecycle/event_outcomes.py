@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
 
@@ -14,7 +14,7 @@ from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.lifecycle.node_events import drain, lose
 from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.lifecycle.states import DesiredState, State
+from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State, tally
 from kubesched_lint.lifecycle.supposed_bounds import after_of
 from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_after
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
@@ -96,6 +96,7 @@ class EventOutcomes:
         self._variants: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
         self._continued: dict[tuple[str, int, str, int], Story] = {}
         """(event, workload, node or zone, place in ``deployed``) → the story after the event."""
+        self._counts: dict[Story, Sequence[tuple[State, PodCounts]]] = {}
 
     def at(self, nodes: Sequence[str]) -> EventOutcomes:
         """Return these outcomes with other nodes to lose and drain; both share their stories."""
@@ -134,14 +135,23 @@ class EventOutcomes:
         guarded = where and self.setting.drains(event) and bool(self.setting.guards(number))
         rolling = event == "rollout" or self._rolls(event, number)
         seen: set[tuple[EventOutcome, bool, int]] = set()
-        for state in story.states:
-            here = outcome(transitions, desired, state)
+        for state, counts in self._counted(story, is_shared=self._of(event, number) < 0):
+            here = outcome(transitions, desired, counts)
             blocked = bool(guarded) and holds(story, where, state, desired.workload)
             elsewhere = transitions.elsewhere(desired, state)
             if (here, blocked, elsewhere) not in seen:
                 seen.add((here, blocked, elsewhere))
                 stay = _may_stay(desired) + elsewhere
                 yield FinalState(desired.workload, here, state, story, where, blocked, stay, rolling, elsewhere)
+
+    def _counted(self, story: Story, *, is_shared: bool) -> Iterable[tuple[State, PodCounts]]:
+        """Return the ends of a story with their pods, counted once if all workloads ask for them."""
+        if not (is_shared and story.runs):
+            transitions = story.phases[-1].transitions
+            return ((state, transitions.counts(state)) for state in story.states)
+        if story not in self._counts:
+            self._counts[story] = [(state, tally(state)) for state in story.states]
+        return self._counts[story]
 
     def _rolls(self, event: str, number: int) -> bool:
         hypothesis = self.setting.supposes(event)

@@ -69,6 +69,8 @@ class Exploration:
     complete: bool = True
     parts: dict[int, tuple[State, TracePart]] = field(default_factory=dict)
     """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
+    forms: dict[State, State] = field(default_factory=dict)
+    """Start → its canonical form once the controllers acted, as far as a trace asked for it."""
 
     @property
     def states(self) -> int:

@@ -94,7 +94,11 @@ def _moved(state: State, to: Sequence[int]) -> State:
 
 
 def _start_form(phase: Phase, start: State) -> State:
-    return phase.transitions.oracle.symmetry.canonical(phase.transitions.settle(start))
+    """Return the canonical form of a start after the controllers acted; many traces of a phase ask for it."""
+    known = phase.found.forms
+    if start not in known:
+        known[start] = phase.transitions.oracle.symmetry.canonical(phase.transitions.settle(start))
+    return known[start]
 
 
 def _path(phase: Phase, final: State) -> list[State]:

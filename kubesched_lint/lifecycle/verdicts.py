@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kubesched_lint.findings import Path
-from kubesched_lint.lifecycle.states import DesiredState, State
+from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
@@ -141,9 +141,9 @@ class Range(NamedTuple):
         return str(self.least) if self.is_single else f"{self.least}–{self.most}"
 
 
-def outcome(transitions: Transitions, desired: DesiredState, state: State) -> EventOutcome:
-    pod_types = transitions.pod_types
-    standing, waiting = transitions.counts(state)
+def outcome(transitions: Transitions, desired: DesiredState, counts: PodCounts) -> EventOutcome:
+    """Return the outcome for one workload of a state with these pods."""
+    pod_types, (standing, waiting) = transitions.pod_types, counts
     bound = pending = new = unready = 0
     for slot in pod_types.slots_of.get(desired.workload, ()):
         here, there = standing.get(slot, 0), waiting.get(slot, 0)
@@ -158,7 +158,8 @@ def outcomes(transitions: Transitions, states: Iterable[State]) -> list[dict[int
     """Return, per state, number of a workload → its outcome, without duplicates."""
     found: dict[tuple[EventOutcome, ...], None] = {}
     for state in states:
-        found[tuple(outcome(transitions, desired, state) for desired in transitions.desired_states)] = None
+        counts = transitions.counts(state)
+        found[tuple(outcome(transitions, desired, counts) for desired in transitions.desired_states)] = None
     return [{w.workload: o for w, o in zip(transitions.desired_states, each, strict=True)} for each in found]
 
 

@@ -105,7 +105,10 @@ def nonzero_requests(pod: Pod) -> tuple[int, int]:
         missing = {name: amount for name, amount in missing.items() if name not in pod.requests}
 
     def filled(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(replace(c, requests={**missing, **c.requests}) for c in containers)
+        return tuple(
+            c if missing.keys() <= c.requests.keys() else replace(c, requests={**missing, **c.requests})
+            for c in containers
+        )
 
     total = effective_requests(filled(pod.containers), filled(pod.init_containers), pod.pod_requests, pod.overhead)
     return total.get("cpu", 0), total.get("memory", 0)

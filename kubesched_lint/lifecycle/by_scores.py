@@ -81,10 +81,10 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
         missing=(LACKING,),
     )
     workload, example = setting.workloads[place], setting.workloads[shown]
-    decided = with_details(decided, bad, setting, shown, workload.name)
+    decided = with_details(decided, bad, setting, shown, workload)
     if isinstance(decided.blamed, Workload) and decided.blamed.key == example.key:
         decided = replace(decided, blamed=workload)
-    return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload.name))
+    return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload))
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:

@@ -19,7 +19,7 @@ from kubesched_lint.lifecycle.orders import Orders
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import as_granted, most_pods
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.shapes import shape
+from kubesched_lint.lifecycle.shapes import shape, shape_in_set
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST, TURNS, Aim, Turn
@@ -341,9 +341,11 @@ class Courses:
 
     def shape_against(self, number: int) -> Hashable | None:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
-        if any(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST)) or self._likeness(number) is None:
-            return None
-        return shape(self.setting, number)
+        met = tuple(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST))
+        if not any(met) and self._likeness(number) is not None:
+            return shape(self.setting, number)
+        alike = shape_in_set(self.setting, number)
+        return None if alike is None else (alike, met)
 
     def _deployed(self, start: _Start) -> EventOutcomes:
         setting, is_against = self.setting, start.against >= 0

@@ -70,7 +70,9 @@ def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
     return f"{search} finds good ends and bad ones"
 
 
-def with_details(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int, called: str = "") -> Cell:
+def with_details(
+    cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int, called: Workload | None = None
+) -> Cell:
     """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame.
 
     ``called``: see ``witness``.

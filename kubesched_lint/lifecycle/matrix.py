@@ -24,7 +24,7 @@ from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.turns import Turn, turns
+from kubesched_lint.lifecycle.turns import LaterTurns, Turn
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import Record, replace
 
@@ -58,6 +58,7 @@ class Matrix:
         self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self.well: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
         """(event, place in ``setting``) → (what a proof lacks, number of ends), where every course ended well."""
+        self._later = LaterTurns(self.setting, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 
@@ -312,11 +313,8 @@ class Matrix:
             raced = creation.raced(self.setting, event, number, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
-        for turn in turns(event, number, ends):
-            if verdict_of(event, ends)[0] == DEPENDS:
-                break
-            ends = [*ends, *self.courses(event, number, turn)]
-        return self._from_runs(event, number, bounds, bound, blocked, ends)
+        ends, others = self._later.ends(event, number, ends)
+        return self._from_runs(event, number, bounds, bound, blocked, ends, others)
 
     def _from_runs(
         self,

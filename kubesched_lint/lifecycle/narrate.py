@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle.states import PodTypes, State, Step
 from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness
 from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.workload import Workload
 
 MOST_STEPS = 40
 _OWN: Mapping[int, str] = {}
@@ -26,15 +27,18 @@ class Naming(NamedTuple):
     """Workload → a name instead of its own."""
 
 
-def witness(end: FinalState, called: str = "") -> Witness:
+def witness(end: FinalState, called: Workload | None = None) -> Witness:
     """Return the end with the course of events that leads there.
 
-    ``called``: the name of a workload, equal but for its name, as whose pods the course shows those of its own.
+    ``called``: a workload, equal but for its name, with which its own exchanges the name in the words.
     """
     parts = trace(end.story.phases, end.state)
     where = _shown(end.where, parts[0])
-    own = end.story.desired_states[end.workload].spec.name
-    names = {end.workload: called} if called not in ("", own) else {}
+    own, names = end.story.desired_states[end.workload].spec, dict[int, str]()
+    if called is not None and called.key != own.key:
+        names = {end.workload: called.name}
+        if called.key in end.story.numbers:
+            names[end.story.numbers[called.key]] = own.name
     lines = [line(part, _happening(part, where if part is parts[-1] else ""), names) for part in parts]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), where)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kubesched_lint.admission.schedulers import default_selector, owner_selector
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import named_namespaces
 
@@ -17,24 +21,11 @@ def shape(setting: Setting, number: int) -> Hashable | None:
 
     It leaves out the other workloads of the set: the caller knows that no trace has them, or that all have the same.
     """
-    workload, pod = setting.workloads[number], setting.pods[number]
-    if workload.claim_templates or pod.volumes or pod.resource_claims or setting.running.get(number):
+    pod, form = setting.pods[number], None if setting.pods[number].volumes else _form(setting, number)
+    if form is None:
         return None
-    if workload.custom is not None or setting.quotas[number] or setting.guards(number) or _may_meet(setting, pod):
-        return None
-    bare = replace(
-        pod,
-        namespace="",
-        labels={},
-        required_affinity=(),
-        required_anti_affinity=(),
-        preferred_affinity=(),
-        preferred_anti_affinity=(),
-        spread=(),
-        as_written=None,
-    )
     return (
-        repr(bare),
+        *form,
         # Selectors have names: all that they can select is the pod itself.
         tuple(
             tuple((weight, term.topology_key, term.path, setting.selects(term, pod, pod)) for weight, term in terms)
@@ -44,6 +35,49 @@ def shape(setting: Setting, number: int) -> Hashable | None:
             (repr(replace(c, selector=None)), c.selector is not None and c.selector.matches(pod.labels))
             for c in pod.spread
         ),
+    )
+
+
+@once_per_workload
+def shape_in_set(setting: Setting, number: int) -> Hashable | None:
+    """Return the same for traces of the whole set: workloads of one shape may exchange their names in each of them.
+
+    Selectors of the set select either both or none of them, or they have one that selects only its own pods each.
+    """
+    form, volumes = _form(setting, number), _volumes(setting, number)
+    if form is None or volumes is None or setting.running or setting.supposed is not None or not setting.together:
+        return None
+    pod, asked = setting.pods[number], _selectors(setting)
+    terms = tuple(
+        tuple((weight, term.topology_key, term.path, asked.name(term, number)) for weight, term in terms)
+        for terms in _terms(pod)
+    )
+    spread = tuple((repr(replace(c, selector=None)), asked.name(c.selector, number)) for c in pod.spread)
+    default = asked.name(_default(setting, number), number)
+    return *form, pod.namespace, volumes, terms, spread, default, asked.selecting[number]
+
+
+def _form(setting: Setting, number: int) -> tuple[Hashable, ...] | None:
+    """Return what a workload asks for without regard to other pods, except names; None if it may ask for more."""
+    workload, pod = setting.workloads[number], setting.pods[number]
+    if workload.claim_templates or pod.resource_claims or setting.running.get(number):
+        return None
+    if workload.custom is not None or setting.quotas[number] or setting.guards(number) or _may_meet(setting, pod):
+        return None
+    bare = replace(
+        pod,
+        namespace="",
+        labels={},
+        volumes=(),
+        required_affinity=(),
+        required_anti_affinity=(),
+        preferred_affinity=(),
+        preferred_anti_affinity=(),
+        spread=(),
+        as_written=None,
+    )
+    return (
+        repr(bare),
         (workload.kind, workload.replicas, repr(workload.strategy), workload.pod_management, workload.first_ordinal),
         (workload.min_ready_seconds, workload.suspended, number in setting.never_ready),
         (repr(setting.scalers.get(number)) if number in setting.scalers else "", setting.scaled.get(number)),
@@ -86,3 +120,80 @@ def _may_meet(setting: Setting, pod: Pod) -> bool:
         return True
     own = [term for terms in _terms(pod) for _, term in terms]
     return bool(outside.namespaces) and any(term.namespaces or term.namespace_selector is not None for term in own)
+
+
+# --- in a set -------------------------------------------------------------------------------------------------------
+
+_OWN = "its own pods"
+
+
+def _volumes(setting: Setting, number: int) -> tuple[Hashable, ...] | None:
+    """Return the volumes of a pod, without the names of what no other uses; None if a claim's volume is not its own."""
+    pod, found = setting.pods[number], list[Hashable]()
+    for volume in pod.volumes:
+        key = pod.namespace, volume.claim
+        claim = setting.cluster.storage.claims.get(key) if volume.claim else None
+        if claim is None or _users(setting)[key] > 1:
+            found.append(repr(volume))
+            continue
+        kept = _kept(setting).get(key)
+        if claim.volume_name != ("" if kept is None else kept.name):
+            return None
+        form = repr(replace(claim, name="", volume_name="", uid="", path=(), source=None))
+        bare = kept and replace(kept, name="", claim_ref=None, path=(), source=None)
+        found.append((volume.kind, volume.read_only, form, repr(bare)))
+    return tuple(found)
+
+
+@once_per_setting
+def _users(setting: Setting) -> Mapping[tuple[str, str], int]:
+    """Return by namespace and name of a claim the number of volumes of workloads and of other pods that name it."""
+    pods = (*setting.pods, *(bound.pod for bound in setting.objects.pods))
+    return Counter((pod.namespace, volume.claim) for pod in pods for volume in pod.volumes)
+
+
+@once_per_setting
+def _kept(setting: Setting) -> Mapping[tuple[str, str], PersistentVolume]:
+    """Return by namespace and name of a claim the volume that is kept for it."""
+    return {volume.claim_ref[:2]: volume for volume in setting.objects.volumes if volume.claim_ref is not None}
+
+
+class _Selectors:
+    """The selectors of a set by what they select."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        selecting: list[list[int]] = [[] for _ in setting.pods]
+        met = set[int]()
+        for number, pod in enumerate(setting.pods):
+            for asked in _asked(setting, number):
+                selected = setting.selection.of(asked, pod.namespace)
+                if selected != (number,) and id(selected) not in met:
+                    met.add(id(selected))
+                    for other in selected:
+                        selecting[other].append(id(selected))
+        self.selecting = tuple(map(frozenset, selecting))
+        """Per workload: the selectors that select it, except those that select its own pods only."""
+
+    def name(self, asked: PodAffinityTerm | Selector | None, number: int) -> Hashable:
+        """Return what a selector of a workload selects: equal results of a selection are one object."""
+        if asked is None:
+            return None
+        selected = self._setting.selection.of(asked, self._setting.pods[number].namespace)
+        return _OWN if selected == (number,) else id(selected)
+
+
+_selectors = once_per_setting(_Selectors)
+
+
+def _asked(setting: Setting, number: int) -> Iterator[PodAffinityTerm | Selector]:
+    pod = setting.pods[number]
+    yield from (term for terms in _terms(pod) for _, term in terms)
+    yield from filter(None, (*(c.selector for c in pod.spread), _default(setting, number)))
+
+
+def _default(setting: Setting, number: int) -> Selector | None:
+    """Return the selector by which the scheduler spreads pods that say nothing."""
+    workload, pod = setting.workloads[number], setting.pods[number]
+    found = default_selector(pod, setting.objects, owner_selector(workload, pod.labels))
+    return None if found.is_empty else found

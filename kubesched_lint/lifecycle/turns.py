@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import verdict_of
-from kubesched_lint.lifecycle.verdicts import BAD
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.shapes import shape_in_set
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
 
 TURNS = 3
 
@@ -29,7 +31,37 @@ DRAWS_AGAINST = 2
 Turn = int | Aim
 
 
-def turns(event: str, number: int, ends: Sequence[FinalState]) -> Sequence[Turn]:
-    """Return the turns to try next where courses agree; the last ones aim at the opposite result."""
-    first = verdict_of(event, ends)[0] == BAD
-    return (*range(1, TURNS + 1), *(Aim(number, first, draw) for draw in range(AIMS))) if ends else ()
+class LaterTurns:
+    """Follows more courses where those of turn 0 agree: the last ones aim at the opposite result.
+
+    Workloads of one shape may exchange their names in each course. So what one of them tried in vain is known of the
+    others, and what made courses of one disagree is tried first for the next.
+    """
+
+    def __init__(self, setting: Setting, courses: Callable[[str, int, Turn], list[FinalState]]) -> None:
+        self._setting = setting
+        self._courses = courses
+        self._known: dict[Hashable, tuple[int, int]] = {}
+        """(event, shape, verdict of turn 0) → (place of the turn that ends otherwise, -1: none; number of ends)."""
+
+    def ends(self, event: str, number: int, ends: list[FinalState]) -> tuple[list[FinalState], int]:
+        """Return the ends of turn 0 with those of later turns, until they disagree, and how many more are as these."""
+        first = verdict_of(event, ends)[0]
+        if not ends or first == DEPENDS:
+            return ends, 0
+        later = (*range(1, TURNS + 1), *(Aim(number, first == BAD, draw) for draw in range(AIMS)))
+        shape = shape_in_set(self._setting, number)
+        key = None if shape is None else (event, shape, first)
+        telling, others = self._known.get(key, (0, 0))
+        if telling < 0:
+            return ends, others
+        found = list(ends)
+        for place in sorted(range(len(later)), key=lambda place: place != telling):
+            found += self._courses(event, number, later[place])
+            if verdict_of(event, found)[0] == DEPENDS:
+                break
+        else:
+            place = -1
+        if key is not None:
+            self._known.setdefault(key, (place, len(found) - len(ends)))
+        return found, 0

@@ -45,33 +45,44 @@ Pattern = tuple[tuple[int, int], ...]
 _NEVER: tuple[float, Pattern] = (inf, ())
 
 
-def full_groups(
-    kinds: Sequence[Mapping[str, float]],
-    groups: Sequence[Group],
-    fillers: Sequence[Filler],
-    enough: int,
-    spared: int = 0,
-) -> int:
-    """Return an upper bound on full groups; stop below ``enough``, or when ``enough`` can be reached.
+class Filling:
+    """The groups that a set of pods can fill. Each question goes on where the last one stopped."""
 
-    ``kinds`` has, per kind of node, the amount of each resource to fill; a node is full when one resource is filled.
-    A group with no more than ``spared`` nodes left is full as well.
-    """
-    most = sum(group.number for group in groups)
-    if len(groups) + len(fillers) > MOST_ROWS:
-        return most
-    programme = _Programme([_Knapsack(i, missing, fillers) for i, missing in enumerate(kinds)], groups, fillers, spared)
-    try:
-        with work.within(min(MOST_STEPS, work.share(0, 100))):
-            for _ in range(MOST_ROUNDS):
-                bound, better = programme.priced()
-                most = min(most, int(bound + _CLOSE))
-                if most < enough or programme.reached >= enough - _CLOSE or better is None:
-                    break
-                programme.enter(*better)
-    except work.OutOfWorkError:
-        pass  # each round's bound holds by itself
-    return most
+    def __init__(
+        self,
+        kinds: Sequence[Mapping[str, float]],
+        groups: Sequence[Group],
+        fillers: Sequence[Filler],
+        spared: int = 0,
+    ) -> None:
+        """``kinds`` has, per kind of node, the amount of each resource to fill; a node is full when one resource is
+        filled. A group with no more than ``spared`` nodes left is full as well.
+        """
+        self._most = sum(group.number for group in groups)
+        """The least bound that is known."""
+        self._programme: _Programme | None = None
+        if len(groups) + len(fillers) <= MOST_ROWS:
+            knapsacks = [_Knapsack(i, missing, fillers) for i, missing in enumerate(kinds)]
+            self._programme = _Programme(knapsacks, groups, fillers, spared)
+
+    def most(self, enough: int) -> int:
+        """Return an upper bound on full groups; stop below ``enough``, or when ``enough`` can be reached."""
+        programme = self._programme
+        if programme is None or self._most < enough or programme.reached >= enough - _CLOSE:
+            return self._most
+        try:
+            with work.within(min(MOST_STEPS, work.share(0, 100))):
+                for _ in range(MOST_ROUNDS):
+                    bound, better = programme.priced()
+                    self._most = min(self._most, int(bound + _CLOSE))
+                    if better is None:
+                        break
+                    programme.enter(*better)
+                    if self._most < enough or programme.reached >= enough - _CLOSE:
+                        break
+        except work.OutOfWorkError:
+            pass  # each round's bound holds by itself
+        return self._most
 
 
 class _Item(NamedTuple):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
-from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
+from kubesched_lint.lifecycle.filling import Filler, Filling, Group
 from kubesched_lint.lifecycle.rivals import Alike, Rivals, rivals_of, workloads_alike
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
@@ -206,10 +206,16 @@ def _full_by_patterns(setting: Setting, near: _Near, groups: Sequence[Group], en
     kinds, fillers = [kind.missing for kind in near.kinds], list(found.values())
     missing = tuple(tuple(kind.items()) for kind in kinds)
     counts = tuple((filler.number, filler.on_each) for filler in fillers)
-    known, asked = _known(setting), (missing, tuple(groups), tuple(found), counts, enough, spared)
+    known, asked = _fillings(setting), (missing, tuple(groups), tuple(found), counts, spared)
     if asked not in known:
-        known[asked] = full_groups(kinds, groups, fillers, enough, spared)
-    return known[asked]
+        known[asked] = Filling(kinds, groups, fillers, spared)
+    return known[asked].most(enough)
+
+
+@once_per_setting
+def _fillings(setting: Setting) -> dict[Hashable, Filling]:
+    """Return the cache of what pods can fill, by everything that it depends on."""
+    return {}
 
 
 class _Kind(NamedTuple):

@@ -85,13 +85,13 @@ def test_older_pods_of_its_own_are_rivals_of_a_workload_alone(monkeypatch):
 
 def test_equal_workloads_share_the_bound_on_full_nodes(monkeypatch):
     asked = []
-    original = full_nodes.full_groups
+    original = full_nodes.Filling
 
     def counting(*arguments):
         asked.append(arguments)
         return original(*arguments)
 
-    monkeypatch.setattr(full_nodes, "full_groups", counting)
+    monkeypatch.setattr(full_nodes, "Filling", counting)
     crowd = [workload("Deployment", f"crowd{i}", 3, asking("700m")) for i in range(3)]
     twins = [workload("Deployment", name, 2, {**asking("1500m"), **apart(name)}) for name in ("a", "b", "c")]
     setting = setting_of(*crowd, *twins)

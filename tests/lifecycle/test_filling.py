@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle import filling
-from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
+from kubesched_lint.lifecycle.filling import Filler, Filling, Group
 
 KINDS = st.lists(
     st.dictionaries(st.sampled_from(["cpu", "pods"]), st.integers(-1, 7), min_size=1), min_size=1, max_size=2
@@ -79,8 +79,10 @@ def test_no_placement_fills_more(crowd):
     if sum(n for g in _each(groups) for _, n in g.nodes) > 4:
         groups = groups[:1]
     best = tried(kinds, groups, fillers, spared)
-    for enough in (1, best + 1):
-        assert full_groups(kinds, groups, fillers, enough, spared) >= best
+    filling = Filling(kinds, groups, fillers, spared)
+    for enough in (1, best + 1, best, best + 2):
+        assert Filling(kinds, groups, fillers, spared).most(enough) >= best
+        assert filling.most(enough) >= best, "it goes on where the last question stopped"
 
 
 def test_pods_are_whole():
@@ -89,25 +91,38 @@ def test_pods_are_whole():
     groups = [Group(13, ((0, 1),)), Group(15, ((1, 1),))]
     both = frozenset([0, 1])
     fillers = [Filler({"cpu": cpu}, n, n, both) for cpu, n in ((2000, 24), (1000, 5), (100, 82))]
-    assert full_groups(kinds, groups, fillers, 21) == 20
+    assert Filling(kinds, groups, fillers).most(21) == 20
+
+
+def test_what_can_be_filled_is_asked_once(monkeypatch):
+    """Each of 9 nodes takes two pods of 3: four pairs fill four, which answers every smaller question as well."""
+    rounds, original = [], filling._Programme.priced
+    monkeypatch.setattr(filling._Programme, "priced", lambda self: rounds.append(self) or original(self))
+    fillers = [Filler({"cpu": 3}, 8, 8, frozenset([0]))]
+    found = Filling([{"cpu": 5}], [Group(9, ((0, 1),))], fillers)
+    assert found.most(5) == 4
+    once = len(rounds)
+    assert once
+    assert [found.most(enough) for enough in (5, 4, 1)] == [4, 4, 4]
+    assert len(rounds) == once
 
 
 def test_all_nodes_of_a_domain_have_to_be_full():
     kinds = [{"cpu": 3}]
     fillers = [Filler({"cpu": 2}, 8, 8, frozenset([0]))]
     domains = [Group(3, ((0, 3),))]
-    assert full_groups(kinds, domains, fillers, 2) == 1
-    assert full_groups(kinds, domains, fillers, 3, spared=1) == 2
+    assert Filling(kinds, domains, fillers).most(2) == 1
+    assert Filling(kinds, domains, fillers, spared=1).most(3) == 2
 
 
 def test_a_bound_that_takes_too_much_work_stays_loose_and_no_cell_pays_for_it(monkeypatch):
     kinds, groups = [{"cpu": 5}], [Group(9, ((0, 1),))]
     fillers = [Filler({"cpu": 3}, 8, 8, frozenset([0])), Filler({"cpu": 2}, 3, 3, frozenset([0]))]
-    sharp = full_groups(kinds, groups, fillers, 1)
+    sharp = Filling(kinds, groups, fillers).most(1)
     monkeypatch.setattr(filling, "MOST_STEPS", 0)
     with work.within(100) as meter:
-        assert full_groups(kinds, groups, fillers, 1) >= sharp
+        assert Filling(kinds, groups, fillers).most(1) >= sharp
     assert meter.spent == 0
     with work.within(10_000) as meter:
-        full_groups(kinds, groups, fillers, 1)
+        Filling(kinds, groups, fillers).most(1)
     assert meter.spent <= 100, "a hundredth of what is left"

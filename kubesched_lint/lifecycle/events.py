@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import islice
@@ -22,10 +22,13 @@ from kubesched_lint.lifecycle.explore import (
     DEFAULT_STATES,
     MOST_WORK,
     Draw,
+    Enter,
     Exploration,
     Extra,
+    as_it_is,
     explore,
     explore_by_runs,
+    in_turn,
 )
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import (
@@ -47,25 +50,6 @@ from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import revision_label
 
-Enter = Callable[[State], Iterator[State]]
-
-
-def _as_it_is(state: State) -> Iterator[State]:
-    yield state
-
-
-def in_turn(changes: Sequence[Enter]) -> Enter:
-    """Return one change that makes all ``changes`` in order; most deployments change no replicas."""
-    if len(changes) < 2:
-        return changes[0] if changes else _as_it_is
-    first, then = changes[0], in_turn(changes[1:])
-
-    def enter(state: State) -> Iterator[State]:
-        for between in first(state):
-            yield from then(between)
-
-    return enter
-
 
 @dataclass(slots=True)
 class Phase:
@@ -75,7 +59,6 @@ class Phase:
     transitions: Transitions
     found: Exploration
     enter: Enter
-    """Yields the starts of this phase from an end of the previous phase."""
     extra: Extra | None
     origins: dict[State, State]
     """Start of this phase → end of the previous phase."""
@@ -157,7 +140,7 @@ class Story:
         self.states: tuple[State, ...] = (empty(len(self.nodes), names_devices=self._named_devices is not None),)
         self.sound = True
         self.phases: list[Phase] = []
-        self._oracles: dict[tuple[int, int], tuple[tuple[Node, ...], Oracle]] = {}
+        self._oracles: dict[tuple[int, int, int], tuple[tuple[Node, ...], Oracle]] = {}
 
     def fork(self, *, apart: bool = False) -> Story:
         """Return a copy of the story so far, to continue it; ``apart``: with what other copies need not know."""
@@ -182,10 +165,13 @@ class Story:
     def nodes(self) -> tuple[Node, ...]:
         return self.index.nodes
 
-    def oracle(self) -> Oracle:
-        """Return the oracle of the current nodes, cached until a new kind of pod may distinguish nodes."""
+    def oracle(self, place: int = 0) -> Oracle:
+        """Return the oracle of the current nodes, cached until a new kind of pod may distinguish nodes.
+
+        It goes from state to state, so each start of seeded courses has its own, by its place.
+        """
         symmetric = self.by_likeness or not self.runs
-        key = (id(self.nodes), self.pod_types.size if symmetric else 0)
+        key = (id(self.nodes), self.pod_types.size if symmetric else 0, place)
         known = self._oracles.get(key)
         if known is None:
             oracle = Oracle(
@@ -251,13 +237,13 @@ class Story:
 
     def _precedence(self) -> dict[int, int]:
         """Return the precedence by number of the workload."""
-        return {n: self.precedence[w.spec.ref] for n, w in self.desired_states.items() if w.spec.ref in self.precedence}
+        known = self.precedence
+        return {n: known[w.spec.ref] for n, w in self.desired_states.items() if w.spec.ref in known} if known else {}
 
     def run(
-        self, name: str, oracle: Oracle, enter: Enter = _as_it_is, extra: Extra | None = None, draw: Draw | None = None
+        self, name: str, oracle: Oracle, enter: Enter = as_it_is, extra: Extra | None = None, draw: Draw | None = None
     ) -> Phase:
         """Play one event: ``enter`` yields its starts; for ``extra`` and ``draw`` see ``explore``."""
-        transitions = Transitions(oracle, self.desired_states.values(), self._precedence() if self.precedence else None)
         origins: dict[State, State] = {}
         random = Random(f"{self.seed} {len(self.phases)}")
         whole = True
@@ -266,10 +252,12 @@ class Story:
             whole = whole and (bool(self.runs) or len(starts) <= self.most_states)
             for start in [random.choice(starts)] if self.runs else starts:
                 origins.setdefault(start, state)
+        places = range(1, len(origins) if self.runs and oracle is self.oracle() else 1)
+        oracles, desired_states = (oracle, *map(self.oracle, places)), self.desired_states.values()
+        each = [Transitions(one, desired_states, self._precedence()) for one in oracles]
+        transitions = each[0]
         if self.runs:
-            found = explore_by_runs(
-                transitions, list(origins), random, extra, draw, runs=self.runs, most_work=self.most_work
-            )
+            found = explore_by_runs(each, list(origins), random, extra, draw, runs=self.runs, most_work=self.most_work)
         else:
             found = explore(transitions, origins, extra, most_states=self.most_states)
         self.sound = self.sound and whole and found.complete and not oracle.gave_up
@@ -357,7 +345,7 @@ class Story:
         ]
         for workload, desired, revision in zip(known, before, revisions, strict=True):
             self.desired_states[desired.workload] = self._desired(desired.workload, revision, workload)
-        return oracle, in_turn([enter for enter in enters if enter is not _as_it_is])
+        return oracle, in_turn([enter for enter in enters if enter is not as_it_is])
 
     def _revised(self, workload: Workload, desired: DesiredState) -> int:
         """Return the revision that is current after the workload is applied."""
@@ -384,7 +372,7 @@ class Story:
         if workload.kind == "DaemonSet" and revision != desired.revision:
             return lambda state: iter((without_orphans(self.pod_types, state, number),))
         if workload.kind != "Deployment" or replicas == desired.replicas:
-            return _as_it_is
+            return as_it_is
         transitions = Transitions(oracle, self.desired_states.values())
 
         def enter(state: State) -> Iterator[State]:

@@ -18,6 +18,8 @@ Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers; the controllers still have to create their pods."""
 Draw = Callable[[State, Random], Move | None]
 """A random one of these moves, found without listing them all."""
+Enter = Callable[[State], Iterator[State]]
+"""Yields the starts of a phase from an end of the phase before it."""
 
 DEFAULT_STATES = 20_000
 MOVES_EACH = 100
@@ -26,6 +28,23 @@ MOVES_EACH = 100
 MOST_WORK = 250_000
 """Limit for all courses of a phase, about a second. A step costs ``_STEP`` plus 1 per node and entry of its state."""
 _STEP = 50
+
+
+def as_it_is(state: State) -> Iterator[State]:
+    yield state
+
+
+def in_turn(changes: Sequence[Enter]) -> Enter:
+    """Return one change that makes all ``changes`` in order; most deployments change no replicas."""
+    if len(changes) < 2:
+        return changes[0] if changes else as_it_is
+    first, then = changes[0], in_turn(changes[1:])
+
+    def enter(state: State) -> Iterator[State]:
+        for between in first(state):
+            yield from then(between)
+
+    return enter
 
 
 class TracePart(Record):
@@ -161,7 +180,7 @@ def _drawn(transitions: Transitions, state: State, random: Random, draw: Draw) -
 
 
 def explore_by_runs(
-    transitions: Transitions,
+    each: Sequence[Transitions],
     starts: Sequence[State],
     random: Random,
     extra: Extra | None = None,
@@ -172,12 +191,15 @@ def explore_by_runs(
 ) -> Exploration:
     """Return some of the ends, from ``runs`` random courses over the starts in turn: witnesses, never a proof.
 
-    Together they take at most ``most_work``; a course that is cut short has no end.
+    ``each`` has the transitions of each start, or one for all. The courses take at most ``most_work`` together; one
+    that is cut short has no end.
     """
     found = Exploration(complete=False)
     left = most_work
     for i in range(max(runs, len(starts)) if starts else 0):
-        steps, done = run_once(transitions, starts[i % len(starts)], random, extra, draw, most_work=left)
+        place = i % len(starts)
+        transitions = each[place % len(each)]
+        steps, done = run_once(transitions, starts[place], random, extra, draw, most_work=left)
         left -= done
         if not steps:
             break

@@ -176,6 +176,8 @@ class Hopeless:
 
     def comes(self, pod: Pod, position: int) -> list[int]:
         """Record that a pod is bound to a node. Return the kinds to which it may open one."""
+        if not self._helped:
+            return []
         kinds = set[int]().union(*(self._helped.get(label, ()) for label in (None, *pod.labels.items())))
         work.spend(len(kinds))
         woken = []

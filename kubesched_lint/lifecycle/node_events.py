@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.lifecycle.events import Enter, Phase, Story, in_turn
+from kubesched_lint.lifecycle.events import Phase, Story
+from kubesched_lint.lifecycle.explore import Enter, in_turn
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
 from kubesched_lint.lifecycle.hypotheses import Newcomer, NodeChange
 from kubesched_lint.lifecycle.leaving_nodes import Drain, Evictions, NodeEvent

@@ -8,8 +8,11 @@ from kubesched_lint.commands.simulate import run
 from kubesched_lint.lifecycle import courses, full_nodes
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Courses, Effort
+from kubesched_lint.lifecycle.event_outcomes import with_new_template
+from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.turns import Aim
 from kubesched_lint.lifecycle.verdicts import NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
@@ -125,6 +128,24 @@ def test_workloads_alike_share_the_deployment_of_others_against_them():
     for i, story in enumerate(stories):
         assert own[i].name == "deploy"
         assert {setting.workloads[i].key, setting.workloads[3].key} == set(story.numbers), "others are not in it"
+
+
+def test_each_end_of_a_deployment_is_continued_on_nodes_of_its_own(monkeypatch):
+    """Four courses end far apart, and a rollout of each workload starts from all of them: one oracle would go to and
+    fro. Whether they share one changes nothing else."""
+    setting = setting_of(*(workload("Deployment", name, 3, asking("300m")) for name in "abc"))
+    original, ends = Story.oracle, []
+    for oracle in (original, lambda self, place=0: original(self)):
+        monkeypatch.setattr(Story, "oracle", oracle)
+        story = story_of(setting, range(3), expected=True, most_states=0, runs=4, seed=1)
+        before = len(story.states)
+        for one in setting.workloads:
+            story.rollout(with_new_template(one))
+        shown = [story.oracle(place)._shown for place in range(before)]
+        assert len(set(shown)) == (before if oracle is original else 1)
+        ends.append(story.states)
+    assert before > 2
+    assert ends[0] == ends[1]
 
 
 def test_workloads_of_one_shape_share_their_skews(monkeypatch):

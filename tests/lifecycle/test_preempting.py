@@ -146,7 +146,7 @@ def _sets(story: Story):
     return {
         tuple(
             (e.bound, e.pending, e.new, e.unready)
-            for e in (counted(transitions, w, state) for w in transitions.desired_states)
+            for e in (counted(transitions, w, transitions.counts(state)) for w in transitions.desired_states)
         )
         for state in story.states
     }

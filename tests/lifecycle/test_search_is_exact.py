@@ -78,7 +78,7 @@ def _sets(story: Story):
     transitions = story.phases[-1].transitions
     found = set()
     for state in story.states:
-        ends = [counted(transitions, desired, state) for desired in transitions.desired_states]
+        ends = [counted(transitions, desired, transitions.counts(state)) for desired in transitions.desired_states]
         found.add(tuple((e.bound, e.pending, e.new, e.unready) for e in ends))
     return found
 

@@ -273,7 +273,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     for node in [n.name for n in story.nodes[:5]]:
         phase = lose(story, [node])
     for state in phase.found.finals:
-        end = outcome(phase.transitions, story.desired_states[0], state)
+        end = outcome(phase.transitions, story.desired_states[0], phase.transitions.counts(state))
         assert (end.bound, end.new, end.old) == (3, 1, 2)
 
 

@@ -110,6 +110,13 @@ def test_claims_take_the_smallest_volumes_smallest_claim_first() -> None:
     assert feasible(using("big", "small"), state(TWO, volumes=both[1:], **objects)) == []
 
 
+def test_a_claim_without_a_volume_leaves_the_next_its_choice() -> None:
+    """The smaller claim is provisioned anywhere; the larger one takes the volume of its own class."""
+    claims = (claim("made", request=1), claim("found", "local", request=5))
+    where = state(TWO, claims=claims, volumes=(volume("v", zone="a"),), storage_classes=(WAIT, LOCAL))
+    assert feasible(using("made", "found"), where) == ["n0"]
+
+
 def test_the_smaller_claim_chooses_first_even_to_the_harm_of_the_larger() -> None:
     claims = (claim("large", "local", request=5, selector=selecting(tier="fast")), claim("small", "local", request=2))
     volumes = (volume("fast", capacity=5, labels={"tier": "fast"}), volume("slow", capacity=9))

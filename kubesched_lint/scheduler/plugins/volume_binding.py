@@ -193,7 +193,7 @@ def choices(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> I
         taken: dict[str, PersistentVolume] = {}
         static, provision = [], list(sent)
         for claim in free:
-            volume = _matching_volume(claim, taken, state, nodes) if taken else firsts[number]
+            volume = firsts[number] if claim is free[0] else _matching_volume(claim, taken, state, nodes)
             if volume is None:
                 provision.append(claim)
             else:
@@ -225,7 +225,7 @@ def _distinctions(names: Collection[str], state: ClusterState) -> Iterator[NodeS
     storage = state.storage
     for terms in storage.terms(names):
         yield state.index.matching({}, terms)
-    for name in names:
+    for name in sorted(names):
         yield _allowed(storage.classes[name], state)
     for capacity in storage.capacities:
         if capacity.storage_class in names:
@@ -235,7 +235,7 @@ def _distinctions(names: Collection[str], state: ClusterState) -> Iterator[NodeS
 def _matching_volumes(
     claim: Claim, state: ClusterState, groups: Sequence[NodeSet]
 ) -> Sequence[PersistentVolume | None]:
-    """Return ``_matching_volume`` for each group of equal nodes, if no claim of the pod has taken a volume."""
+    """Return ``_matching_volume`` for each group of equal nodes, for the claim of a pod that chooses first."""
     if len(groups) == 1:
         return [_matching_volume(claim, {}, state, groups[0])]
     found: list[PersistentVolume | None] = [None] * len(groups)

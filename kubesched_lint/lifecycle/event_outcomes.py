@@ -97,6 +97,7 @@ class EventOutcomes:
         self._continued: dict[tuple[str, int, str, int], Story] = {}
         """(event, workload, node or zone, place in ``deployed``) → the story after the event."""
         self._counts: dict[Story, Sequence[tuple[State, PodCounts]]] = {}
+        """Stories of events that concern all workloads → their ends with the pods of each."""
 
     def at(self, nodes: Sequence[str]) -> EventOutcomes:
         """Return these outcomes with other nodes to lose and drain; both share their stories."""

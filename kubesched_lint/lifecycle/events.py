@@ -141,6 +141,7 @@ class Story:
         self.sound = True
         self.phases: list[Phase] = []
         self._oracles: dict[tuple[int, int, int], tuple[tuple[Node, ...], Oracle]] = {}
+        """(``id`` of the nodes, number of kinds of pods, place of a start) → (the nodes, their oracle)."""
 
     def fork(self, *, apart: bool = False) -> Story:
         """Return a copy of the story so far, to continue it; ``apart``: with what other copies need not know."""
@@ -235,10 +236,10 @@ class Story:
             if unready != desired.unready:
                 self.desired_states[number] = desired._replace(unready=unready)
 
-    def _precedence(self) -> dict[int, int]:
-        """Return the precedence by number of the workload."""
-        known = self.precedence
-        return {n: known[w.spec.ref] for n, w in self.desired_states.items() if w.spec.ref in known} if known else {}
+    def _transitions(self, oracle: Oracle) -> Transitions:
+        known, states = self.precedence, self.desired_states
+        precedence = {n: known[w.spec.ref] for n, w in states.items() if w.spec.ref in known} if known else {}
+        return Transitions(oracle, states.values(), precedence)
 
     def run(
         self, name: str, oracle: Oracle, enter: Enter = as_it_is, extra: Extra | None = None, draw: Draw | None = None
@@ -252,11 +253,10 @@ class Story:
             whole = whole and (bool(self.runs) or len(starts) <= self.most_states)
             for start in [random.choice(starts)] if self.runs else starts:
                 origins.setdefault(start, state)
-        places = range(1, len(origins) if self.runs and oracle is self.oracle() else 1)
-        oracles, desired_states = (oracle, *map(self.oracle, places)), self.desired_states.values()
-        each = [Transitions(one, desired_states, self._precedence()) for one in oracles]
-        transitions = each[0]
+        transitions = self._transitions(oracle)
         if self.runs:
+            further = range(1, len(origins) if oracle is self.oracle() else 1)
+            each = [transitions, *(self._transitions(self.oracle(place)) for place in further)]
             found = explore_by_runs(each, list(origins), random, extra, draw, runs=self.runs, most_work=self.most_work)
         else:
             found = explore(transitions, origins, extra, most_states=self.most_states)

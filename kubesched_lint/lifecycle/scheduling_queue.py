@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from random import Random
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.standing import differing
-from kubesched_lint.lifecycle.states import FRESH, PodTypes, Queue, State, empty
+from kubesched_lint.lifecycle.standing import between, differing
+from kubesched_lint.lifecycle.states import FRESH, PodTypes, State, empty
 
 Entry = tuple[int, int, int]
 """Slot, status, and the node that a DaemonSet's pod is made for, -1 for other pods."""
+Waiting = Sequence[tuple[int, int, int]]
+"""A part of a queue of a State: slot, status and count."""
 
 
 class SchedulingQueue:
@@ -41,11 +43,11 @@ class SchedulingQueue:
         work.spend(1 + (len(state.pinned) + len(state.waiting)) // 32)  # may raise, so it comes before any change
         self._shown = state
         if before.waiting is not state.waiting:
-            self._move(before.waiting, state.waiting, -1)
+            self._move(*between(before.waiting, state.waiting), -1)
         for position in differing(before.pinned, state.pinned):
             self._move(before.pinned[position], state.pinned[position], position)
 
-    def _move(self, gone: Queue, come: Queue, position: int) -> None:
+    def _move(self, gone: Waiting, come: Waiting, position: int) -> None:
         before = {(slot, status, position) for slot, status, _ in gone if status <= FRESH}
         after = {(slot, status, position) for slot, status, _ in come if status <= FRESH}
         for entry in sorted(after - before):

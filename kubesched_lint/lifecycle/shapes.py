@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.admission.schedulers import default_selector, owner_selector
@@ -21,21 +21,12 @@ def shape(setting: Setting, number: int) -> Hashable | None:
 
     It leaves out the other workloads of the set: the caller knows that no trace has them, or that all have the same.
     """
-    pod, form = setting.pods[number], None if setting.pods[number].volumes else _form(setting, number)
-    if form is None:
-        return None
-    return (
-        *form,
-        # Selectors have names: all that they can select is the pod itself.
-        tuple(
-            tuple((weight, term.topology_key, term.path, setting.selects(term, pod, pod)) for weight, term in terms)
-            for terms in _terms(pod)
-        ),
-        tuple(
-            (repr(replace(c, selector=None)), c.selector is not None and c.selector.matches(pod.labels))
-            for c in pod.spread
-        ),
-    )
+    pod = setting.pods[number]
+
+    def selects_itself(asked: PodAffinityTerm | Selector) -> bool:
+        return asked.matches(pod.labels) if isinstance(asked, Selector) else setting.selects(asked, pod, pod)
+
+    return None if pod.volumes else _form(setting, number, selects_itself)
 
 
 @once_per_workload
@@ -44,21 +35,24 @@ def shape_in_set(setting: Setting, number: int) -> Hashable | None:
 
     Selectors of the set select either both or none of them, or they have one that selects only its own pods each.
     """
-    form, volumes = _form(setting, number), _volumes(setting, number)
-    if form is None or volumes is None or setting.running or setting.supposed is not None or not setting.together:
+    volumes = _volumes(setting, number)
+    if volumes is None or setting.running or setting.supposed is not None or not setting.together:
         return None
-    pod, asked = setting.pods[number], _selectors(setting)
-    terms = tuple(
-        tuple((weight, term.topology_key, term.path, asked.name(term, number)) for weight, term in terms)
-        for terms in _terms(pod)
-    )
-    spread = tuple((repr(replace(c, selector=None)), asked.name(c.selector, number)) for c in pod.spread)
-    default = asked.name(_default(setting, number), number)
-    return *form, pod.namespace, volumes, terms, spread, default, asked.selecting[number]
+    selectors, default = _selectors(setting), _default(setting, number)
+    form = _form(setting, number, lambda asked: selectors.name(asked, number))
+    if form is None:
+        return None
+    spread = None if default is None else selectors.name(default, number)
+    return *form, setting.pods[number].namespace, volumes, spread, selectors.selecting[number]
 
 
-def _form(setting: Setting, number: int) -> tuple[Hashable, ...] | None:
-    """Return what a workload asks for without regard to other pods, except names; None if it may ask for more."""
+def _form(
+    setting: Setting, number: int, name: Callable[[PodAffinityTerm | Selector], Hashable]
+) -> tuple[Hashable, ...] | None:
+    """Return what a workload asks for, except names; None if it may ask for more.
+
+    Selectors have names: ``name`` says instead what one selects.
+    """
     workload, pod = setting.workloads[number], setting.pods[number]
     if workload.claim_templates or pod.resource_claims or setting.running.get(number):
         return None
@@ -78,6 +72,10 @@ def _form(setting: Setting, number: int) -> tuple[Hashable, ...] | None:
     )
     return (
         repr(bare),
+        tuple(
+            tuple((weight, term.topology_key, term.path, name(term)) for weight, term in terms) for terms in _terms(pod)
+        ),
+        tuple((repr(replace(c, selector=None)), c.selector is not None and name(c.selector)) for c in pod.spread),
         (workload.kind, workload.replicas, repr(workload.strategy), workload.pod_management, workload.first_ordinal),
         (workload.min_ready_seconds, workload.suspended, number in setting.never_ready),
         (repr(setting.scalers.get(number)) if number in setting.scalers else "", setting.scaled.get(number)),
@@ -175,10 +173,8 @@ class _Selectors:
         self.selecting = tuple(map(frozenset, selecting))
         """Per workload: the selectors that select it, except those that select its own pods only."""
 
-    def name(self, asked: PodAffinityTerm | Selector | None, number: int) -> Hashable:
+    def name(self, asked: PodAffinityTerm | Selector, number: int) -> Hashable:
         """Return what a selector of a workload selects: equal results of a selection are one object."""
-        if asked is None:
-            return None
         selected = self._setting.selection.of(asked, self._setting.pods[number].namespace)
         return _OWN if selected == (number,) else id(selected)
 

@@ -55,7 +55,7 @@ class Standing:
         if before.orphans is not after.orphans:
             _count(waiting, before.orphans, after.orphans, touched)
         if before.waiting is not after.waiting:
-            _count(waiting, *_between(before.waiting, after.waiting), touched)
+            _count(waiting, *between(before.waiting, after.waiting), touched)
         return touched
 
 
@@ -66,7 +66,7 @@ def differing(before: Sequence[object], after: Sequence[object]) -> Iterator[int
     return compress(range(len(before)), map(is_not, before, after))
 
 
-def _between(before: Sequence[T], after: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+def between(before: Sequence[T], after: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
     """Return both without their common start and end."""
     most = min(len(before), len(after))
     start = next(compress(count(), map(is_not, before, after)), most)

@@ -1,4 +1,7 @@
-"""The orders in which the scheduler of a course tries waiting pods: any, or those of one workload first or last."""
+"""The orders in which the scheduler of a course tries waiting pods: any, or those of one workload first or last.
+
+``LaterTurns`` follows those after the first, as far as another workload has not shown what they tell.
+"""
 
 from __future__ import annotations
 

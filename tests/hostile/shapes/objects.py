@@ -4,99 +4,54 @@ from __future__ import annotations
 
 from tests.hostile.shapes.parts import Files, Json, isin, nodes, obj, sketch, stream, workload
 
+_WITHOUT_DRIVER = obj(
+    "StorageClass",
+    "s",
+    "storage.k8s.io/v1",
+    provisioner="kubernetes.io/no-provisioner",
+    volumeBindingMode="WaitForFirstConsumer",
+)
+
+
+def _claiming(i: int, volume: Json, **claim: object) -> list[Json]:
+    """A volume, a claim and the workload that uses it."""
+    sizes, asks = {"storage": "1Gi"}, {"accessModes": ["ReadWriteOnce"], "storageClassName": "s"}
+    return [
+        obj("PersistentVolume", f"v{i}", spec={**asks, "capacity": sizes, **volume}),
+        obj("PersistentVolumeClaim", f"c{i}", spec={**asks, "resources": {"requests": sizes}, **claim}),
+        workload(f"w{i}", {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": f"c{i}"}}]}),
+    ]
+
+
+def _local(key: str, value: str) -> Json:
+    """A volume on the nodes with a label."""
+    where = {"required": {"nodeSelectorTerms": [{"matchExpressions": [isin(key, [value])]}]}}
+    return {"local": {"path": "/x"}, "nodeAffinity": where}
+
 
 def claims(n: int) -> Files:
     """Claims, volumes and workloads, each claim bound to a volume in one zone."""
 
     def made(i: int) -> list[Json]:
-        where = {
-            "required": {
-                "nodeSelectorTerms": [{"matchExpressions": [isin("topology.kubernetes.io/zone", [f"z{i % 3}"])]}]
-            }
-        }
-        sizes = {"storage": "1Gi"}
-        ref = {"namespace": "default", "name": f"c{i}"}
-        volume = {
-            "capacity": sizes,
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "s",
-            "nodeAffinity": where,
-            "claimRef": ref,
-            "local": {"path": "/x"},
-        }
-        claim = {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "s",
-            "resources": {"requests": sizes},
-            "volumeName": f"v{i}",
-        }
-        pod = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": f"c{i}"}}]}
-        return [
-            obj("PersistentVolume", f"v{i}", spec=volume),
-            obj("PersistentVolumeClaim", f"c{i}", spec=claim),
-            workload(f"w{i}", pod),
-        ]
+        volume = _local("topology.kubernetes.io/zone", f"z{i % 3}")
+        volume["claimRef"] = {"namespace": "default", "name": f"c{i}"}
+        return _claiming(i, volume, volumeName=f"v{i}")
 
-    lone = obj(
-        "StorageClass",
-        "s",
-        "storage.k8s.io/v1",
-        provisioner="kubernetes.io/no-provisioner",
-        volumeBindingMode="WaitForFirstConsumer",
-    )
-    return Files(stream([lone, *(one for i in range(n) for one in made(i))]), nodes(30))
+    return Files(stream([_WITHOUT_DRIVER, *(one for i in range(n) for one in made(i))]), nodes(30))
 
 
 def loose_volumes(n: int) -> Files:
     """Volumes that any of the claims may take."""
-    sizes = {"storage": "1Gi"}
-    volume = {"capacity": sizes, "accessModes": ["ReadWriteOnce"], "storageClassName": "s", "hostPath": {"path": "/x"}}
-    claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "s", "resources": {"requests": sizes}}
-    lone = obj(
-        "StorageClass",
-        "s",
-        "storage.k8s.io/v1",
-        provisioner="kubernetes.io/no-provisioner",
-        volumeBindingMode="WaitForFirstConsumer",
-    )
-
-    def made(i: int) -> list[Json]:
-        pod = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": f"c{i}"}}]}
-        return [
-            obj("PersistentVolume", f"v{i}", spec=volume),
-            obj("PersistentVolumeClaim", f"c{i}", spec=claim),
-            workload(f"w{i}", pod),
-        ]
-
-    return Files(stream([lone, *(one for i in range(n) for one in made(i))]), nodes(30))
+    found = (one for i in range(n) for one in _claiming(i, {"hostPath": {"path": "/x"}}))
+    return Files(stream([_WITHOUT_DRIVER, *found]), nodes(30))
 
 
 def local_volumes(n: int) -> Files:
     """Volumes that any of the claims may take, each on a node of its own."""
-    sizes, key = {"storage": "1Gi"}, "kubernetes.io/hostname"
-    asks = {"accessModes": ["ReadWriteOnce"], "storageClassName": "s"}
-    lone = obj(
-        "StorageClass",
-        "s",
-        "storage.k8s.io/v1",
-        provisioner="kubernetes.io/no-provisioner",
-        volumeBindingMode="WaitForFirstConsumer",
-    )
-
-    def made(i: int) -> list[Json]:
-        where = {"required": {"nodeSelectorTerms": [{"matchExpressions": [isin(key, [f"n{i}"])]}]}}
-        volume = {**asks, "capacity": sizes, "local": {"path": "/x"}, "nodeAffinity": where}
-        pod = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": f"c{i}"}}]}
-        return [
-            obj("PersistentVolume", f"v{i}", spec=volume),
-            obj("PersistentVolumeClaim", f"c{i}", spec={**asks, "resources": {"requests": sizes}}),
-            workload(f"w{i}", pod),
-        ]
-
-    found = [
-        {"name": f"n{i}", "labels": {key: f"n{i}"}, "allocatable": {"cpu": "8", "memory": "8Gi"}} for i in range(n)
-    ]
-    return Files(stream([lone, *(one for i in range(n) for one in made(i))]), sketch(found))
+    key, allocatable = "kubernetes.io/hostname", {"cpu": "8", "memory": "8Gi"}
+    where = [{"name": f"n{i}", "labels": {key: f"n{i}"}, "allocatable": allocatable} for i in range(n)]
+    found = (one for i in range(n) for one in _claiming(i, _local(key, f"n{i}")))
+    return Files(stream([_WITHOUT_DRIVER, *found]), sketch(where))
 
 
 def pins(n: int) -> Files:

@@ -64,12 +64,8 @@ class Daemons:
         create += daemonset.update(nodes, self.run, strategy)[0].create
         return with_each_pinned(state, create, self._slot) if create else state
 
-    def deletions(self, state: State) -> Iterator[Change]:
-        """Yield every other change that a sync may make."""
-        return (self.deleted(state, option) for option in self.options(state))
-
     def options(self, state: State) -> Iterator[Option]:
-        """Yield the pods that a sync is sure to delete, then each candidate alone."""
+        """Yield every other change that a sync may make: the pods that are sure to go, then each candidate alone."""
         strategy = self.desired.spec.strategy
         nodes = self._nodes(state)
         sure, candidates, most = daemonset.update(nodes, self.run, strategy)

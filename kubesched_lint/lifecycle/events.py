@@ -30,6 +30,7 @@ from kubesched_lint.lifecycle.explore import (
     explore_by_runs,
     in_turn,
 )
+from kubesched_lint.lifecycle.known_moves import KnownMoves
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import (
     DesiredState,
@@ -142,6 +143,8 @@ class Story:
         self.phases: list[Phase] = []
         self._oracles: dict[tuple[int, int, int], tuple[tuple[Node, ...], Oracle]] = {}
         """(``id`` of the nodes, number of kinds of pods, place of a start) → (the nodes, their oracle)."""
+        self._known_moves: dict[Hashable, KnownMoves] = {}
+        """Oracle and desired states → the moves of all forks of this story."""
 
     def fork(self, *, apart: bool = False) -> Story:
         """Return a copy of the story so far, to continue it; ``apart``: with what other copies need not know."""
@@ -237,6 +240,11 @@ class Story:
                 self.desired_states[number] = desired._replace(unready=unready)
 
     def _transitions(self, oracle: Oracle) -> Transitions:
+        if self.by_likeness:
+            key = oracle, *(each.identity for each in self.desired_states.values())
+            if key not in self._known_moves:
+                self._known_moves[key] = KnownMoves(oracle, self.desired_states.values())
+            return self._known_moves[key]
         known, states = self.precedence, self.desired_states
         precedence = {n: known[w.spec.ref] for n, w in states.items() if w.spec.ref in known} if known else {}
         return Transitions(oracle, states.values(), precedence)

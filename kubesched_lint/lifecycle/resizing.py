@@ -15,10 +15,10 @@ from kubesched_lint.controllers.replicaset import draws, victims
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,
+    PodCounts,
     PodTypes,
     State,
     Step,
-    tally,
     with_bound,
     with_leaving,
     with_waiting,
@@ -46,11 +46,15 @@ class Way(NamedTuple):
         return Way(self.waiting + other.waiting, self.lost + other.lost, self.bound + other.bound)
 
 
-def ways(pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State) -> Iterator[Way]:
+def ways(
+    pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State, counts: PodCounts
+) -> Iterator[Way]:
     """Yield every way to reach these sizes, lazily, because there may be too many; the ranks of pods are those in
-    ``state``."""
+    ``state``, whose pods are ``counts`` when this is called."""
+    own = pod_types.slots_of[desired.workload]
+    counts = PodCounts(*({slot: of[slot] for slot in own if slot in of} for of in counts))
     siblings = state_siblings(pod_types, desired.workload, state)
-    sized = [partial(_sized, pod_types, desired, *change, state, siblings) for change in changes]
+    sized = [partial(_sized, pod_types, desired, *change, state, counts, siblings) for change in changes]
     return _all_sized(sized)
 
 
@@ -95,10 +99,10 @@ def _sized(
     revisions: Sequence[int],
     size: int,
     state: State,
+    counts: PodCounts,
     siblings: Mapping[int, int],
 ) -> Iterator[Way]:
     """Yield the ways to one size: waiting pods go first, then pods that are not ready."""
-    counts = tally(state)
     twins = [pod_types.twins(desired.workload, revision) for revision in revisions]
     slots = [slot for pair in twins for slot in pair]
     excess = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots) - size
@@ -119,9 +123,8 @@ def _sized(
 
 
 def _fewer_waiting(state: State, slots: Sequence[int], count: int) -> State:
-    waiting = tally(state).waiting
     for slot in slots:
-        gone = min(count, waiting.get(slot, 0))
+        gone = min(count, sum(here for s, _, here in state.waiting if s == slot))
         state, count = without_waiting(state, slot, gone), count - gone
     return state
 

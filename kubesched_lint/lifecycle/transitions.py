@@ -5,8 +5,8 @@ Pods are created at once, because an existing pod may still wait any length of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import islice
 from random import Random
 
@@ -21,6 +21,7 @@ from kubesched_lint.lifecycle.overlooking import Wakes, overlooked
 from kubesched_lint.lifecycle.preempting import Preemption
 from kubesched_lint.lifecycle.resizing import Deletion
 from kubesched_lint.lifecycle.scheduling_queue import SchedulingQueue
+from kubesched_lint.lifecycle.standing import Nothing
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,
@@ -35,6 +36,8 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Strategy
 
 Move = tuple[Step, State]
+Way = Callable[[], Deletion]
+"""Returns a deletion that a controller may make: most are never asked for."""
 _STEPS = 12
 """Cost of one controller call, in steps of ``work``."""
 MOST_WAYS = 200
@@ -91,7 +94,8 @@ class Transitions:
         """Yield every possible next move. ``state`` must be a result of ``settle``."""
         yield from self.bindings(state)
         for desired in self.desired_states:
-            for step, after, gone in self._deletions(desired, state):
+            for way in self._ways(desired, state):
+                step, after, gone = way()
                 for woken in self.woken(state, after, gone):
                     yield step, self.settle(woken, step.slot)
 
@@ -103,49 +107,42 @@ class Transitions:
         desired_states = list(self.desired_states)
         random.shuffle(desired_states)
         work.spend(len(desired_states) // 2)
-        self.counts(state)
-        nothing = self.oracle.standing.nothing_to_delete
+        idle = self._idle(state)
         for desired in desired_states:
-            found = None if nothing.get(desired.workload) is desired else self._any_deletion(desired, state, random)
-            if found is not None:
-                step, after, gone = found
-                return step, self.settle(random.choice(list(self.woken(state, after, gone))), step.slot)
+            ways = () if idle.get(desired.workload) is desired else self._some_ways(desired, state)
+            if ways:
+                step, woken = self._deleted(state, random.choice(ways))
+                return step, self.settle(random.choice(woken), step.slot)
         return None
 
-    def _any_deletion(self, desired: DesiredState, state: State, random: Random) -> Deletion | None:
-        daemons = self._daemons.get(desired.workload)
-        if daemons is None:
-            if self._kind(desired) != "StatefulSet":
-                return self._any_resizing(desired, state, random)
-            changes = list(islice(self._deletions(desired, state), MOST_WAYS))
-            return random.choice(changes) if changes else None
-        work.spend(_STEPS)
-        options = list(islice(daemons.options(state), MOST_WAYS))
-        if not options:
-            self.oracle.standing.nothing_to_delete[desired.workload] = desired
-        return daemons.deleted(state, random.choice(options)) if options else None
+    def _idle(self, state: State) -> Nothing:
+        """Return the workloads that are known to delete no pod; it grows until another state is shown."""
+        self.counts(state)
+        return self.oracle.standing.nothing_to_delete
 
-    def _any_resizing(self, desired: DesiredState, state: State, random: Random) -> Deletion | None:
-        work.spend(_STEPS)
-        changes = self._resizing(desired, self.counts(state))
-        ways = list(islice(resizing.ways(self.pod_types, desired, changes, state), MOST_WAYS)) if changes else ()
-        work.spend(len(ways) * (1 + len(state.bound) // 64))
-        if not ways:
-            self.oracle.standing.nothing_to_delete[desired.workload] = desired
-            return None
-        return resizing.taken(self.pod_types, desired, changes, state, random.choice(ways))
+    def _some_ways(self, desired: DesiredState, state: State) -> Sequence[Way]:
+        """Return ways in which a controller may delete pods: enough for a course to draw from."""
+        return list(islice(self._ways(desired, state), MOST_WAYS))
+
+    def _deleted(self, state: State, way: Way) -> tuple[Step, Sequence[State]]:
+        """Return the step of a way to delete pods, and the states after it, before controllers create pods."""
+        step, after, gone = way()
+        return step, list(self.woken(state, after, gone))
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
         for slot, status, position in self._queue.in_turn(state, random):
             candidate_nodes = self.oracle.candidate_nodes(state, slot, position)
             if candidate_nodes:
                 chosen = self.oracle.symmetry.first_alike(state, random.choice(candidate_nodes))
-                return next(self._bind(state, slot, status, chosen, pinned=position >= 0))
+                return self._bound_to(state, slot, status, chosen, pinned=position >= 0)
             evictions = self.oracle.evictions(state, slot, position) if self.oracle.preempting else ()
             if evictions:
                 eviction = random.choice(evictions)
                 return random.choice(list(self._preempt(state, slot, status, eviction, pinned=position >= 0)))
         return None
+
+    def _bound_to(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Move:
+        return next(self._bind(state, slot, status, position, pinned=pinned))
 
     def settle(self, state: State, slot: int = -1) -> State:
         """Return the state after controllers created pods; with ``slot``, only that of its workload, which changed."""
@@ -341,28 +338,32 @@ class Transitions:
 
     # --- deleting ---------------------------------------------------------------------------------------------------
 
-    def _deletions(self, desired: DesiredState, state: State) -> Iterator[Deletion]:
-        """Yield each deletion that the controller may make."""
+    def _ways(self, desired: DesiredState, state: State) -> Iterator[Way]:
+        """Yield each way in which the controller may delete pods."""
         counts = self.counts(state)
         nothing = self.oracle.standing.nothing_to_delete
         if nothing.get(desired.workload) is desired:
             return
         work.spend(_STEPS)
         acts = False
-        for deletion in self._asked(desired, state, counts):
+        for way in self._asked(desired, state, counts):
             acts = True
-            yield deletion
+            yield way
         if not acts:
             nothing[desired.workload] = desired
 
-    def _asked(self, desired: DesiredState, state: State, counts: PodCounts) -> Iterator[Deletion]:
+    def _asked(self, desired: DesiredState, state: State, counts: PodCounts) -> Iterator[Way]:
         kind = self._kind(desired)
         if kind == "DaemonSet":
-            yield from self._daemons[desired.workload].deletions(state)
+            daemons = self._daemons[desired.workload]
+            yield from (partial(daemons.deleted, state, option) for option in daemons.options(state))
         elif kind == "StatefulSet":
-            yield from stateful.deletions(self.pod_types, desired, state, counts, self._version)
+            for found in stateful.deletions(self.pod_types, desired, state, counts, self._version):
+                yield partial(_found, found)
         elif changes := self._resizing(desired, counts):
-            yield from self._resized(desired, changes, state)
+            for way in resizing.ways(self.pod_types, desired, changes, state, counts):
+                work.spend(1 + len(state.bound) // 64)
+                yield partial(resizing.taken, self.pod_types, desired, changes, state, way)
 
     def _resizing(self, desired: DesiredState, counts: PodCounts) -> Sequence[resizing.Change]:
         """Return the sizes that a controller of ReplicaSets, or of a kind that only keeps a number of pods, wants."""
@@ -374,11 +375,13 @@ class Transitions:
 
     def resized(self, workload: int, sizes: Mapping[int, int], state: State) -> Iterator[Deletion]:
         """Yield the deletions by which a Deployment's ReplicaSets may reach these sizes (by revision)."""
-        return self._resized(self._desired[workload], _changes(sizes), state)
-
-    def _resized(self, desired: DesiredState, changes: Sequence[resizing.Change], state: State) -> Iterator[Deletion]:
-        for way in resizing.ways(self.pod_types, desired, changes, state):
+        desired, changes = self._desired[workload], _changes(sizes)
+        for way in resizing.ways(self.pod_types, desired, changes, state, self.counts(state)):
             yield resizing.taken(self.pod_types, desired, changes, state, way)
+
+
+def _found(deletion: Deletion) -> Deletion:
+    return deletion
 
 
 def _changes(sizes: Mapping[int, int]) -> Sequence[resizing.Change]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
+import pytest
 import yaml
 
 from kubesched_lint.analysis.setting import setting_of
@@ -14,6 +15,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import skews
 from kubesched_lint.lifecycle.states import with_bound
 from kubesched_lint.lifecycle.stories import seeded_stories, story_of
+from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
@@ -35,9 +37,10 @@ def _setting(seed: int) -> Setting:
 
 
 def _ends(deployed: Story, changed: Workload) -> list[object]:
-    rolled = deployed.fork()
+    rolled, scaled = deployed.fork(), deployed.fork()
     rolled.rollout(changed)
-    return [deployed.states, rolled.states]
+    scaled.scale(changed.kind, changed.namespace, changed.name, 1)
+    return [deployed.states, rolled.states, scaled.states]
 
 
 def test_stories_that_share_an_oracle_end_like_separate_ones() -> None:
@@ -47,6 +50,17 @@ def test_stories_that_share_an_oracle_end_like_separate_ones() -> None:
         shared = seeded_stories(setting, 0, SEEDS, expected=True)
         changed = with_new_template(setting.workloads[0])
         assert [_ends(story, changed) for story in shared] == [_ends(story, changed) for story in alone]
+
+
+def test_moves_that_are_known_are_those_that_a_story_finds_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = []
+    for _ in "known", "anew":
+        for setting in map(_setting, range(12)):
+            changed = with_new_template(setting.workloads[0])
+            shared = seeded_stories(setting, 0, range(8), expected=True)
+            ends.append([_ends(story, changed) for story in shared])
+        monkeypatch.setattr("kubesched_lint.lifecycle.events.KnownMoves", Transitions)
+    assert ends[:12] == ends[12:]
 
 
 def test_a_pod_on_the_first_of_equal_nodes_is_one_on_the_drawn_node_but_for_its_name() -> None:

@@ -20,9 +20,9 @@ from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
+from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
 
@@ -84,7 +84,7 @@ def least_placed(
     if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
     keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
-    open_ = diagnose(replace(pod, required_affinity=()), setting.cluster).feasible & keyed & ~without
+    open_ = open_but_for_affinity(setting, number) & keyed & ~without
     if not open_:
         return Counted(0, "no node that it may use")
     ask = _ask(setting, number, wanted, open_, nodes_fewer)

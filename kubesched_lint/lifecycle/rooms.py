@@ -10,7 +10,9 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import copies, stands_alone
+from kubesched_lint.scheduler.framework import as_checked, diagnose
 
 _NODES_A_STEP = 4
 """Nodes whose room one step of ``work`` pays for."""
@@ -54,3 +56,12 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
             known.clear()
         found = known[key] = Room(on, open_, Counter(on.values()))
     return found
+
+
+def open_but_for_affinity(setting: Setting, number: int) -> NodeSet:
+    """Return the nodes that let a pod of a workload in beside the pods of others, whatever its own affinity."""
+    known: dict[int, NodeSet] = setting.rooms.setdefault(open_but_for_affinity, {})
+    pod = setting.pods[number]
+    if id(pod) not in known:
+        known[id(pod)] = diagnose(replace(as_checked(pod), required_affinity=()), setting.cluster).feasible
+    return known[id(pod)]

@@ -193,21 +193,27 @@ def _near(setting: Setting, number: int, rivals: Rivals, among: NodeSet) -> _Nea
 def _full_by_patterns(setting: Setting, near: _Near, groups: Sequence[Group], enough: int, spared: int = 0) -> int:
     """Return the most groups of nodes that whole pods can fill; see ``filling``."""
     resources = sorted({r for kind in near.kinds for r in kind.missing})
-    found: dict[tuple[object, ...], Filler] = {}
+    reaches: dict[NodeSet, tuple[frozenset[int], int]] = {}
+    """Nodes of contenders → the kinds of nodes among them, and their number."""
+    found: dict[tuple[frozenset[int], tuple[int, ...]], tuple[int, int]] = {}
+    """(kinds of nodes, requests) → the number of pods, the most on one node."""
     for contender in near.choosing:
-        reach = frozenset(i for i, kind in enumerate(near.kinds) if contender.nodes & kind.nodes)
-        amounts = {r: _asked(contender.pod, r) for r in resources}
-        nodes = sum((contender.nodes & near.kinds[i].nodes).bit_count() for i in reach)
+        if contender.nodes not in reaches:
+            sizes = {
+                i: here for i, kind in enumerate(near.kinds) if (here := (contender.nodes & kind.nodes).bit_count())
+            }
+            reaches[contender.nodes] = frozenset(sizes), sum(sizes.values())
+        reach, nodes = reaches[contender.nodes]
+        amounts = tuple([_asked(contender.pod, r) for r in resources])
         count, on_each = min(contender.count, contender.on_each * nodes), min(contender.count, contender.on_each)
-        if count and any(amounts.values()):
-            key = (reach, *amounts.values())
-            alike = found.get(key, Filler(amounts, 0, 0, reach))
-            found[key] = Filler(amounts, alike.number + count, alike.on_each + on_each, reach)
-    kinds, fillers = [kind.missing for kind in near.kinds], list(found.values())
+        if count and any(amounts):
+            alike = found.get((reach, amounts), (0, 0))
+            found[reach, amounts] = alike[0] + count, alike[1] + on_each
+    kinds = [kind.missing for kind in near.kinds]
     missing = tuple(tuple(kind.items()) for kind in kinds)
-    counts = tuple((filler.number, filler.on_each) for filler in fillers)
-    known, asked = _fillings(setting), (missing, tuple(groups), tuple(found), counts, spared)
+    known, asked = _fillings(setting), (missing, tuple(groups), tuple(found.items()), spared)
     if asked not in known:
+        fillers = [Filler(dict(zip(resources, key[1], strict=True)), *counts, key[0]) for key, counts in found.items()]
         known[asked] = Filling(kinds, groups, fillers, spared)
     return known[asked].most(enough)
 

@@ -12,7 +12,7 @@ from random import Random
 
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.trial import scheduled_pod
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import NodeSet, lowest, nth, positions
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.hints import TYPE_CHECKING
@@ -162,11 +162,11 @@ def _queue(it: Member, state: ClusterState) -> _Queue:
 
 
 def first_fit(nodes: NodeSet, _: Random) -> int:
-    return next(iter(positions(nodes)))
+    return lowest(nodes)
 
 
 def any_fit(nodes: NodeSet, random: Random) -> int:
-    return random.choice(list(positions(nodes)))
+    return nth(nodes, random.randrange(nodes.bit_count()))
 
 
 def orders(

@@ -72,6 +72,26 @@ _SPARSE = 16
 """Digits per member: with more, searching for the next member is faster."""
 
 
+def nth(nodes: NodeSet, number: int) -> int:
+    """Return the position of a member, of which ``number`` others are lower; it must exist.
+
+    Each step halves the set, so all of them together cost as much as two looks at the whole.
+    """
+    position, width = 0, nodes.bit_length()
+    while width > 1:
+        half = width >> 1
+        lower = nodes & first(half)
+        below = lower.bit_count()
+        if number < below:
+            nodes, width = lower, half
+        else:
+            number -= below
+            nodes >>= half
+            position += half
+            width -= half
+    return position
+
+
 def popcount(nodes: NodeSet) -> int:
     return nodes.bit_count()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, nth
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
@@ -63,9 +63,9 @@ class Placer:
         if is_sampled(found):
             width = len(self.state.index)
             most = _nodes_to_find_of(found)
-            feasible = in_turn(feasible, self._random.randrange(width), most, width)
+            feasible = in_turn(feasible, self._random.randrange(width), most)
         best = self._best(feasible)
-        return self._random.choice(list(positions(best))) if best else None
+        return nth(best, self._random.randrange(best.bit_count())) if best else None
 
     def place(self, bound: BoundPod | None = None) -> Placement | None:
         """Bind the next copy to the node that ``choose`` returns; None if no node fits.
@@ -89,27 +89,20 @@ class Placer:
         return self._scoring.scores(feasible).best
 
 
-def in_turn(nodes: NodeSet, start: int, most: int, width: int) -> NodeSet:
-    """Return the first ``most`` of ``nodes`` from position ``start`` on, then from 0 on; ``width`` nodes exist."""
+def in_turn(nodes: NodeSet, start: int, most: int) -> NodeSet:
+    """Return the first ``most`` of ``nodes`` from position ``start`` on, then from 0 on."""
     above = nodes >> start << start
     missing = most - above.bit_count()
     if missing > 0:
-        return above | _first_members(nodes ^ above, missing, width)
-    return _first_members(above, most, width)
+        return above | _first_members(nodes ^ above, missing)
+    return _first_members(above, most)
 
 
-def _first_members(nodes: NodeSet, most: int, width: int) -> NodeSet:
+def _first_members(nodes: NodeSet, most: int) -> NodeSet:
     """Return the ``most`` lowest members."""
     if most <= 0:
         return EMPTY
-    low, high = 0, width
-    while low < high:
-        middle = (low + high) // 2
-        if (nodes & first(middle)).bit_count() >= most:
-            high = middle
-        else:
-            low = middle + 1
-    return nodes & first(low)
+    return nodes & first(nth(nodes, most - 1) + 1) if most < nodes.bit_count() else nodes
 
 
 # --- Which nodes the scheduler may choose: on large clusters it scores only some of the feasible ones -----------------

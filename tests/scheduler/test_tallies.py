@@ -62,6 +62,7 @@ def test_a_pod_cannot_leave_a_node_that_has_none() -> None:
 def test_node_sets_hold_what_was_put_in(members: set[int]) -> None:
     found = nodeset.of(members)
     assert list(nodeset.positions(found)) == sorted(members)
+    assert [nodeset.nth(found, number) for number in range(len(members))] == sorted(members)
     assert nodeset.popcount(found) == len(members)
     assert nodeset.lowest(found) == min(members, default=-1)
     assert all(nodeset.holds(found, m) for m in members)

@@ -143,7 +143,7 @@ class Collector:
         return NodeJsonDecoder()
 
     def _add_pods(self, pods: Iterable[BoundPod | None]) -> None:
-        newest, count = self._newest, 0
+        count = 0
         namespace, named = None, dict[str, BoundPod]()
         for bound in pods:
             count += 1
@@ -152,11 +152,6 @@ class Collector:
                     namespace = bound.pod.namespace
                     named = self._pods.setdefault(namespace, {})
                 named[bound.name] = bound
-                if bound.created > newest:
-                    newest = bound.created
-                if bound.start_time > newest:
-                    newest = bound.start_time
-        self._newest = newest
         if count:
             self._kinds.add("Pod")
             self._count(count)
@@ -221,6 +216,7 @@ class Collector:
         headers = self._headers
         origins = {header.origin for header in headers} - {""} or {"kubectl"}
         times = [header.captured_at for header in headers if header.captured_at]
+        newest = max((self._newest, *self._reader.times))
         inventory = gather(_by_name(self._others))
         if self.has_device_offers:
             self._kinds.add("ResourceSlice")
@@ -255,7 +251,7 @@ class Collector:
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),
-            captured_at=min(times) if times else "" if "sketch" in origins else self._newest,
+            captured_at=min(times) if times else "" if "sketch" in origins else newest,
             version=next((h.version for h in headers if h.version), ""),
             gaps=tuple(dict.fromkeys(gap for header in headers for gap in header.gaps)),
             elastic_because=self._why_elastic(),

@@ -15,6 +15,8 @@ from kubesched_lint.model.pod_fields import CONTAINER, POD, VOLUME
 
 T = TypeVar("T")
 _NULL = Raw(b"null")
+Names = tuple[tuple[str | None, str | None], ...]
+"""Name and image of each container."""
 
 
 def _with_raw(base: type[Struct], fields: Iterable[str]) -> type[Struct]:
@@ -97,14 +99,6 @@ class PodParts(Struct, gc=False):
     status: StatusParts = StatusParts()
 
 
-class SharedParts(Struct, array_like=True, gc=False):
-    """What pods have in common that scheduling cannot distinguish, except for the node to which each is pinned."""
-
-    namespace: str | None
-    labels: Raw
-    spec: SpecParts
-
-
 class ListedPod(PodParts, gc=False, kw_only=True):
     apiVersion: Literal["v1"]  # noqa: N815
     kind: Literal["Pod"]
@@ -134,15 +128,13 @@ class PodJsonDecoder:
         self._pods = msgspec.json.Decoder(Part[ListedPod])
         self._owners = msgspec.json.Decoder(list[OwnerParts] | None)
         self._conditions = msgspec.json.Decoder(list[ConditionParts] | None)
-        self._ready = _NULL, True
-        """The last conditions, and whether they say that the pod is ready."""
         self._encode = msgspec.json.Encoder().encode
 
     def pod(self, document: bytes | Raw) -> PodParts | None:
         """Return the parts of a Pod; None if a value has a type that no API server prints, or there is no spec."""
         try:
             parts = self._pod.decode(document)
-            self.is_ready(parts)
+            self.is_ready(parts.status.conditions)
             self.owner(parts.metadata.ownerReferences)
         except msgspec.ValidationError:
             return None
@@ -157,9 +149,8 @@ class PodJsonDecoder:
         found = msgspec.json.decode(document)
         return found if isinstance(found, dict) else {}
 
-    def shared(self, parts: PodParts, pinned_to: str) -> SharedParts:
-        """Return what a pod shares with others, without its node ``pinned_to``; changes ``parts.spec`` to that."""
-        spec = parts.spec
+    def share(self, spec: SpecParts, pinned_to: str) -> None:
+        """Leave in a spec what other pods may share, without the node, to which a DaemonSet may pin the pod."""
         spec.nodeName = None
         if spec.volumes:
             spec.volumes = [v for v in spec.volumes if _is_read(v)]
@@ -167,17 +158,27 @@ class PodJsonDecoder:
         if pinned_to and affinity:
             terms = bytes(affinity.nodeAffinity).replace(f'"{pinned_to}"'.encode(), b'""')
             spec.affinity = AffinityParts(Raw(terms), affinity.podAffinity, affinity.podAntiAffinity)
-        return SharedParts(parts.metadata.namespace, parts.metadata.labels, spec)
 
-    def key(self, shared: SharedParts) -> bytes:
-        """Return the same text for equal parts."""
-        return self._encode(shared)
+    def apart(self, spec: SpecParts) -> tuple[Names, bytes]:
+        """Return names and images of the containers of a spec, and all else as text."""
+        containers = (*(spec.containers or ()), *(spec.initContainers or ()))
+        names = tuple([(one.name, one.image) for one in containers])
+        for one in containers:
+            one.name = one.image = None
+        rest = self._encode(spec)
+        for one, (name, image) in zip(containers, names, strict=True):
+            one.name, one.image = name, image
+        return names, rest
 
-    def pod_of(self, shared: SharedParts, affinity: AffinityParts | None) -> dict[str, Any]:
+    def labels_of(self, meta: MetaParts) -> Any:
+        """Return the labels as plain values."""
+        return msgspec.json.decode(meta.labels)
+
+    def pod_of(self, meta: MetaParts, spec: SpecParts, affinity: AffinityParts | None) -> dict[str, Any]:
         """Return the object as plain values, with what equal pods share and the affinity of this one."""
-        meta = {"namespace": shared.namespace, "labels": shared.labels}
-        spec = msgspec.structs.replace(shared.spec, affinity=affinity)
-        return self.plain(self._encode({"metadata": meta, "spec": spec}))
+        named = {"namespace": meta.namespace, "labels": meta.labels}
+        whole = msgspec.structs.replace(spec, affinity=affinity)
+        return self.plain(self._encode({"metadata": named, "spec": whole}))
 
     def conditions_of(self, parts: PodParts) -> dict[str, Any]:
         """Return the object as plain values, with the conditions of its status alone."""
@@ -190,17 +191,13 @@ class PodJsonDecoder:
         """
         return next((owner for owner in self._owners.decode(references) or () if owner.controller), None)
 
-    def is_ready(self, parts: PodParts) -> bool:
-        """Return whether a pod is ready, so far as its conditions say; many pods have the same ones.
+    def is_ready(self, conditions: Raw) -> bool:
+        """Return whether a pod is ready, so far as its conditions say.
 
         Raises ValidationError for conditions that no API server prints.
         """
-        conditions, (known, is_ready) = parts.status.conditions, self._ready
-        if conditions != known:
-            said = (c.status for c in self._conditions.decode(conditions) or () if c.type == "Ready")
-            is_ready = next(said, "True") == "True"
-            self._ready = conditions, is_ready
-        return is_ready
+        said = (c.status for c in self._conditions.decode(conditions) or () if c.type == "Ready")
+        return next(said, "True") == "True"
 
 
 def _is_read(volume: VolumeParts) -> bool:

@@ -5,17 +5,29 @@ from __future__ import annotations
 from functools import cached_property
 
 from kubesched_lint.hints import TYPE_CHECKING, Any
-from kubesched_lint.model.decode.fields import Value, mapping, text
+from kubesched_lint.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.record import replace
+from kubesched_lint.record import NamedTuple, replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.pod_json import AffinityParts, PodJsonDecoder, PodParts, SharedParts
+    from msgspec import Raw
+
+    from kubesched_lint.cluster.pod_json import AffinityParts, MetaParts, Names, PodJsonDecoder, PodParts, SpecParts
 
 _OVER = ("Succeeded", "Failed")
 _MOST_SAMPLES = 16
 """Of so many owners one pod is compared with the next: in a list sorted by name, the pods of an owner are close."""
+
+
+class _Sample(NamedTuple):
+    """A pod of an owner, which the next one most often equals."""
+
+    owner: Owner | None
+    namespace: str | None
+    labels: Raw
+    spec: SpecParts
+    pod: Pod
 
 
 class PodReader:
@@ -26,17 +38,26 @@ class PodReader:
     """
 
     def __init__(self) -> None:
-        self._pods: dict[bytes, Pod] = {}
-        self._owners: dict[bytes, Owner] = {}
-        self._samples: dict[bytes, tuple[SharedParts, Pod]] = {}
-        """The owners of a pod as text → a pod of theirs, which the next one most often equals."""
-        self._texts: dict[str, str] = {}
+        self.times: dict[str, str] = {}
+        """When pods were created and started; equal times are one text."""
+        self._nodes: dict[str, str] = {}
+        self._pods: dict[tuple[str | None, bytes, Names, bytes], Pod] = {}
+        """Namespace, labels, names of containers and all else as text → the pod."""
+        self._unlike_in_names: dict[bytes, Pod] = {}
+        """All else as text → a pod: most pods of a cluster differ from others in names and labels alone."""
+        self._owners: dict[bytes, Owner | None] = {}
+        """The owners of a pod as text → its controller."""
+        self._samples: dict[bytes, _Sample] = {}
+        self._conditions: tuple[Raw | None, bool] = None, True
+        """The last conditions, and whether they say that the pod is ready; many pods have the same ones."""
 
     def value(self, value: Value) -> BoundPod | None:
         """Return a Pod from plain values; None if it has finished. Raises DecodeError."""
         if text(mapping(value, "status", ()), "phase", ("status",)) in _OVER:
             return None
         bound = decode_bound_pod(value, decode_pod_object(_without_node(value)))
+        for time in (bound.start_time, bound.created):
+            self.times.setdefault(time, time)
         return replace(bound, pod=unpinned(bound.pod, bound.node)) if _is_pinned(bound) else bound
 
     def json(self, document: Any) -> BoundPod | None:
@@ -63,45 +84,77 @@ class PodReader:
         return PodJsonDecoder()
 
     def _bound(self, parts: PodParts) -> BoundPod | None:
-        meta, status = parts.metadata, parts.status
+        meta, spec, status = parts.metadata, parts.spec, parts.status
         if status.phase in _OVER:
             return None
-        node, affinity, owners = parts.spec.nodeName or "", parts.spec.affinity, bytes(meta.ownerReferences)
-        owner = self._owners.get(owners)
-        if owner is None and (found := self._wire.owner(owners)) is not None:
-            owner = self._owners[owners] = Owner(found.kind, found.name, found.uid)
-        pin = node if owner is not None and owner.kind == "DaemonSet" else ""
-        shared, sample = self._wire.shared(parts, pin), self._samples.get(owners)
-        if sample is not None and sample[0] == shared:
-            pod = sample[1]
-        else:
-            pod = self._pod(shared, pin, affinity)
-            if len(self._samples) >= _MOST_SAMPLES:
-                self._samples.clear()
-            self._samples[owners] = shared, pod
-        start, created, one = status.startTime or "", meta.creationTimestamp or "", self._texts.setdefault
+        node, start, created = spec.nodeName or "", status.startTime or "", meta.creationTimestamp or ""
+        conditions, is_ready = self._conditions
+        if status.conditions != conditions:
+            is_ready = self._wire.is_ready(status.conditions)
+            self._conditions = status.conditions, is_ready
         terminating = meta.deletionTimestamp is not None
+        sample = self._kind(meta, spec, node)
         return BoundPod(
             meta.name,
-            one(node, node),
-            pod,
-            owner,
+            self._nodes.setdefault(node, node),
+            sample.pod,
+            sample.owner,
             terminating,
             terminating and is_holding(meta.finalizers or ()),
-            one(start, start),
-            one(created, created),
+            self.times.setdefault(start, start),
+            self.times.setdefault(created, created),
             status.nominatedNodeName or "",
-            self._wire.is_ready(parts),
+            is_ready,
             None if node else decode_unscheduled(self._wire.conditions_of(parts)),
         )
 
-    def _pod(self, shared: SharedParts, pin: str, affinity: AffinityParts | None) -> Pod:
-        key = self._wire.key(shared)
+    def _kind(self, meta: MetaParts, spec: SpecParts, node: str) -> _Sample:
+        """Return a pod that equals one with these parts on a node, with the same controller; changes ``spec``."""
+        owners = bytes(meta.ownerReferences)
+        sample = self._samples.get(owners)
+        owner = self._owner(owners) if sample is None else sample.owner
+        affinity = spec.affinity
+        pin = node if affinity and owner is not None and owner.kind == "DaemonSet" else ""
+        self._wire.share(spec, pin)
+        if sample is None or spec != sample.spec or meta.labels != sample.labels or meta.namespace != sample.namespace:
+            if len(self._samples) >= _MOST_SAMPLES:
+                self._samples.clear()
+            pod = self._pod(meta, spec, pin, affinity)
+            sample = self._samples[owners] = _Sample(owner, meta.namespace, meta.labels, spec, pod)
+        return sample
+
+    def _owner(self, references: bytes) -> Owner | None:
+        if references not in self._owners:
+            found = self._wire.owner(references)
+            self._owners[references] = None if found is None else Owner(found.kind, found.name, found.uid)
+        return self._owners[references]
+
+    def _pod(self, meta: MetaParts, spec: SpecParts, pin: str, affinity: AffinityParts | None) -> Pod:
+        names, rest = self._wire.apart(spec)
+        key = meta.namespace, bytes(meta.labels), names, rest
         pod = self._pods.get(key)
         if pod is None:
-            pod = decode_pod_object(self._wire.pod_of(shared, affinity))
-            self._pods[key] = pod = unpinned(pod, pin) if pin else pod
+            known = self._unlike_in_names.get(rest)
+            if known is None:
+                pod = decode_pod_object(self._wire.pod_of(meta, spec, affinity))
+                self._unlike_in_names[rest] = pod = unpinned(pod, pin) if pin else pod
+            else:
+                pod = _named(known, meta.namespace, self._wire.labels_of(meta), names)
+            self._pods[key] = pod
         return pod
+
+
+def _named(pod: Pod, namespace: str | None, said: object, names: Names) -> Pod:
+    """Return the pod under another namespace, with other labels and other names and images of its containers."""
+    first, found = len(pod.containers), pod.containers + pod.init_containers
+    made = [replace(c, name=name or "", image=image or "") for c, (name, image) in zip(found, names, strict=True)]
+    return replace(
+        pod,
+        namespace=namespace or "default",
+        labels=labels({"labels": said}, "labels", ("metadata",)),
+        containers=tuple(made[:first]),
+        init_containers=tuple(made[first:]),
+    )
 
 
 def _is_pinned(bound: BoundPod) -> bool:

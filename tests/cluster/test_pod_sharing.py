@@ -77,6 +77,21 @@ def pinned(node: str, owner: str = "DaemonSet", **spec: Any) -> dict[str, Any]:
     return pod(f"agent-{node}", spec={"nodeName": node, "affinity": affinity, **spec}, ownerReferences=owners)
 
 
+def test_what_pods_share_beside_names_and_images_is_decoded_once() -> None:
+    def one(name: str) -> dict[str, Any]:
+        container = {"name": name, "image": name, "resources": {"requests": {"cpu": "1"}}}
+        spec = {"containers": [container], "initContainers": [container], "tolerations": [{"key": "a"}]}
+        return pod(name, spec=spec, labels={"app": name}, namespace=name)
+
+    a, b = (bound.pod for bound in read(one("a"), one("b")))
+    assert a is not b
+    assert (a.namespace, a.labels) == ("a", {"app": "a"})
+    assert (b.namespace, b.labels) == ("b", {"app": "b"})
+    assert [(c.name, c.image) for c in (*b.containers, *b.init_containers)] == [("b", "b"), ("b", "b")]
+    assert a.tolerations is b.tolerations
+    assert a.requests is b.requests
+
+
 def test_daemon_pods_share_although_each_is_pinned_to_its_node() -> None:
     a, b = read(pinned("n1"), pinned("n2"))
     assert a.pod is b.pod
@@ -189,8 +204,9 @@ _VALUES: dict[str, st.Drawn[Any]] = {
     ),
     "initContainers": st.lists(
         st.fixed_dictionaries(
-            {"name": st.just("i")},
+            {"name": st.sampled_from("ij")},
             optional={
+                "image": st.sampled_from(["x:1", "x:2"]),
                 "restartPolicy": st.sampled_from(["Always", None]),
                 "resources": st.sampled_from([{"requests": {"cpu": c}} for c in ("1", "2")]),
             },
@@ -214,7 +230,13 @@ def _alike(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Pods that differ in few fields or in none, for only these might be taken for each other; and one more."""
     first, another = draw(_PODS), draw(_PODS)
     changes = draw(st.lists(st.lists(st.sampled_from([*_VALUES]), max_size=2), min_size=1, max_size=6))
-    others = [{**first, "spec": {**first["spec"], **{key: draw(_VALUES[key]) for key in keys}}} for keys in changes]
+    others = [
+        {
+            "metadata": draw(st.sampled_from([first, another]))["metadata"],
+            "spec": {**first["spec"], **{key: draw(_VALUES[key]) for key in keys}},
+        }
+        for keys in changes
+    ]
     return [first, *others, another]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -28,7 +29,7 @@ class Running:
     def pods_of(self, workload: Workload) -> tuple[BoundPod, ...]:
         if workload.custom is not None:
             return tuple(self._of_custom(workload, workload.custom))
-        found = self._pods.get((workload.kind, workload.namespace, workload.name), ())
+        found = self._pods_of(workload.kind, workload.namespace, workload.name)
         if workload.kind in _ADOPTING and workload.namespace in self._orphans:
             return (*found, *self._adopted(workload))
         if workload.kind != "Deployment" or workload.selector is None:
@@ -125,17 +126,34 @@ class Running:
                 found.setdefault((revision.namespace, revision.owner), []).append(revision)
         return {key: tuple(revisions) for key, revisions in found.items()}
 
+    def _pods_of(self, kind: str, namespace: str, name: str) -> Sequence[BoundPod]:
+        """Return the pods of a controller; only the namespaces that are asked for are indexed."""
+        known = self._indexed.get(namespace)
+        if known is None:
+            known = self._indexed[namespace] = self._by_owner(self._in_namespace.get(namespace, ()))
+        return known.get((kind, namespace, name), ())
+
     @cached_property
-    def _pods(self) -> dict[Identity, list[BoundPod]]:
+    def _indexed(self) -> dict[str, dict[Identity, list[BoundPod]]]:
+        return {}
+
+    @cached_property
+    def _in_namespace(self) -> dict[str, list[BoundPod]]:
+        found = defaultdict[str, list[BoundPod]](list)
+        for bound in self._inventory.pods:
+            found[bound.pod.namespace].append(bound)
+        return found
+
+    def _by_owner(self, pods: Iterable[BoundPod]) -> dict[Identity, list[BoundPod]]:
         found: dict[Identity, list[BoundPod]] = {}
         known: dict[tuple[int, int], list[list[BoundPod]]] = {}
-        for bound in self._inventory.pods:
+        for bound in pods:
             kind = (id(bound.pod), id(bound.owner))  # replicas share both
             members = known.get(kind) if bound.owner is not None else None
             if members is None:
                 members = known[kind] = [found.setdefault(identity, []) for identity in self.owners_of(bound)]
-            for pods in members:
-                pods.append(bound)
+            for sharing in members:
+                sharing.append(bound)
         return found
 
     def owners_of(self, bound: BoundPod) -> Iterator[Identity]:

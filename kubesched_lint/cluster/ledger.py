@@ -5,7 +5,7 @@ The pod count is the resource ``pods``; every pod requests one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import sub
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -42,22 +42,22 @@ class Ledger:
             found = self._free[resource] = [*map(sub, bare, taken)]
         return found
 
-    def book(self, at: Sequence[int], amounts: Mapping[str, int], sign: int) -> None:
-        """Add (sign 1) or return (sign -1) the amounts of one pod on each of these nodes."""
+    def book(self, counts: Mapping[int, int], amounts: Mapping[str, int]) -> None:
+        """Add the amounts of equal pods: position → how many come, or if negative, leave."""
         for resource, amount in amounts.items():
-            self._book(resource, at, sign * amount)
-        self._book(PODS, at, sign)
+            self._book(resource, counts, amount)
+        self._book(PODS, counts, 1)
 
-    def _book(self, resource: str, at: Sequence[int], amount: int) -> None:
+    def _book(self, resource: str, counts: Mapping[int, int], each: int) -> None:
         taken = self.requested(resource)
-        for position in at:
-            taken[position] += amount
+        for position, count in counts.items():
+            taken[position] += count * each
         free = self._free.get(resource)
         if free is None:
             return
         short = self._short.get(resource)
-        for position in at:
-            left = free[position] = free[position] - amount
+        for position, count in counts.items():
+            left = free[position] = free[position] - count * each
             if short:
                 bit = 1 << position
                 for want, nodes in short.items():

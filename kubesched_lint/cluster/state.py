@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubesched_lint.cluster.alike import Alike, alike
@@ -60,7 +61,7 @@ class Touched:
         self.epoch = 0
         self.positions: list[int] = []
 
-    def note(self, positions: Sequence[int]) -> None:
+    def note(self, positions: Iterable[int]) -> None:
         if len(self.positions) >= self._MOST:
             self.epoch += 1
             self.positions.clear()
@@ -127,13 +128,19 @@ class ClusterState:
     # --- placing ----------------------------------------------------------------------------------------------------
 
     def _place_first(self, groups: Iterable[Alike]) -> None:
+        asking = dict[Hashable, tuple[PodClass, Counter[int]]]()
         for group in groups:
             pod_class = self.classes.of(group.pod, group.terminating)
             if group.nodes.bit_count() == len(group.positions):
                 pod_class.tally.add(group.nodes)
             else:
                 pod_class.tally.add_each(group.positions)
-            self._count(pod_class, group.positions, 1)
+            self._hold(group.pod, group.positions, 1)
+            # Most classes ask for the same as others: their pods are counted by node before numbers are added.
+            kind = tuple(pod_class.requests.items()), pod_class.nonzero
+            asking.setdefault(kind, (pod_class, Counter()))[1].update(group.positions)
+        for pod_class, counts in asking.values():
+            self._book(pod_class, counts)
 
     @cached_property
     def _first(self) -> dict[int, list[BoundPod]]:
@@ -192,7 +199,7 @@ class ClusterState:
     def _enter(self, placement: Placement) -> None:
         self._on.setdefault(placement.position, []).append(placement)
         placement.pod_class.tally.add(only(placement.position))
-        self._count(placement.pod_class, (placement.position,), 1)
+        self._count(placement.pod_class, placement.position, 1)
 
     def _here(self, position: int) -> list[Placement]:
         """Return the pods of a node, in order. Only what a caller does next may change the list."""
@@ -218,18 +225,25 @@ class ClusterState:
         here[at], here[-1] = here[-1], here[at]
         here.pop()
         placement.pod_class.tally.subtract(only(placement.position))
-        self._count(placement.pod_class, (placement.position,), -1)
+        self._count(placement.pod_class, placement.position, -1)
         return at
 
-    def _count(self, pod_class: PodClass, at: Sequence[int], sign: int) -> None:
-        """Count pods of a class that come to (sign 1) or leave (sign -1) these nodes; a node may occur twice."""
-        self.touched.note(at)
-        self.ledger.book(at, pod_class.requests, sign)
+    def _count(self, pod_class: PodClass, position: int, sign: int) -> None:
+        """Count a pod of a class that comes to (sign 1) or leaves (sign -1) a node."""
+        self._book(pod_class, {position: sign})
+        self._hold(pod_class.pod, (position,), sign)
+
+    def _book(self, pod_class: PodClass, counts: Mapping[int, int]) -> None:
+        """Add the requests of pods of a class: position → how many come, or if negative, leave."""
+        self.touched.note(counts)
+        self.ledger.book(counts, pod_class.requests)
         cpu, memory = pod_class.nonzero
-        for position in at:
-            self.nonzero_cpu[position] += sign * cpu
-            self.nonzero_memory[position] += sign * memory
-        pod = pod_class.pod
+        for position, count in counts.items():
+            self.nonzero_cpu[position] += count * cpu
+            self.nonzero_memory[position] += count * memory
+
+    def _hold(self, pod: Pod, at: Sequence[int], sign: int) -> None:
+        """Note the ports and claims of pods that come to or leave these nodes; a node may occur twice."""
         for port in pod.host_ports:
             by_ip = self._ports.setdefault((port.protocol, port.port), {})
             _bump(by_ip.setdefault(port.host_ip, NodeCounter()), at, sign)

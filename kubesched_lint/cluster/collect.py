@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
@@ -58,8 +59,8 @@ class Collector:
         self._elastic = elastic
         self._nodes: dict[str, Node] = {}
         self._because: dict[str, str] = {}
-        self._pods: dict[str, dict[str, BoundPod]] = {}
-        """By namespace and name."""
+        self._pods: dict[str, list[BoundPod]] = {}
+        """By namespace; of those of one name the last one counts."""
         self._others: dict[tuple[str, str, str], tuple[str, Any]] = {}
         self._kinds: set[str] = set()
         self._unread: dict[str, int] = {}
@@ -144,14 +145,14 @@ class Collector:
 
     def _add_pods(self, pods: Iterable[BoundPod | None]) -> None:
         count = 0
-        namespace, named = None, dict[str, BoundPod]()
+        namespace, there = None, list[BoundPod]()
         for bound in pods:
             count += 1
             if bound is not None:  # the scheduler ignores completed pods
                 if bound.pod.namespace != namespace:
                     namespace = bound.pod.namespace
-                    named = self._pods.setdefault(namespace, {})
-                named[bound.name] = bound
+                    there = self._pods.setdefault(namespace, [])
+                there.append(bound)
         if count:
             self._kinds.add("Pod")
             self._count(count)
@@ -207,7 +208,7 @@ class Collector:
     @property
     def counts(self) -> dict[str, int]:
         """Kind → number of objects, for kinds that are decoded."""
-        counts = {"Node": len(self._nodes), "Pod": sum(map(len, self._pods.values()))}
+        counts = {"Node": len(self._nodes), "Pod": sum(1 for _ in self._in_order())}
         for kind, _, _ in self._others:
             counts[kind] = counts.get(kind, 0) + 1
         return {kind: count for kind, count in counts.items() if count}
@@ -237,7 +238,7 @@ class Collector:
             inventory=replace(
                 inventory,
                 nodes=nodes,
-                pods=tuple(bound for named in _by_name(self._pods) for bound in _by_name(named)),
+                pods=tuple(self._in_order()),
                 node_pools=pools,
                 resource_slices=(*inventory.resource_slices, *slices),
                 schedulers=self.schedulers,
@@ -259,6 +260,11 @@ class Collector:
             unread_kinds=self._unread,
             source=next((h.source for h in headers if h.source is not None), None),
         )
+
+    def _in_order(self) -> Iterator[BoundPod]:
+        """Yield the pods in the API server's order."""
+        for there in _by_name(self._pods):
+            yield from {bound.name: bound for bound in sorted(there, key=attrgetter("name"))}.values()
 
     def _whole_kinds(self) -> frozenset[str]:
         """Return the kinds known completely: a snapshot lists them; for other sources, every kind that occurs."""

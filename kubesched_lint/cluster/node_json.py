@@ -53,6 +53,7 @@ class NodeJsonDecoder:
     def __init__(self) -> None:
         self._nodes = msgspec.json.Decoder(Part[_Node])
         self._images: dict[bytes, dict[str, int]] = {}
+        self._last: tuple[Raw, dict[str, int]] = Raw(b"null"), {}
 
     def nodes(self, part: bytes) -> Iterator[tuple[Value, dict[str, int]]] | None:
         """Return the nodes of a part of a ``kind: List``, each with its images; None if it may hold anything else."""
@@ -60,10 +61,17 @@ class NodeJsonDecoder:
         return None if found is None else map(self._plain, found)
 
     def _plain(self, node: _Node) -> tuple[Value, dict[str, int]]:
-        images = bytes(node.status.pop("images", b"null"))
+        return {"metadata": node.metadata, "spec": node.spec, "status": node.status}, self._known(node)
+
+    def _known(self, node: _Node) -> dict[str, int]:
+        said = node.status.pop("images", Raw(b"null"))
+        if said == self._last[0]:  # as on most nodes of a group: to compare costs less than a hash
+            return self._last[1]
+        images = bytes(said)
         known = self._images.get(images)
         if known is None:
             if len(self._images) >= _MOST_IMAGES:
                 self._images.clear()
             known = self._images[images] = images_of({"images": msgspec.json.decode(images)})
-        return {"metadata": node.metadata, "spec": node.spec, "status": node.status}, known
+        self._last = said, known
+        return known

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.device_room import nodes_with_devices
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.scheduler.tolerance import dedicated_to
 from kubesched_lint.text import many
+from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 
 
@@ -16,7 +17,7 @@ def check(it: Member) -> Iterator[Hazard]:
     """A toleration opens a pool; only a selector sends pods there. The control plane is no pool to send pods to."""
     if it.workload.kind == "DaemonSet":
         return
-    usable = nodes_with_devices(it)
+    usable = _nodes_with_devices(it) if needs_devices(it.workload.pod, it.world) else it.usable
     for toleration in it.workload.pod.tolerations:
         if not toleration.key or toleration.key in CONTROL_PLANE or toleration.effect == "PreferNoSchedule":
             continue
@@ -36,6 +37,12 @@ def check(it: Member) -> Iterator[Hazard]:
                     "taint": toleration.key + (f"={toleration.value}" if toleration.value else ""),
                 },
             )
+
+
+def _nodes_with_devices(it: Member) -> NodeSet:
+    from kubesched_lint.analysis.device_room import nodes_with_devices
+
+    return nodes_with_devices(it)
 
 
 def _prefers(it: Member, pool: int) -> bool:

@@ -54,6 +54,11 @@ class Devices(Record):
     lasting: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What ``scheduler.devices`` has computed from slices and selectors, whatever the claims are."""
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether a simulation follows them by counts alone."""
+        return self.over_time == COUNTED
+
     @classmethod
     def of(cls, objects: Inventory, version: str = RECORDED) -> Devices:
         """Return the devices of a cluster of this version of Kubernetes."""

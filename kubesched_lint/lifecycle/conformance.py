@@ -6,8 +6,8 @@ Only ``compare`` reads the recording's ``runs``, after the prediction was made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from kubesched_lint.hints import Any
 from kubesched_lint.lifecycle.bounds import frame
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import cordon, drain, lose

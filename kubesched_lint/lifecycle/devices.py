@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.devices import CHOSEN
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from kubesched_lint.record import NamedTuple
 
 
 class Counted(NamedTuple):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import NamedTuple
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.cluster.devices import COUNTED
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
@@ -47,13 +44,12 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
+from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import revision_label
 
 
-@dataclass(slots=True)
-class Phase:
+class Phase(Record):
     """The result of one event."""
 
     name: str
@@ -137,7 +133,7 @@ class Story:
         self.against = against
         self.by_readiness = by_readiness
         self.by_likeness = by_likeness
-        self._named_devices = next((each for each in objects.allocator if each.over_time != COUNTED), None)
+        self._named_devices = next((each for each in objects.allocator if not each.is_counted), None)
         self.states: tuple[State, ...] = (empty(len(self.nodes), names_devices=self._named_devices is not None),)
         self.sound = True
         self.phases: list[Phase] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 
@@ -11,8 +10,7 @@ from kubesched_lint import work
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
-from kubesched_lint.record import Record
-from kubesched_lint.record import field as record_field
+from kubesched_lint.record import Record, field
 
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers; the controllers still have to create their pods."""
@@ -54,7 +52,7 @@ class TracePart(Record):
     oracle: Oracle
     start: State
     steps: tuple[tuple[Step, State], ...]
-    names: Mapping[str, str] = record_field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     """Node of the trace → the equal node where the cluster file shows its pods, if that is another one."""
 
     def node(self, position: int) -> str:
@@ -77,19 +75,21 @@ def _work(state: State) -> int:
     return _STEP + len(state.bound) + held
 
 
-@dataclass(slots=True)
 class Exploration:
     """``finals`` are canonical states without a move, all of them if ``complete``."""
 
-    finals: dict[State, State] = field(default_factory=dict)
-    """Settled final → the state before it settled."""
-    parents: dict[State, tuple[State, Step] | None] = field(default_factory=dict)
-    """Canonical state seen → (the state from which it was first reached, the step), None for a start."""
-    complete: bool = True
-    parts: dict[int, tuple[State, TracePart]] = field(default_factory=dict)
-    """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
-    forms: dict[State, State] = field(default_factory=dict)
-    """Start → its canonical form once the controllers acted, as far as a trace asked for it."""
+    __slots__ = ("complete", "finals", "forms", "parents", "parts")
+
+    def __init__(self, complete: bool = True) -> None:
+        self.finals: dict[State, State] = {}
+        """Settled final → the state before it settled."""
+        self.parents: dict[State, tuple[State, Step] | None] = {}
+        """Canonical state seen → (the state from which it was first reached, the step), None for a start."""
+        self.complete = complete
+        self.parts: dict[int, tuple[State, TracePart]] = {}
+        """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
+        self.forms: dict[State, State] = {}
+        """Start → its canonical form once the controllers acted, as far as a trace asked for it."""
 
     @property
     def states(self) -> int:

@@ -8,10 +8,8 @@ of Kubernetes).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace as replace_dataclass
 from functools import cached_property
 from math import inf
-from typing import NamedTuple
 
 from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.lifecycle.events import Guest
@@ -19,7 +17,7 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
+from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 
@@ -125,7 +123,7 @@ class Guests:
         if found is None:
             objects = self._setting.objects
             staying = tuple(b for b in self._pods if id(b.pod) not in kinds)
-            found = self._fewer[kinds] = replace_dataclass(self._setting, objects=replace(objects, pods=staying))
+            found = self._fewer[kinds] = replace(self._setting, objects=replace(objects, pods=staying))
         return found
 
     # --- who is followed --------------------------------------------------------------------------------------------

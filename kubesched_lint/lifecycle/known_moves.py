@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from random import Random
-from typing import Any
 
+from kubesched_lint.hints import Any
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.standing import Nothing
 from kubesched_lint.lifecycle.states import DesiredState, State, Step

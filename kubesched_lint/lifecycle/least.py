@@ -8,7 +8,6 @@ waits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
@@ -23,6 +22,7 @@ from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
 

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 
 from kubesched_lint import work
-from kubesched_lint.cluster.devices import COUNTED
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -118,7 +117,7 @@ class Oracle:
 
     def _holdings(self, *, every: bool) -> Holdings | None:
         devices = self.cluster.devices
-        if devices is None or devices.over_time == COUNTED:
+        if devices is None or devices.is_counted:
             return None
         from kubesched_lint.lifecycle.holdings import Holdings
 

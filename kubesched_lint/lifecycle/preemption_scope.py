@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.guests import guests_of
@@ -12,6 +11,7 @@ from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import NamedTuple
 
 
 class PreemptionScope(NamedTuple):

@@ -9,7 +9,6 @@ from operator import or_
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import Decision
-from kubesched_lint.cluster.devices import COUNTED
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
@@ -267,7 +266,7 @@ class Setting(Record):
     @cached_property
     def names_devices(self) -> bool:
         """Whether states tell which devices each pod holds, because numbers do not decide."""
-        return any(each.over_time != COUNTED for each in self.objects.allocator)
+        return not all(each.is_counted for each in self.objects.allocator)
 
     @cached_property
     def _with_claims(self) -> frozenset[int]:

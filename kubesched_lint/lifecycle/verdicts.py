@@ -8,7 +8,6 @@ No cell claims more than its evidence shows.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State
@@ -16,7 +15,7 @@ from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
+from kubesched_lint.record import NamedTuple, Record, replace
 
 FINE = "fine"
 BAD = "bad"

@@ -7,9 +7,9 @@ are refused later, one by one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.hints import Any
 from kubesched_lint.record import Record, field
 from kubesched_lint.validation.causes import Cause, quoted
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.world.devices import allocator_of, asking_pods, devices_unknown
 from kubesched_lint.world.world import World, once_per_world
@@ -29,7 +29,7 @@ class Following(NamedTuple):
 
 def followed_devices(world: World) -> tuple[Devices, ...]:
     """Return the devices for ``Inventory.allocator`` of a simulation: none if they are not needed, or not followed."""
-    how = following(world).how
+    how = following(world).how if asking_pods(world) else ""
     return tuple(replace(each, over_time=how) for each in allocator_of(world)) if how else ()
 
 
@@ -39,7 +39,11 @@ def which_matters(world: World) -> bool:
     A claim that pods share is allocated while any of them is bound, on their node: counts of pods tell that too.
     True also if some fact about devices is unknown; False if no pod of the manifests needs any.
     """
-    return following(world).how != _counted()
+    if not asking_pods(world):
+        return False
+    from kubesched_lint.cluster.devices import COUNTED
+
+    return following(world).how != COUNTED
 
 
 def shares_claims(world: World) -> bool:
@@ -50,11 +54,12 @@ def shares_claims(world: World) -> bool:
 @once_per_world
 def following(world: World) -> Following:
     """Return how the devices of a world are followed over time."""
+    from kubesched_lint.cluster.devices import CHOSEN, COUNTED, NAMED
+
     if not asking_pods(world):
-        return Following(_counted())
+        return Following(COUNTED)
     if not allocator_of(world):
         return Following("", devices_unknown(world))
-    from kubesched_lint.cluster.devices import CHOSEN, COUNTED, NAMED
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
     (devices,) = allocator_of(world)
@@ -70,12 +75,6 @@ def following(world: World) -> Following:
         return Following(COUNTED)
     why_not = next(_unnamed(groups, running, devices, world), "")
     return Following("" if why_not else CHOSEN if groups.depend_on_the_allocator else NAMED, why_not)
-
-
-def _counted() -> str:
-    from kubesched_lint.cluster.devices import COUNTED
-
-    return COUNTED
 
 
 def _unclear(pods: Sequence[Pod], running: Sequence[BoundPod], devices: Devices, world: World) -> Iterator[str]:

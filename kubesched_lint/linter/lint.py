@@ -178,7 +178,8 @@ class Run:
         key = identity_of(judged)
         home, number = self._homes.get(key, (of_set, len(self.judged)))
         if home is of_set:
-            self._homes[key] = (of_set, len(self.judged))
+            if of_set is not None and len(self.sets) > 1:
+                self._homes[key] = (of_set, len(self.judged))
             self.judged.append(judged)
         elif judged.finding.severity > self.judged[number].finding.severity:
             self._homes[key] = (of_set, number)
@@ -271,9 +272,11 @@ class Run:
 
     def meet(self, one: Judged, other: Judged) -> bool:
         """Return whether two findings are of one set or one object, not of two alternatives."""
-        if len(self.sets) == 1 or one.source is other.source:
-            return True
-        return self._homes[identity_of(one)][0] is self._homes[identity_of(other)][0]
+        return len(self.sets) == 1 or one.source is other.source or self._home(one) is self._home(other)
+
+    def _home(self, judged: Judged) -> OfSet | None:
+        """The set that has a finding; None for one that is about no set."""
+        return self.sets[0] if len(self.sets) == 1 else self._homes.get(identity_of(judged), (None,))[0]
 
     def last(self, world: World) -> World:
         """Return the last of the sets on the nodes of a world."""
@@ -314,7 +317,7 @@ class Run:
 
     def world_of(self, judged: Judged, world: World) -> World:
         """Return the world with one definition of each object, including the finding's own."""
-        of_set = self._homes[identity_of(judged)][0]
+        of_set = self._home(judged)
         return world if of_set is None else of_set.views(judged.source, of_set.whole(world))[0]
 
     def refuting(self, errors: Sequence[Judged], world: World) -> Iterator[str]:

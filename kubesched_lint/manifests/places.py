@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _MOST_VALUES = 2_000_000
 _REMEMBERED = 256
+"""Places in texts that took long to read."""
+_REMEMBERED_PLAIN = 64
 """Places of which each keeps its text: more of them kept the texts of thousands of files in memory."""
 _Ends = tuple[int, int]
 """Start and end offsets in the text."""
@@ -46,7 +48,7 @@ def _in_tree(text: str, path: Path, key: bool) -> Range | None:
     return (*_place(text, start), *_place(text, stop))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_REMEMBERED_PLAIN)
 def _in_plain(text: str, path: Path, key: bool) -> Range:
     from kubesched_lint.manifests.fast_places import find
 

@@ -33,7 +33,7 @@ NOT_AN_OPERATOR = "not a valid selector operator"
 
 _sound_pairs: set[tuple[str, str]] = set()
 """A cache: an object's labels occur again in its selector, its template and its Service."""
-_MOST_PAIRS = 4096
+_MOST_PAIRS = 1024
 
 
 def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterable[Cause]:

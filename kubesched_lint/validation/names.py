@@ -19,6 +19,9 @@ from kubesched_lint.validation.causes import Cause, invalid
 Complaints = tuple[str, ...]
 NameRule = Callable[[str], Complaints]
 
+_NEAR = 512
+"""Names that are remembered: an object's name occurs again in itself and in those beside it, and then no more."""
+
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _LABEL_UNDERSCORE = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -88,7 +91,7 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
     return f"{text} (e.g. {listed}regex used for validation is '{pattern}')"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_NEAR)
 def dns_label(name: str, unit: str = "characters") -> Complaints:
     found = []
     if size(name) > 63:
@@ -100,7 +103,7 @@ def dns_label(name: str, unit: str = "characters") -> Complaints:
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_NEAR)
 def dns_subdomain(name: str, unit: str = "characters") -> Complaints:
     found = []
     if size(name) > 253:
@@ -157,7 +160,7 @@ def _key_error() -> str:
     return regex_error(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_NEAR)
 def label_value(value: str) -> Complaints:
     found = []
     if size(value) > 63:

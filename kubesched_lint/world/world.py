@@ -14,7 +14,7 @@ from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.record import replace
+from kubesched_lint.record import in_slot, replace
 from kubesched_lint.world.order import CreationOrder
 from kubesched_lint.world.pod_labels import (
     REVISION_LABELS,
@@ -274,7 +274,7 @@ class World:
 class Member:
     """A workload in a world."""
 
-    __slots__ = ("__dict__", "workload", "world")  # what stays in the dictionary of a member takes a third less memory
+    __slots__ = ("_daemon_nodes", "_pod", "_reach", "_replicas", "_template_changed", "workload", "world")
 
     def __init__(self, workload: Workload, world: World) -> None:
         self.workload = workload
@@ -285,7 +285,7 @@ class Member:
 
     # -- its pods ----------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @in_slot
     def pod(self) -> Pod:
         """The pod as the API server would store it: with defaults, admission, and its controller's labels."""
         found = self._made_by(self.world.admission.admitted, controller_labels(self.workload))
@@ -316,7 +316,7 @@ class Member:
         """The HorizontalPodAutoscaler that scales it."""
         return autoscaler_of(self.workload, self.world.autoscalers)
 
-    @cached_property
+    @in_slot
     def replicas(self) -> int:
         """The number of pods at the start: as written, else as running, within the bounds of its autoscaler."""
         if self.workload.replicas_written and not self.world.autoscalers:
@@ -345,7 +345,7 @@ class Member:
             return ()
         return self.world.cluster.running.pods_of(self.workload)
 
-    @cached_property
+    @in_slot
     def template_changed(self) -> bool | None:
         """Whether the manifest differs from the running revision; None if that is unknown."""
         if self.world.cluster is None:
@@ -356,7 +356,7 @@ class Member:
 
     # -- where they may run ------------------------------------------------------------------------------------------
 
-    @cached_property
+    @in_slot
     def reach(self) -> Reach:
         """The nodes that are open to its pods; the room on future nodes is already reduced by those of a DaemonSet."""
         from kubesched_lint.scheduler.framework import static_reach
@@ -366,7 +366,7 @@ class Member:
             found = found._replace(usable=found.usable & self.daemon_nodes)
         return self.world.reaches.setdefault(found, found)
 
-    @cached_property
+    @in_slot
     def daemon_nodes(self) -> NodeSet:
         """Today's nodes for which the DaemonSet controller makes a pod; it ignores resources and other pods."""
         from kubesched_lint.controllers.daemonset import made_for

@@ -109,9 +109,9 @@ def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Co
 
 
 def made_again(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
-    """Yield the workloads that all terms select, whose controller recreates pods, and without required affinity."""
+    """Yield the other workloads that all terms select and whose controller recreates pods."""
     for i in setting.selection.of_all(terms, setting.pods[number].namespace):
-        workload, pod = setting.workloads[i], setting.pods[i]
+        workload = setting.workloads[i]
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.suspended
-        if i != number and kept and i not in quota_short(setting) and not pod.required_affinity:
+        if i != number and kept and i not in quota_short(setting):
             yield i

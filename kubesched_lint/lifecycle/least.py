@@ -7,20 +7,21 @@ waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
-from kubesched_lint.lifecycle.contenders import counted, drawing, made_again, repelling
+from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
+from kubesched_lint.lifecycle.leading import is_sure, leading
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.lifecycle.storage_objects import made_anywhere
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.framework import as_checked, diagnose
@@ -78,8 +79,9 @@ def least_placed(
     pods are of another revision, which some selectors do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    templates = setting.workloads[number].claim_templates
-    if any(v.claim for v in pod.volumes) or (templates and not (fresh and made_anywhere(setting, number, wanted))):
+    workload = setting.workloads[number]
+    made = not workload.claim_templates or (fresh and made_anywhere(setting.objects, workload, wanted))
+    if any(v.claim for v in pod.volumes) or not made:
         return Counted(0, "its volumes may tie it to where they are")
     if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
@@ -280,11 +282,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches(pod) and is_blind(terms, setting.cluster):
         return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
-    if not matches(pod) and not any(
-        _is_sure(ask, i, without, gone=gone)
-        for i in made_again(setting, number, terms)
-        if not setting.usable[i] & ~index.with_key(key)
-    ):
+    if not matches(pod) and not any(_is_sure(ask, i, without, gone=gone) for i in leading(setting, number)):
         return Counted(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches(pod) else 0
     for contender in drawing(setting, number, terms):
@@ -292,6 +290,8 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     for bound in setting.objects.pods:
         if bound.node in index.positions and matches(bound.pod):
             reach |= 1 << index.positions[bound.node]
+    if gone:
+        reach &= ~without
     for value, domain in domains.items():
         home = domain & ask.open_
         if domain & reach and home.bit_count() <= ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
@@ -342,10 +342,20 @@ def _least_alone(ask: _Ask) -> Counted:
 def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
     """Whether at least one pod of another workload is bound in the end."""
     setting = ask.setting
-    wanted = setting.wanted(other)
-    if not wanted or setting.running.get(other):
-        return False
-    return least_placed(setting, other, wanted, without, nodes_fewer=ask.fewer, gone=gone, fresh=True).pods > 0
+
+    def is_bound(i: int) -> bool:
+        wanted = setting.wanted(i)
+        if not wanted or setting.running.get(i):
+            return False
+        return least_placed(setting, i, wanted, without, nodes_fewer=ask.fewer, gone=gone, fresh=True).pods > 0
+
+    return is_sure(setting, other, _sure(setting).setdefault((without, ask.fewer, gone), {}), is_bound)
+
+
+@once_per_setting
+def _sure(setting: Setting) -> dict[Hashable, dict[int, bool]]:
+    """Return the cache: (lost nodes, nodes fewer, whether these are lost) → workload → whether it is sure."""
+    return {}
 
 
 # --- DaemonSets ------------------------------------------------------------------------------------------------------
@@ -375,26 +385,3 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     closed = min(closed_by_room(setting, number, 0, open_, 1 - guests) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, f"others can close at most {closed} of its {open_.bit_count()} nodes")
-
-
-# --- Whether the volumes that a StatefulSet asks for can be made wherever its pods land -------------------------------
-
-_NO_PROVISIONER = "kubernetes.io/no-provisioner"
-
-
-def made_anywhere(setting: Setting, number: int, wanted: int) -> bool:
-    """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
-    workload, objects = setting.workloads[number], setting.objects
-    if objects.volumes or objects.csi_nodes or objects.storage_capacities:
-        return False
-    anywhere = {
-        c.name
-        for c in objects.storage_classes
-        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
-    }
-    taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
-    return all(
-        t.storage_class in anywhere and claim_name(workload, t, i) not in taken
-        for t in workload.claim_templates
-        for i in range(wanted)
-    )

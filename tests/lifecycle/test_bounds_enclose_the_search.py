@@ -49,6 +49,37 @@ def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db,
     assume(_is_enclosed(Setting(cluster, Inventory(), (web, db), kubernetes_version=version), event))
 
 
+CHAIN = ("web", "api", "db")
+
+
+@st.composite
+def led(draw, place: int) -> Workload:
+    """A workload of a chain: required affinity leads it to the next one, or to others, or nowhere."""
+    app, after = CHAIN[place], CHAIN[place + 1 : place + 2]
+    apps = draw(st.sampled_from([after, after, after, (draw(st.sampled_from(CHAIN)),), (app, *after), ()]))
+    terms = [
+        {
+            "topologyKey": key,
+            "labelSelector": {"matchExpressions": [{"key": "app", "operator": "In", "values": [name]}]},
+        }
+        for name in apps
+        for key in [draw(st.sampled_from([ZONE, ZONE, HOSTNAME]))]
+    ]
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}} if terms else {}
+    spec = simulated.asking(draw(st.sampled_from(["50m", "100m", "600m"])), affinity=affinity)
+    if draw(st.integers(0, 4)) == 0:
+        spec["nodeSelector"] = {ZONE: draw(st.sampled_from(["za", "zb"]))}
+    kind = draw(st.sampled_from(["Deployment", "Deployment", "StatefulSet", "DaemonSet"]))
+    replicas = None if kind == "DaemonSet" else draw(st.sampled_from([1, 1, 2]))
+    return decode_workload(simulated.workload(kind, app, replicas, spec), "default")
+
+
+@settings(thorough, max_examples=3 * thorough.max_examples)
+@given(nodes(most=3), led(0), led(1), led(2), st.sampled_from(EVENTS), st.booleans())
+def test_bounds_enclose_every_end_of_a_chain_of_affinity(cluster, web, api, db, event, together):
+    assume(_is_enclosed(Setting(cluster, Inventory(), (web, api, db), together=together), event))
+
+
 @st.composite
 def running(draw, cluster, workload: Workload, *, changes: bool):
     """Some pods of one older template if that ``changes``, anywhere, as earlier templates and taints let them land."""

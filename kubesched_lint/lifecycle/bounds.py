@@ -18,7 +18,7 @@ from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
-from kubesched_lint.lifecycle.rooms import room_of
+from kubesched_lint.lifecycle.rooms import Room, room_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
@@ -91,7 +91,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
             continue
         if setting.running.get(number) and (is_looser(setting, number) or not stands_in_room(setting, number)):
             continue  # older pods may hold more of a domain than new ones can
-        ceiling = _spread_ceiling(setting, number, constraint, room.at_most(most), without, before.at_most(most))
+        ceiling = _spread_ceiling(setting, number, constraint, most, room, without, before)
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
@@ -152,13 +152,14 @@ def _spread_ceiling(
     setting: Setting,
     number: int,
     constraint: SpreadConstraint,
-    room: dict[int, int],
+    most: int,
+    room: Room,
     without: NodeSet,
-    before: dict[int, int],
+    before: Room,
 ) -> Counted | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
-    Domains of cordoned nodes count as well, nodes in ``without`` do not, which bounds a loss; pods that came with the
+    ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, nodes in ``without`` do not, which bounds a loss; pods that came with the
     room ``before`` it may exceed the limit now. None if the selector also counts pods of others.
     """
     pod, selector = setting.pods[number], constraint.selector
@@ -166,12 +167,14 @@ def _spread_ceiling(
         return None
     if _others_counted(setting, number, constraint):
         return None
-    capacity = domain_room(setting, number, constraint, room, without)
+    capacity = domain_room(setting, number, constraint, room.at_most(most), without)
     if not capacity:
         return Counted(0, f"no usable node counts for the spread over {constraint.topology_key}")
     least = least_count(constraint, capacity.values())
     limits = let_in(constraint, capacity)
-    stay = let_in(constraint, domain_room(setting, number, constraint, before, 0)) if without else limits
+    stay = limits
+    if without:
+        stay = let_in(constraint, domain_room(setting, number, constraint, before.at_most(most), 0))
     total = sum(min(held, max(limits[value], stay[value])) for value, held in capacity.items())
     return Counted(total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {least}")
 
@@ -323,7 +326,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
     A key with one node per domain does not distinguish nodes.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    room = dict(copies(pod, setting.cluster, setting.usable[number], wanted))
+    room = room_of(setting, pod, setting.usable[number], wanted).at_most(wanted)
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )

@@ -13,9 +13,9 @@ from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.quotas import quota_short
+from kubesched_lint.lifecycle.rooms import open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.scheduler.capacity import copies
-from kubesched_lint.scheduler.framework import as_checked, diagnose
+from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import let_in
 from kubesched_lint.text import plural
 
@@ -34,13 +34,13 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     hard = [c for c in pod.spread if c.is_hard]
     if len(hard) + len(pod.required_anti_affinity) > 1:
         return None
-    open_ = diagnose(pod, setting.cluster).feasible
-    room = dict(copies(pod, setting.cluster, open_, wanted))
+    open_ = open_but_for_affinity(setting, number)
+    room = room_of(setting, pod, open_, wanted)
     if pod.required_anti_affinity:
         term = pod.required_anti_affinity[0]
         if not setting.selects(term, pod, pod):
             return None
-        loose = sum(room[p] for p in positions(open_ & ~index.with_key(term.topology_key)))
+        loose = sum(min(room.on[p], wanted) for p in positions(open_ & ~index.with_key(term.topology_key)))
         domains = index.domains_of(term.topology_key, open_)
         total = loose + domains
         takes = plural(domains, "takes", "take")
@@ -49,14 +49,14 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
             return None
-        capacity = domain_room(setting, number, constraint, room, 0)
+        capacity = domain_room(setting, number, constraint, room.at_most(wanted), 0)
         if not capacity:
             return None
         total = sum(let_in(constraint, capacity).values())
         held = list(capacity.values())
         why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
         return Counted(min(total, wanted), why)
-    total = sum(room.values())
+    total = room.total(wanted)
     return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes")
 
 

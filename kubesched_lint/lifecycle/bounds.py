@@ -159,8 +159,9 @@ def _spread_ceiling(
 ) -> Counted | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
-    ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, nodes in ``without`` do not, which bounds a loss; pods that came with the
-    room ``before`` it may exceed the limit now. None if the selector also counts pods of others.
+    ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, nodes in ``without`` do not, which
+    bounds a loss; pods that came with the room ``before`` it may exceed the limit now. None if the selector also counts
+    pods of others.
     """
     pod, selector = setting.pods[number], constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.vertical import VerticalAutoscaler
 from kubesched_lint.record import replace
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -14,11 +17,20 @@ def vertical_autoscaler_of(it: Member) -> VerticalAutoscaler | None:
     """
     workload = it.workload
     target = workload.ref if workload.custom is None else workload.custom.resource
-    found = [scaler for scaler in _all(it.world) if scaler.target == target and scaler.mode != "Off"]
+    found = _by_target(it.world).get(target, ())
     return found[0] if len(found) == 1 else None
 
 
 @once_per_world
+def _by_target(world: World) -> Mapping[ObjectRef, Sequence[VerticalAutoscaler]]:
+    """Return the scaled object → its autoscalers that set requests."""
+    found: dict[ObjectRef, list[VerticalAutoscaler]] = {}
+    for scaler in _all(world):
+        if scaler.mode != "Off":
+            found.setdefault(scaler.target, []).append(scaler)
+    return found
+
+
 def _all(world: World) -> tuple[VerticalAutoscaler, ...]:
     """Those of the manifests, with recommendations of the cluster where they have none, and the cluster's others."""
     live = {} if world.cluster is None else {s.ref: s for s in world.cluster.inventory.vertical_autoscalers}

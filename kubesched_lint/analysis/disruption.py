@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -24,6 +25,9 @@ _MANY = 100
 _Label = tuple[str, str] | None
 _Alike = tuple[str, Selector]
 """Namespace and selector; budgets with the same pair cover the same pods."""
+_Group = list[tuple[int, DisruptionBudget]]
+"""Such budgets, with their numbers."""
+_Posted = dict[tuple[str, _Label], list[_Group]]
 
 
 class Budgets:
@@ -33,9 +37,12 @@ class Budgets:
         live = () if world.cluster is None else world.cluster.inventory.budgets
         self.linted = frozenset(map(id, world.manifests.budgets))
         self._world = world
-        self._alike: dict[_Alike, list[tuple[int, DisruptionBudget]]] = {}
+        self._alike: dict[_Alike, _Group] = {}
         self._group: dict[int, int] = {}
-        self._posted: dict[tuple[str, _Label], list[list[tuple[int, DisruptionBudget]]]] = {}
+        self._posted: _Posted = {}
+        self._labels: dict[int, Collection[_Label]] = {}
+        """Group → the labels under which it is posted: each selected pod has one of them."""
+        self._named = Counter((budget.namespace, budget.name) for budget in (*world.manifests.budgets, *live))
         for number, budget in enumerate((*world.manifests.budgets, *live)):
             if budget.selector is None:
                 continue
@@ -43,25 +50,53 @@ class Budgets:
             group.append((number, budget))
             self._group[id(budget)] = id(group)
             if len(group) == 1:
-                for label in _posted_under(budget.selector):
+                labels = self._labels[id(group)] = self._labels_of_selected(budget.namespace, budget.selector)
+                for label in labels:
                     self._posted.setdefault((budget.namespace, label), []).append(group)
         self._first_covered: dict[int, Sequence[Workload]] = {}
         self._first_of_kinds: dict[int, Mapping[str, Workload]] = {}
 
+    def _labels_of_selected(self, namespace: str, selector: Selector) -> Collection[_Label]:
+        """Return labels; each selected pod has at least one. ``(None,)`` if the selector implies none."""
+        return selector.labels_of_selected(lambda label: len(self._posted.get((namespace, label), ()))) or (None,)
+
     def of(self, workload: Workload) -> Iterator[DisruptionBudget]:
-        """Yield the budgets that cover its pods, in their order."""
-        if not self._posted:
+        """Yield the budgets that cover its pods, in their order; of several with one name the first."""
+        return self._covering(workload, self._posted)
+
+    def of_no_other(self, workload: Workload) -> Iterator[DisruptionBudget]:
+        """Yield those that cover the pods of no other workload of the set."""
+        for budget in self._covering(workload, self._posted_for_one):
+            is_alone = all(other is workload for other in self.first_covered(budget))
+            is_first = self._named[budget.namespace, budget.name] == 1 or any(b is budget for b in self.of(workload))
+            if is_alone and is_first:
+                yield budget
+
+    def _covering(self, workload: Workload, posted: _Posted) -> Iterator[DisruptionBudget]:
+        if not posted:
             return
-        found: list[tuple[int, DisruptionBudget]] = []
+        found: _Group = []
         labels = labels_when_created(workload)
         for label in (None, *labels.items()):
-            for group in self._posted.get((workload.namespace, label), ()):
+            for group in posted.get((workload.namespace, label), ()):
                 work.spend(_STEPS)
                 if covers(group[0][1], workload.namespace, labels):
                     found += group
+        seen = set()
         for _, budget in sorted(found, key=lambda one: one[0]):
             work.spend()
-            yield budget
+            if budget.name not in seen:
+                seen.add(budget.name)
+                yield budget
+
+    @cached_property
+    def _posted_for_one(self) -> _Posted:
+        """Without the budgets that cover several workloads: such a budget may cover nearly all."""
+        found: _Posted = {}
+        for at, groups in self._posted.items():
+            if few := [group for group in groups if len(self.first_covered(group[0][1])) < 2]:
+                found[at] = few
+        return found
 
     def first_covered(self, budget: DisruptionBudget) -> Sequence[Workload]:
         """The first workloads whose pods the budget covers, at most two."""
@@ -69,7 +104,7 @@ class Budgets:
             return ()
         group = self._group[id(budget)]
         if group not in self._first_covered:
-            self._first_covered[group] = tuple(islice(self._covered(budget, budget.selector), 2))
+            self._first_covered[group] = tuple(islice(self._covered(budget), 2))
         return self._first_covered[group]
 
     def first_of_kinds(self, budget: DisruptionBudget) -> Mapping[str, Workload]:
@@ -79,13 +114,13 @@ class Budgets:
         group = self._group[id(budget)]
         if group not in self._first_of_kinds:
             found = self._first_of_kinds[group] = dict[str, Workload]()
-            for workload in self._covered(budget, budget.selector):
+            for workload in self._covered(budget):
                 if workload.kind == "DaemonSet" or self._world.member(workload).replicas:
                     found.setdefault(owner_kind(workload), workload)
         return self._first_of_kinds[group]
 
-    def _covered(self, budget: DisruptionBudget, selector: Selector) -> Iterator[Workload]:
-        for label in _posted_under(selector):
+    def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
+        for label in self._labels[self._group[id(budget)]]:
             for workload in self._workloads.get((budget.namespace, label), ()):
                 work.spend(_STEPS)
                 if covers(budget, workload.namespace, labels_when_created(workload)):
@@ -102,12 +137,6 @@ class Budgets:
         return found
 
 
-def _posted_under(selector: Selector) -> Sequence[_Label]:
-    """Return labels; each selected pod has at least one. ``(None,)`` if the selector implies none."""
-    posting = next((r for r in selector.requirements if r.operator == "In"), None)
-    return (None,) if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
-
-
 @once_per_world
 def _budgets(world: World) -> Budgets:
     return Budgets(world)
@@ -115,11 +144,12 @@ def _budgets(world: World) -> Budgets:
 
 def budgets_of(it: Member) -> Iterator[DisruptionBudget]:
     """Budgets of the set, else of the cluster, that select its pods."""
-    seen = set()
-    for budget in _budgets(it.world).of(it.workload):
-        if budget.name not in seen:
-            seen.add(budget.name)
-            yield budget
+    return _budgets(it.world).of(it.workload)
+
+
+def budgets_of_no_other(it: Member) -> Iterator[DisruptionBudget]:
+    """Those of ``budgets_of`` that count no pods of another workload of the set."""
+    return _budgets(it.world).of_no_other(it.workload)
 
 
 def stuck_budgets(it: Member) -> Iterator[DisruptionBudget]:
@@ -129,8 +159,8 @@ def stuck_budgets(it: Member) -> Iterator[DisruptionBudget]:
     """
     replicas = it.replicas
     if it.workload.stays and it.workload.kind != "Pod" and replicas:
-        for budget in budgets_of(it):
-            if not guards_others(budget, it) and not allowed_disruptions(budget, replicas, replicas):
+        for budget in budgets_of_no_other(it):
+            if not allowed_disruptions(budget, replicas, replicas):
                 yield budget
 
 
@@ -159,12 +189,12 @@ def unscaled_budgets(it: Member) -> Iterator[Unscaled]:
     because drains leave them.
     """
     kind = owner_kind(it.workload)
-    if not it.replicas and it.workload.kind != "DaemonSet":
+    if (kind not in WITHOUT_SCALE and kind != "Pod") or (not it.replicas and it.workload.kind != "DaemonSet"):
         return
     for budget in budgets_of(it):
         if not budget.asks_for_scale or not allowed_disruptions(budget, _MANY, _MANY):
             continue
-        if kind not in WITHOUT_SCALE and not (kind == "Pod" and _are_bare(budget, it.world)):
+        if kind == "Pod" and not _are_bare(budget, it.world):
             continue
         beside = {k: w for k, w in _budgets(it.world).first_of_kinds(budget).items() if k != "DaemonSet"}
         hit = next((w for k, w in beside.items() if k != kind), beside.get(kind))
@@ -191,8 +221,3 @@ def is_without_pods(budget: DisruptionBudget, world: World) -> bool:
         return False
     running = () if world.cluster is None else world.cluster.inventory.pods
     return not any(covers(budget, bound.namespace, bound.pod.labels) for bound in running)
-
-
-def guards_others(budget: DisruptionBudget, it: Member) -> bool:
-    """Whether a budget also selects pods of other workloads, so that its counts include theirs."""
-    return any(other is not it.workload for other in _budgets(it.world).first_covered(budget))

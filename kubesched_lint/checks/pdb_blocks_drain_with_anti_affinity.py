@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
+from kubesched_lint.analysis.disruption import budgets_of_no_other, is_linted
 from kubesched_lint.controllers.bounds import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.world.premises import running_premises
@@ -22,9 +22,9 @@ def check(it: Member) -> Iterator[Hazard]:
         room = domain_room(it, term.topology_key, term)
         if not room.is_bounded or len(room.domains) != replicas or not _goes_with_a_node(it, term.topology_key):
             continue
-        for budget in budgets_of(it):
+        for budget in budgets_of_no_other(it):
             let_go = allowed_disruptions(budget, replicas, replicas)
-            if not let_go or let_go >= replicas or guards_others(budget, it):
+            if not let_go or let_go >= replicas:
                 continue
             yield Hazard(
                 at=term.path,

@@ -7,7 +7,7 @@ int, and a selector is a few set operations.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
 
 from kubesched_lint import work
@@ -84,10 +84,9 @@ class PodClasses:
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
         self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
         """Namespace and terms of a pod → the holders of each distinct term."""
-        self._postings: dict[tuple[str, str], list[AntiAffinityHolders]] = {}
-        self._unposted: list[AntiAffinityHolders] = []
-        self._pulls: dict[tuple[str, str] | None, list[Pull]] = {}
-        """Label that a term requires → the terms, in the order of their classes; None for terms that require none."""
+        self._postings: dict[_Posting, list[AntiAffinityHolders]] = {}
+        self._pulls: dict[_Posting, list[Pull]] = {}
+        """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
 
     def __len__(self) -> int:
@@ -208,12 +207,8 @@ class PodClasses:
         found = self._holders.get(key)
         if found is None:
             found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
-            pairs = _posted_under(term)
-            if pairs is None:
-                self._unposted.append(found)
-            else:
-                for pair in pairs:
-                    self._postings.setdefault(pair, []).append(found)
+            for posting in _postings_of(term, namespace, self._postings):
+                self._postings.setdefault(posting, []).append(found)
         return found
 
     @property
@@ -221,22 +216,21 @@ class PodClasses:
         """The topology keys of every held term."""
         return frozenset(term.topology_key for _, term in self._holders)
 
-    def possible_holders(self, labels: Mapping[str, str]) -> Iterator[AntiAffinityHolders]:
-        """Yield every held term that might select a pod with these labels; the caller checks selector and namespace."""
-        yield from self._unposted
-        for pair in labels.items():
-            yield from self._postings.get(pair, ())
+    def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
+        """Yield every held term that might select a pod; the caller checks selector and namespace."""
+        for posting in _postings_for(pod):
+            yield from self._postings.get(posting, ())
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
-    def possible_pulls(self, labels: Mapping[str, str], since: int) -> Iterator[Pull]:
-        """Yield every term that might score a pod with these labels, of classes numbered ``since`` and higher.
+    def possible_pulls(self, pod: Pod, since: int) -> Iterator[Pull]:
+        """Yield every term that might score a pod, of classes numbered ``since`` and higher.
 
         The caller checks selector and namespace.
         """
         self._post_pulls()
-        for label in (None, *labels.items()):
-            posted = self._pulls.get(label)
+        for posting in _postings_for(pod):
+            posted = self._pulls.get(posting)
             if posted:
                 yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
 
@@ -244,15 +238,31 @@ class PodClasses:
         """Index the terms for scoring; deferred until a score is needed."""
         for pod_class in self.members(self.preferring >> self._pulls_posted << self._pulls_posted):
             for pull in _pulls_of(pod_class):
-                pairs = _posted_under(pull.term)
-                for label in (None,) if pairs is None else pairs:
-                    self._pulls.setdefault(label, []).append(pull)
+                for posting in _postings_of(pull.term, pod_class.pod.namespace, self._pulls):
+                    self._pulls.setdefault(posting, []).append(pull)
         self._pulls_posted = len(self.all)
 
 
-def _posted_under(term: PodAffinityTerm) -> Iterable[tuple[str, str]] | None:
-    """Return labels; each selected pod has at least one. None if the selector has no In requirement."""
-    return None if term.selector is None else term.selector.labels_of_selected
+_Posting = tuple[str | None, tuple[str, str] | None]
+"""A namespace and a label that a pod must have so that a term may select it; None for any."""
+
+
+def _postings_of(term: PodAffinityTerm, own: str, known: Mapping[_Posting, Sized]) -> Iterable[_Posting]:
+    """Return postings of which each pod that a term selects has one, by the labels with few ``known``."""
+    named = tuple(dict.fromkeys(term.namespaces)) or (own,)
+    spaces: Sequence[str | None] = (None,) if term.namespace_selector is not None else named
+    labels: Collection[tuple[str, str] | None] | None = None
+    if term.selector is not None:
+        labels = term.selector.labels_of_selected(lambda label: len(known.get((spaces[0], label), ())))
+    return [(space, label) for space in spaces for label in labels or (None,)]
+
+
+def _postings_for(pod: Pod) -> Iterator[_Posting]:
+    """Yield the postings that a pod has."""
+    for space in (None, pod.namespace):
+        yield space, None
+        for label in pod.labels.items():
+            yield space, label
 
 
 def _pulls_of(pod_class: PodClass) -> Iterator[Pull]:

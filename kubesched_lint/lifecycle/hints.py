@@ -213,4 +213,4 @@ def _helpful(pod: Pod) -> Iterator[tuple[str, str] | None]:
     """Yield labels: a pod that helps this one by coming has one of them; None if it may have none."""
     for selector in (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard)):
         if selector is not None:
-            yield from selector.labels_of_selected or (None,)
+            yield from selector.labels_of_selected() or (None,)

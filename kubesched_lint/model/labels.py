@@ -5,7 +5,7 @@ Mirrors ``k8s.io/apimachinery/pkg/labels/selector.go`` (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from kubesched_lint.findings import Path
 from kubesched_lint.record import Record, field
@@ -92,11 +92,15 @@ class Selector(Record):
     def is_empty(self) -> bool:
         return not self.requirements
 
-    @property
-    def labels_of_selected(self) -> Collection[tuple[str, str]] | None:
-        """Labels of which all that it selects have at least one; None if they may have none."""
-        found = next((r for r in self.requirements if r.operator == "In"), None)
-        return None if found is None else dict.fromkeys((found.key, value) for value in found.values)
+    def labels_of_selected(
+        self, users: Callable[[tuple[str, str]], int] = lambda label: 0
+    ) -> Collection[tuple[str, str]] | None:
+        """Return labels of which all that it selects have at least one; None if they may have none.
+
+        Of several such sets of labels it is the one with the fewest ``users``.
+        """
+        known = [dict.fromkeys((r.key, value) for value in r.values) for r in self.requirements if r.operator == "In"]
+        return min(known, key=lambda labels: sum(map(users, labels)), default=None)
 
     def and_also(self, *more: Requirement) -> Selector:
         """Return the selector with further requirements, without duplicates."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.analysis import disruption
-from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted, unscaled_budgets
+from kubesched_lint.analysis.disruption import budgets_of, budgets_of_no_other, is_linted, unscaled_budgets
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.findings import ObjectRef
@@ -66,10 +66,10 @@ def test_the_index_says_what_each_pair_says(seed: int) -> None:
             if covers(found, one.namespace, it.pod.labels):
                 named.setdefault(found.name, found)
         assert list(budgets_of(it)) == list(named.values())
+        others = [(w.namespace, world.member(w).pod.labels) for w in world.manifests.workloads if w is not one]
+        alone = [b for b in named.values() if not any(covers(b, namespace, labels) for namespace, labels in others)]
+        assert list(budgets_of_no_other(it)) == alone
         for found in named.values():
-            others = [w for w in world.manifests.workloads if w is not one]
-            held = any(covers(found, w.namespace, world.member(w).pod.labels) for w in others)
-            assert guards_others(found, it) == held
             assert is_linted(found, world) == any(found is ours for ours in world.manifests.budgets)
 
 
@@ -125,8 +125,8 @@ def asked(count: int, monkeypatch: pytest.MonkeyPatch) -> int:
     budgets = tuple(budget(f"w{n}", "shop", Requirement("app", "In", (f"w{n}",))) for n in range(count))
     world = World(Inventory(workloads=workloads, budgets=budgets))
     for one in workloads:
-        (found,) = budgets_of(world.member(one))
-        assert not guards_others(found, world.member(one))
+        (found,) = budgets_of_no_other(world.member(one))
+        assert found.name == one.name
     return calls
 
 

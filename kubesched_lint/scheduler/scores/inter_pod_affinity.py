@@ -133,7 +133,7 @@ def _pulls(pod: Pod, state: ClusterState, since: int) -> Iterator[_Pull]:
         for pod_class in state.classes.members(selected_classes(weighted.term, pod.namespace, state) & fresh):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
     required = profile_of(pod).hard_pod_affinity_weight
-    for pull in state.classes.possible_pulls(pod.labels, since):
+    for pull in state.classes.possible_pulls(pod, since):
         work.spend(_STEPS)
         if selects_pod(pull.term, pull.pod_class.pod.namespace, pod, state):
             weight = pull.weight * required if pull.is_required else pull.weight

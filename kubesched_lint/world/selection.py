@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from kubesched_lint import work
 from kubesched_lint.hints import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _STEPS = 3
 """The cost in steps of testing whether a term selects a pod."""
+_MANY = 16
+"""So many candidates are worth an index of their namespaces."""
 _FEW_KEYS = 8
 """Labels that are indexed one by one: terms ask for few of those that pods have, and an index takes memory."""
 
@@ -33,6 +36,8 @@ class Selection:
         self._pod_of = pod_of
         self._namespaces = namespaces
         self._by_asked: dict[str, Mapping[str, Sequence[Workload]]] = {}
+        self._by_namespace: dict[int, Mapping[str, Sequence[tuple[int, Workload]]]] = {}
+        """``id`` of a list of candidates → those of each namespace, numbered in the order of the list."""
 
     def _by_label(self, key: str) -> Mapping[str, Sequence[Workload]]:
         """Return value → workloads, for one of the labels of pods."""
@@ -57,7 +62,7 @@ class Selection:
 
         ``unknown`` is the answer for unknown namespace labels.
         """
-        for workload in self._candidates(term):
+        for workload in self._near(term, holder):
             work.spend(_STEPS)
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload
@@ -70,6 +75,21 @@ class Selection:
             pod = self._pod_of(workload)
             if all(self._namespaces.selects(t, holder, pod, unknown=unknown) for t in terms[1:]):
                 yield workload
+
+    def _near(self, term: PodAffinityTerm, holder: str) -> Sequence[Workload]:
+        """Return a superset of the selected workloads: of many candidates those in the namespaces that it names."""
+        found = self._candidates(term)
+        if len(found) < _MANY or term.namespace_selector is not None:
+            return found
+        spaces = self._by_namespace.get(id(found))
+        if spaces is None:
+            groups: dict[str, list[tuple[int, Workload]]] = {}
+            for numbered in enumerate(found):
+                groups.setdefault(numbered[1].pod.namespace, []).append(numbered)
+            spaces = self._by_namespace[id(found)] = groups
+        named = [spaces.get(name, ()) for name in dict.fromkeys(term.namespaces or (holder,))]
+        inside = named[0] if len(named) == 1 else sorted(chain.from_iterable(named))
+        return [workload for _, workload in inside]
 
     def _candidates(self, term: PodAffinityTerm) -> Sequence[Workload]:
         """Return a superset of the selected workloads: the shortest list among the term's equality requirements."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.devices import Devices
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
+_EVERY = "0.0.0.0"
+"""The address that stands for every address of a node."""
 _FEW = 4
 """So many classes are asked one by one."""
 
@@ -293,10 +295,11 @@ class ClusterState:
 
     def port_conflicts(self, port: HostPort) -> NodeSet:
         """Return the nodes where a pod holds the port on the same address, or either side means every address."""
+        by_ip = self._ports.get((port.protocol, port.port), {})
+        ips = by_ip if port.host_ip == _EVERY else {port.host_ip, _EVERY} & by_ip.keys()
         found = EMPTY
-        for ip, tally in self._ports.get((port.protocol, port.port), {}).items():
-            if ip == port.host_ip or "0.0.0.0" in (ip, port.host_ip):
-                found |= tally.nodes
+        for ip in ips:
+            found |= by_ip[ip].nodes
         return found
 
     def claim_users(self, namespace: str, claim: str) -> NodeCounter:

@@ -59,12 +59,19 @@ class Shelves(Record):
         )
 
     def after(self, before: Mapping[str, PersistentVolume], new: Iterable[PersistentVolume]) -> Shelves | None:
-        """Return the shelves after volumes came or changed; None if more changes than for which claim they are."""
-        loose, reserved = dict(self.loose), dict(self.reserved)
+        """Return the shelves after volumes came, for a claim each, or changed; None if more changes than the claim."""
+        loose, reserved, terms = dict(self.loose), dict(self.reserved), self.terms
+        number = len(before)
         for volume in new:
-            if volume.claim_ref is None or not self._has_terms_of(volume):
+            if volume.claim_ref is None:
                 return None
             old = before.get(volume.name)
+            if volume.node_terms is not None and volume.node_terms not in terms.get(volume.storage_class, ()):
+                if old is not None:
+                    return None
+                those = {**terms.get(volume.storage_class, {}), volume.node_terms: number}
+                terms = {**terms, volume.storage_class: those}
+            number += old is None
             if old is not None and old.claim_ref is None:
                 names = loose[old.storage_class]
                 at = names.index(old.name)
@@ -72,10 +79,7 @@ class Shelves(Record):
             names = reserved.get(volume.claim_ref[:2], ())
             if volume.name not in names:
                 reserved[volume.claim_ref[:2]] = (*names, volume.name)
-        return replace(self, loose=loose, reserved=reserved)
-
-    def _has_terms_of(self, volume: PersistentVolume) -> bool:
-        return volume.node_terms is None or volume.node_terms in self.terms.get(volume.storage_class, ())
+        return replace(self, loose=loose, reserved=reserved, terms=terms)
 
 
 class Storage(Record):

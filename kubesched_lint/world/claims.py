@@ -26,9 +26,14 @@ if TYPE_CHECKING:
 
 def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
     """Return the class of a claim, the default class if it names none; None if it is unknown."""
-    if claim.storage_class is None:
-        return default_class(classes_of(world))
-    return next((c for c in classes_of(world) if c.name == claim.storage_class), None)
+    return _classes_by_name(world).get(claim.storage_class)
+
+
+@once_per_world
+def _classes_by_name(world: World) -> Mapping[str | None, StorageClass | None]:
+    """Return name → class, the manifests' first; None → the default class."""
+    classes = classes_of(world)
+    return {None: default_class(classes), **{found.name: found for found in reversed(classes)}}
 
 
 def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:
@@ -94,7 +99,12 @@ def volumes_for(world: World, claim: Claim) -> Sequence[PersistentVolume]:
 
 def has_free_volume(world: World, storage_class: str) -> bool:
     """Return whether a volume of the class waits for a claim: then none needs to be provisioned."""
-    return any(v.storage_class == storage_class and v.claim_ref is None for v in volumes_of(world))
+    return storage_class in _classes_of_free_volumes(world)
+
+
+@once_per_world
+def _classes_of_free_volumes(world: World) -> frozenset[str]:
+    return frozenset(volume.storage_class for volume in volumes_of(world) if volume.claim_ref is None)
 
 
 _MOST_ORDINALS = 200

@@ -333,6 +333,8 @@ def enough_capacity(
     A driver that publishes any CSIStorageCapacity is assumed to require the check.
     """
     storage = state.storage
+    if not storage.capacities:
+        return True, None
     same_driver = {c.name for c in storage.classes.values() if c.provisioner == storage_class.provisioner}
     published = [c for c in storage.capacities if c.storage_class in same_driver]
     if not published or not claim.request:

@@ -17,6 +17,7 @@ from kubesched_lint.world.world import Member, World, once_per_world
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Taint
@@ -173,15 +174,20 @@ def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
 
 def usable_without_transient(it: Member) -> NodeSet:
     """Nodes of ``World.index`` that are open, or closed only by a cordon or a temporary taint."""
-    from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.scheduler.framework import static_feasible
 
-    assert it.world.cluster is not None, "a rule that reads nodes runs only with a cluster"
-    without_transient = it.world.cluster.without_transient()
-    if without_transient is it.world.cluster:
-        return it.usable
-    # The order of the nodes is the same, so positions are the same in both indexes.
-    return static_feasible(it.pod, NodeIndex(without_transient.inventory.nodes, it.world.device_resources))
+    lasting = _nodes_without_transient(it.world)
+    return it.usable if lasting is None else static_feasible(it.pod, lasting)
+
+
+@once_per_world
+def _nodes_without_transient(world: World) -> NodeIndex | None:
+    """Return the nodes after all transient states have ended, in their order; None if there are none."""
+    from kubesched_lint.cluster.index import NodeIndex
+
+    assert world.cluster is not None, "a rule that reads nodes runs only with a cluster"
+    later = world.cluster.without_transient()
+    return None if later is world.cluster else NodeIndex(later.inventory.nodes, world.device_resources)
 
 
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----

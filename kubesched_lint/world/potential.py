@@ -13,7 +13,7 @@ from itertools import islice
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of, topology_keys
 from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, overlaid, templates
-from kubesched_lint.cluster.nodeset import EMPTY, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.controllers.daemonset import hosts, targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import (
@@ -332,20 +332,32 @@ def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Itera
         group = alike.setdefault(_looks(offer, keys), [])
         if not any(_outdoes(other, offer) for other in group):
             group.append(offer)
-    largest = {id(offer) for group in alike.values() for offer in group}
+    kept = {id(offer) for group in alike.values() for offer in group}
+    largest = of(position for position, offer in enumerate(offers) if id(offer) in kept)
     index = NodeIndex([offer.node(1) for offer in offers], asked.device_resources)
-    counts = [0] * len(offers)
+    kinds: dict[object, list[tuple[Pod, int, NodeSet]]] = {}
     for pod, most in asked.pods:
-        for position in positions(static_feasible(pod, index)):
-            if id(offers[position]) in largest:
-                counts[position] += -(-most // _each(pod, offers[position], most))
+        nodes = static_feasible(pod, index) & largest
+        kind = nodes, most, _stays_alone(pod), tuple(pod.requests.items())
+        kinds.setdefault(kind, []).append((pod, most, nodes))
+    counts = [0] * len(offers)
+    for equal in kinds.values():
+        pod, most, nodes = equal[0]
+        for position in positions(nodes):
+            counts[position] += len(equal) * -(-most // _each(pod, offers[position], most))
     # One more: so the loss of one of them proves nothing, and an unusable kind still shows what excludes the pod.
     return (count + 1 for count in counts)
 
 
+def _stays_alone(pod: Pod) -> bool:
+    """Return whether more than resources decides which pods share a node with it."""
+    by_others = pod.host_ports or pod.resource_claims or pod.required_anti_affinity
+    return bool(by_others) or any(c.is_hard for c in pod.spread)
+
+
 def _each(pod: Pod, offer: Offer, most: int) -> int:
     """Return how many pods certainly share a node by their resources; 1 if other pods matter."""
-    if pod.host_ports or pod.resource_claims or pod.required_anti_affinity or any(c.is_hard for c in pod.spread):
+    if _stays_alone(pod):
         return 1
     room = offer.room
     if room is None:

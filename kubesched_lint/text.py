@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from kubesched_lint.hints import TypeVar
+
+T = TypeVar("T")
 _LONG = 300
 """Texts with fewer characters are never cut."""
 _FEW, _MANY = 6, 12
@@ -60,8 +63,13 @@ def _brief_lists(text: str) -> str:
     for glue in ("; ", " + ", ", "):
         parts = text.split(glue)
         if len(parts) > _MANY:
-            text = glue.join((*parts[:_FEW], f"… {len(parts) - _FEW - 1:,} more …", parts[-1]))
+            text = glue.join(ends_of(parts, str))
     return text
+
+
+def ends_of(parts: Sequence[T], shown: Callable[[T], str]) -> Sequence[str]:
+    """Return what ``brief`` leaves of a long list: its first parts, ``… 209 more …`` and the last one."""
+    return (*map(shown, parts[:_FEW]), f"… {len(parts) - _FEW - 1:,} more …", shown(parts[-1]))
 
 
 def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:

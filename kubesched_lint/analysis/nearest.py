@@ -125,6 +125,11 @@ class Carried:
         return found
 
     @cached_property
+    def names(self) -> Words:
+        """The names of the nodes."""
+        return Words(node.name for node in self.nodes)
+
+    @cached_property
     def keys(self) -> Words:
         """The keys of all labels."""
         return Words(self.all_counts)
@@ -150,9 +155,11 @@ def _carried(world: World) -> Carried:
     return Carried(world.nodes, world.today.bit_count())
 
 
-def node_miss(pod: Pod, carried: Carried) -> Miss:
-    """Return why no node matches nodeSelector and required node affinity, by the condition closest to being met."""
-    nodes = carried.nodes
+def node_miss(pod: Pod, carried: Carried, *, near: bool = True) -> Miss:
+    """Return why no node matches nodeSelector and required node affinity, by the condition closest to being met.
+
+    Without ``near`` it does not look for what nodes have instead.
+    """
     selector = [Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()]
     terms = pod.required_node_terms
     if terms is not None and not any(t.expressions or t.fields for t in terms):
@@ -166,14 +173,15 @@ def node_miss(pod: Pod, carried: Carried) -> Miss:
     alone = [c for c in conditions if not carried.meets(c)]
     if alone:
         worst = next((c for c in alone if not to_fill_in(_words(c))), alone[0])  # what is filled in may match then
-        return Miss(worst.path, _words(worst), nearest_label(worst, carried), worst.key)
+        return Miss(worst.path, _words(worst), nearest_label(worst, carried) if near else "", worst.key)
     if fields and not conditions:
         names = ", ".join(v for f in fields for v in f.values)
-        return Miss(fields[0].path, f"metadata.name {names}", _nearest_name(fields, nodes))
+        close = carried.names.closest(fields[0].values[0]) if near and fields[0].values else ""
+        return Miss(fields[0].path, f"metadata.name {names}", f"there is a node {close}" if close else "")
     if fields:
         return Miss(fields[0].path, "the pinned node with these labels")
     wanted = " and ".join(_words(c) for c in conditions)
-    return Miss(conditions[-1].path, wanted, _best_node(conditions, carried.existing))
+    return Miss(conditions[-1].path, wanted, _best_node(conditions, carried.existing) if near else "")
 
 
 def nearest_label(wanted: Requirement, carried: Carried) -> str:
@@ -246,11 +254,6 @@ def _best_node(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> str:
     return f"node {best.name} has all but {' and '.join(map(_words, failing))}"
 
 
-def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
-    close = nearest_name(fields[0].values[0], (n.name for n in nodes)) if fields[0].values else ""
-    return f"there is a node {close}" if close else ""
-
-
 def _nodes(count: int) -> str:
     return f"{count} {plural(count, 'node has', 'nodes have')}" if count else "new nodes of a pool have"
 
@@ -264,20 +267,20 @@ def _words(r: Requirement) -> str:
     return f"{r.key} {r.operator}{' ' + r.values[0] if r.values else ''}"
 
 
-def miss_of(it: Member, among: NodeSet | None = None) -> Miss:
-    """Return why none of some nodes (default: all) has the labels that a workload requires, and the nearest match."""
+def miss_of(it: Member, among: NodeSet | None = None, *, near: bool = True) -> Miss:
+    """Return why none of some nodes (default: all) has the labels that a workload requires; see ``node_miss``."""
     pod, index, added = it.pod, it.world.index, profile_of(it.pod).added_node_terms
     among = index.all if among is None else among
     carried = _carried(it.world) if among == index.all else Carried(tuple(index.nodes_of(among)))
     is_choosy = pod.node_selector or pod.required_node_terms is not None
     if added is None or (is_choosy and not among & index.matching(pod.node_selector, pod.required_node_terms)):
-        return node_miss(pod, carried)
+        return node_miss(pod, carried, near=near)
     adds = f"the scheduler {pod.scheduler_name} adds"
     here = Carried(carried.nodes)
     if not among & index.matching({}, added):
-        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), here)
+        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), here, near=near)
         return Miss(added_affinity(pod.path), f"{alone.wanted}, which {adds}", alone.nearest)
-    own = node_miss(pod, here)
+    own = node_miss(pod, here, near=False)
     return Miss(added_affinity(own.at), f"{own.wanted} and the node affinity that {adds}")
 
 
@@ -289,6 +292,20 @@ def nearest_key_of(world: World, key: str) -> str:
 @once_per_world
 def _words_on_nodes(world: World) -> Words:
     return Words({key for node in world.nodes for key in node.labels})
+
+
+def nearest_key_among(world: World, key: str, nodes: NodeSet) -> str:
+    """A label key of some nodes that reads like ``key``; empty without one."""
+    known = _keys_of_nodes(world)
+    if nodes not in known:
+        known[nodes] = Words({key for node in world.index.nodes_of(nodes) for key in node.labels})
+    return known[nodes].closest(key)
+
+
+@once_per_world
+def _keys_of_nodes(world: World) -> dict[NodeSet, Words]:
+    """Return a cache: nodes → the keys of their labels."""
+    return {}
 
 
 def nearest_node(world: World, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from kubesched_lint.analysis.nearest import Miss, hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
@@ -12,9 +13,13 @@ from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import NodePool
+from kubesched_lint.text import ends_of
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member, World, once_per_world
+
+_MOST = 50
+"""Of more pools, a finding says what the first few and the last one lack."""
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -23,7 +28,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     if any(True for _ in outside_pools(it)):
         return  # only the zone is the cause: affinity-zone-outside-pools
-    reasons = tuple(_reason(it, pool) for pool in it.world.pools)
+    reasons = _reasons(it)
     if not it.world.index.all and not pod.node_selector and pod.required_node_terms is None:
         return  # there is no node at all, and no pool can make one: the footer reports it
     if not reach.matching:
@@ -34,7 +39,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=miss.at,
         key=bool(reach.matching),
         evidence=proof(
-            f"0 of {it.world.today.bit_count()} nodes and 0 of {len(it.world.pools)} pools: {'; '.join(reasons)}",
+            f"0 of {it.world.today.bit_count()} nodes and 0 of {len(it.world.pools)} pools: {reasons}",
             demand=1,
             supply=0,
             assumes=node_premises(it),
@@ -43,9 +48,9 @@ def check(it: Member) -> Iterator[Hazard]:
             "replicas": it.replicas,
             "wanted": miss.wanted,
             "nearest": hint(miss.nearest),
-            "reasons": "; ".join(reasons),
+            "reasons": reasons,
         },
-        cause="; ".join(reasons) if reach.matching else miss.lack,
+        cause=reasons if reach.matching else miss.lack,
         variant="taints" if reach.matching else "default",
     )
 
@@ -59,6 +64,13 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield from spell_as_nodes_do(it.workload, hazard.at, it.world.index.nodes)
 
 
+def _reasons(it: Member) -> str:
+    """Return what each pool lacks."""
+    pools = it.world.pools
+    every = [_reason(it, pool) for pool in pools] if len(pools) <= _MOST else ends_of(pools, partial(_reason, it))
+    return "; ".join(every)
+
+
 def _reason(it: Member, pool: NodePool) -> str:
     """Return what one pool lacks."""
     nodes = _made_by(it.world).get(pool.name, EMPTY)
@@ -67,7 +79,7 @@ def _reason(it: Member, pool: NodePool) -> str:
     matching = it.reach.matching & nodes
     if matching:
         return f"{pool.name} has the taint {next(iter(taints_in_the_way(it, matching)))}"
-    return f"{pool.name} sets no {miss_of(it, nodes).wanted}"
+    return f"{pool.name} sets no {miss_of(it, nodes, near=False).wanted}"
 
 
 @once_per_world

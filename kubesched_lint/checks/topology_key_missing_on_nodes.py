@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of
-from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
@@ -77,6 +76,6 @@ def _nearest_usable(it: Member, key: str) -> str:
     meant = correction_of(key)
     if meant is not None and usable & it.world.index.with_key(meant.key):
         return meant.key
-    from kubesched_lint.analysis.nearest import nearest_key
+    from kubesched_lint.analysis.nearest import nearest_key_among
 
-    return nearest_key(key, (it.world.nodes[i] for i in positions(usable)))
+    return nearest_key_among(it.world, key, usable)

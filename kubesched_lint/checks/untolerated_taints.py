@@ -12,7 +12,7 @@ from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, Toleration
 from kubesched_lint.text import joined
 from kubesched_lint.world.premises import ONE_NODE, node_premises, nodes_in_words
-from kubesched_lint.world.room import taint_sets_in_the_way, taints_in_the_way
+from kubesched_lint.world.room import what_is_in_the_way
 from kubesched_lint.world.world import Member
 
 
@@ -21,17 +21,16 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
         return
     matching = reach.matching & it.world.distinct
-    taints = taints_in_the_way(it, matching & it.world.today or matching)
+    found = what_is_in_the_way(it, matching & it.world.today or matching)
     nodes = nodes_in_words(it.world, matching)
-    mistaken, meant = _misspelt(it, taints)
+    mistaken, meant = _misspelt(it, found.each)
     yield Hazard(
         at=_what_leads_there(it.workload.pod) if mistaken is None else mistaken.path,
         key=mistaken is None,
         variant="default" if mistaken is None else "misspelt",
-        cause=", ".join(map(str, taints)) if mistaken is None else "",
+        cause=found.listed if mistaken is None else "",
         evidence=proof(
-            f"each of {nodes_in_words(it.world, matching, 'matching')} has an untolerated taint: "
-            f"{', '.join(map(str, taints))}",
+            f"each of {nodes_in_words(it.world, matching, 'matching')} has an untolerated taint: {found.briefly}",
             demand=1,
             supply=0,
             assumes=node_premises(it),
@@ -39,7 +38,7 @@ def check(it: Member) -> Iterator[Hazard]:
         values={
             "replicas": it.replicas,
             "tainted": "the only node that matches has" if nodes == ONE_NODE else f"each of the {nodes} that match has",
-            "taints": tuple(str(t) for t in taints),
+            "taints": found.names,
             "meant": str(meant),
             "further": _further(it, matching, meant),
         },
@@ -60,9 +59,9 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _further(it: Member, nodes: NodeSet, meant: Taint | None) -> str:
     """What else to do after the toleration is corrected: the fewest other taints beside the one that is meant."""
-    beside = [[str(t) for t in taints if t != meant] for taints in taint_sets_in_the_way(it, nodes) if meant in taints]
-    fewest = min(beside, key=len, default=[])
-    return f", and tolerate {joined(fewest)}" if fewest else ""
+    fewest = () if meant is None else what_is_in_the_way(it, nodes).fewest_with.get(meant, ())
+    others = [str(taint) for taint in fewest if taint != meant]
+    return f", and tolerate {joined(others)}" if others else ""
 
 
 def _misspelt(it: Member, taints: Collection[Taint]) -> tuple[Toleration | None, Taint | None]:

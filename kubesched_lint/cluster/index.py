@@ -16,6 +16,8 @@ from kubesched_lint.model.pod import NodeSelectorTerm
 
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
+_FEW = 16
+"""So many labels, or resources, are looked up on each node; if more are asked for, one pass reads those of all."""
 _NAME, _TAINTS, _CORDONED, _ALLOCATABLE = map(attrgetter, ("name", "taints", "unschedulable", "allocatable"))
 
 
@@ -41,7 +43,7 @@ class NodeIndex:
             compress(range(len(self.nodes)), map(is_, map(_ALLOCATABLE, self.nodes), repeat(None)))
         )
         """Nodes of a sketch without resources: rules about resources skip them."""
-        self._values: dict[str, Sequence[str | None]] = {}
+        self._values: dict[str, list[str | None]] = {}
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
         self._single: dict[str, bool] = {}
@@ -73,6 +75,8 @@ class NodeIndex:
         self.taints: Mapping[Taint, NodeSet] = taints
         """Each distinct taint → the nodes that have it."""
         self.taint_keys = frozenset(taint.key for taint in taints)
+        self.disliked = [taint for taint in taints if taint.effect == "PreferNoSchedule"]
+        """The taints that only lower the score of a node."""
         self._taints_of: dict[str, dict[str | None, list[Taint]]] = {}
         self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
 
@@ -120,6 +124,15 @@ class NodeIndex:
                 values.setdefault(taint.value, []).append(taint)
         return self._taints_of.get(key, {}).get(value, ())
 
+    def taints_on(self, nodes: NodeSet) -> Iterable[tuple[tuple[Taint, ...], int]]:
+        """Return the taints of some nodes with how many of the nodes share them, in the order of the nodes."""
+        if nodes.bit_count() < len(self.taint_sets):
+            own = (self.nodes[position].taints for position in positions(nodes))
+            return [(taints, 1) for taints in own if taints]
+        some = [(there, taints) for taints, with_them in self.taint_sets if (there := with_them & nodes)]
+        some.sort(key=lambda pair: lowest(pair[0]))
+        return [(taints, there.bit_count()) for there, taints in some]
+
     def tainted(self, effects: frozenset[str]) -> tuple[NodeSet, Mapping[Taint, NodeSet]]:
         """Return the nodes with exactly one taint of these effects, and the taints of the nodes with several."""
         found = self._tainted.get(effects)
@@ -145,10 +158,28 @@ class NodeIndex:
         All finite values are integers. Callers must not change the list.
         """
         found = self._stated.get(resource)
-        if found is None:
+        if found is None and len(self._stated) < _FEW:
             found = self._stated[resource] = [
                 inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes
             ]
+        elif found is None:
+            found = self._stated[resource] = self._unstated.copy()
+            for position, amount in self._amounts.get(resource, ()):
+                found[position] = amount
+        return found
+
+    @cached_property
+    def _unstated(self) -> list[float]:
+        """What ``stated`` returns for a resource that no node has."""
+        return [inf if node.allocatable is None else 0 for node in self.nodes]
+
+    @cached_property
+    def _amounts(self) -> Mapping[str, Sequence[tuple[int, float]]]:
+        """Resource → (position, amount) of each node that has it."""
+        found: dict[str, list[tuple[int, float]]] = {}
+        for position, node in enumerate(self.nodes):
+            for resource, amount in (node.allocatable or {}).items():
+                found.setdefault(resource, []).append((position, amount))
         return found
 
     def allocatable(self, resource: str) -> list[float]:
@@ -185,7 +216,27 @@ class NodeIndex:
         """Return the value of a label by position; None for a node without it."""
         found = self._values.get(key)
         if found is None:
-            found = self._values[key] = [node.labels.get(key) for node in self.nodes]
+            carriers = self._carriers(key)
+            if carriers is None:
+                found = [node.labels.get(key) for node in self.nodes]
+            else:
+                found = [None] * len(self.nodes)
+                for position, value in carriers:
+                    found[position] = value
+            self._values[key] = found
+        return found
+
+    def _carriers(self, key: str) -> Sequence[tuple[int, str]] | None:
+        """Return (position, value) of each node with a label; None if ``values`` knows it, or should look it up."""
+        return self._labels.get(key, ()) if len(self._values) >= _FEW and key not in self._values else None
+
+    @cached_property
+    def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """Label key → (position, value) of each node that has it."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for position, node in enumerate(self.nodes):
+            for key, value in node.labels.items():
+                found.setdefault(key, []).append((position, value))
         return found
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
@@ -193,7 +244,8 @@ class NodeIndex:
         found = self._domains.get(key)
         if found is None:
             members: dict[str, list[int]] = {}
-            for i, value in enumerate(self.values(key)):
+            carriers = self._carriers(key)
+            for i, value in enumerate(self.values(key)) if carriers is None else carriers:
                 if value is not None:
                     members.setdefault(value, []).append(i)
             found = self._domains[key] = {value: of(at) for value, at in members.items()}
@@ -209,9 +261,14 @@ class NodeIndex:
         """Return the nodes that have the label key."""
         found = self._keyed.get(key)
         if found is None:
-            values = self.values(key)
-            lacking = [i for i, value in enumerate(values) if value is None] if None in values else []
-            found = self._keyed[key] = self.all & ~of(lacking)
+            carriers = self._carriers(key)
+            if carriers is not None:
+                found = of([position for position, _ in carriers])
+            else:
+                values = self.values(key)
+                lacking = [i for i, value in enumerate(values) if value is None] if None in values else []
+                found = self.all & ~of(lacking)
+            self._keyed[key] = found
         return found
 
     def with_label(self, key: str, value: str) -> NodeSet:

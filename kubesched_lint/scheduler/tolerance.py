@@ -11,7 +11,7 @@ from functools import reduce
 from operator import or_
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Toleration
 
@@ -90,12 +90,10 @@ def taint_sets_in_the_way(
 
     ``covered`` are the taints that the pod tolerates.
     """
-    repelling = {taint for taint in index.taints if taint.effect in FILTERING and taint not in covered}
     counts: Counter[tuple[Taint, ...]] = Counter()
-    some = ((there, taints) for taints, with_them in index.taint_sets if (there := with_them & nodes))
-    for there, taints in sorted(some, key=lambda pair: lowest(pair[0])):
-        if found := tuple(taint for taint in taints if taint in repelling):
-            counts[found] += there.bit_count()
+    for taints, there in index.taints_on(nodes):
+        if found := tuple(taint for taint in taints if taint.effect in FILTERING and taint not in covered):
+            counts[found] += there
     return dict(counts.most_common())
 
 

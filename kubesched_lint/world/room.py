@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple, Record
+from kubesched_lint.text import brief
 from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set
@@ -160,7 +162,7 @@ def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[.
     def left(i: int) -> float:
         return free[i] - sum(amount for amount, there in coming if there >> i & 1)
 
-    i = choose(positions(nodes), key=left)
+    i = choose(positions(nodes), key=left if coming else free.__getitem__)
     own = it.pod.requests.get(resource, 0) if it.workload.kind == "DaemonSet" else 0
     daemons = sum(pod.requests.get(resource, 0) for pod in daemons_on(it.world, it.world.nodes[i].name)) - own
     least = min(left(i), whole[i] - daemons)
@@ -170,12 +172,19 @@ def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[.
 
 def _other_daemons(it: Member, resource: str) -> Iterator[tuple[int, NodeSet]]:
     """Yield (request, nodes) for each other DaemonSet of the manifests."""
+    for workload, pod, nodes in _daemons_of_set(it.world):
+        if workload is not it.workload:
+            yield pod.requests.get(resource, 0), nodes
+
+
+@once_per_world
+def _daemons_of_set(world: World) -> Sequence[tuple[Workload, Pod, NodeSet]]:
+    """Return the DaemonSets of the manifests, with their pods and the nodes that host them."""
     from kubesched_lint.controllers.daemonset import hosts, with_daemon_tolerations
 
-    for workload in it.world.manifests.workloads:
-        if workload.kind == "DaemonSet" and workload is not it.workload:
-            pod = with_daemon_tolerations(it.world.member(workload).pod)
-            yield pod.requests.get(resource, 0), hosts(pod, it.world.index)
+    daemons = [workload for workload in world.manifests.workloads if workload.kind == "DaemonSet"]
+    pods = [with_daemon_tolerations(world.member(workload).pod) for workload in daemons]
+    return [(workload, pod, hosts(pod, world.index)) for workload, pod in zip(daemons, pods, strict=True)]
 
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:
@@ -209,20 +218,31 @@ def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
 
 def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
     """Return each taint that repels the pod → number of ``nodes`` where it does, most frequent first."""
-    return _in_the_way(it, nodes).each
+    return what_is_in_the_way(it, nodes).each
 
 
 def taint_sets_in_the_way(it: Member, nodes: NodeSet) -> Mapping[tuple[Taint, ...], int]:
     """Return the taints that together repel the pod from a node → number of such ``nodes``, most frequent first."""
-    return _in_the_way(it, nodes).together
+    return what_is_in_the_way(it, nodes).together
 
 
-class _InTheWay(NamedTuple):
+class InTheWay(NamedTuple):
+    """Taints that repel the pods of workloads, which share all of this."""
+
     together: Mapping[tuple[Taint, ...], int]
+    """See ``taint_sets_in_the_way``."""
     each: Mapping[Taint, int]
+    """See ``taints_in_the_way``."""
+    names: tuple[str, ...]
+    listed: str
+    briefly: str
+    """``listed``, with the middle of a long list cut."""
+    fewest_with: Mapping[Taint, tuple[Taint, ...]]
+    """Taint → the fewest taints of one node that it is among."""
 
 
-def _in_the_way(it: Member, nodes: NodeSet) -> _InTheWay:
+def what_is_in_the_way(it: Member, nodes: NodeSet) -> InTheWay:
+    """Return the taints that repel the pod from ``nodes``."""
     from kubesched_lint.scheduler.tolerance import covered_taints, taint_sets_in_the_way
 
     index, known = it.world.index, _known_in_the_way(it.world)
@@ -232,12 +252,19 @@ def _in_the_way(it: Member, nodes: NodeSet) -> _InTheWay:
         counts: Counter[Taint] = Counter()
         for taints, count in together.items():
             counts.update(dict.fromkeys(taints, count))
-        known[key] = _InTheWay(together, dict(counts.most_common()))
+        each = dict(counts.most_common())
+        fewest: dict[Taint, tuple[Taint, ...]] = {}
+        for taints in sorted(together, key=len):
+            for taint in taints:
+                fewest.setdefault(taint, taints)
+        names = tuple(map(str, each))
+        listed = ", ".join(names)
+        known[key] = InTheWay(together, each, names, listed, brief(listed), fewest)
     return known[key]
 
 
 @once_per_world
-def _known_in_the_way(world: World) -> dict[tuple[frozenset[Taint], NodeSet], _InTheWay]:
+def _known_in_the_way(world: World) -> dict[tuple[frozenset[Taint], NodeSet], InTheWay]:
     """Return a cache: what pods tolerate, and nodes → what is in the way of their pods there."""
     return {}
 

@@ -43,9 +43,9 @@ class TaintToleration:
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         disliked = NodeCounter()
-        for taint, nodes in state.index.taints.items():
-            if taint.effect == "PreferNoSchedule" and not tolerates_any(pod.tolerations, taint):
-                disliked.add(nodes)
+        for taint in state.index.disliked:
+            if not tolerates_any(pod.tolerations, taint):
+                disliked.add(state.index.taints[taint])
         self._raw = of_tally(disliked, state.index.all)
 
     def levels(self, feasible: NodeSet) -> Levels:

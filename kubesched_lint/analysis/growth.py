@@ -106,8 +106,13 @@ class _Growth:
         self.machines: Sequence[Stock] = [*{stock.machine: stock for stock in self.stocks}.values()]
         """One stock of each machine."""
         self.groups = groups_of(self.stocks)
+        self.number = {stock: number for number, group in enumerate(self.groups) for stock in group.stocks}
+        """The place of each stock's group in ``groups``."""
+        self.of_pool: dict[str, list[Group]] = {}
         for group in self.groups:
             group.note_full(self._left(group.pool))
+            self.of_pool.setdefault(group.pool.name, []).append(group)
+        self.blind = [group for group in self.groups if group.is_blind]
         self.spares: Mapping[int, Stock] = {}
         """The stock of each spare node, by position."""
         self.domains: dict[str, int] = {}
@@ -247,16 +252,21 @@ class _Growth:
         """Yield the stocks with a spare node for the pod, by group; those that see empty zones first."""
         fitting: set[Stock] = set()
         closed = ~self.there & ~feasible
-        for group in self.groups:
+        for group in self._groups_of(feasible):
             if not group.is_blind and (group.pool.maker == KARPENTER or not only_karpenter):
                 if not group.nodes & closed:
                     yield group, group.stocks
                 elif group.nodes & feasible:
                     fitting = fitting or set(map(self.spares.__getitem__, positions(feasible)))
                     yield group, [s for s in group.stocks if s in fitting]
-        for group in self.groups:
-            if group.is_blind and not only_karpenter:
-                yield group, [s for s in group.stocks if self._fits_alone(pod, s)]
+        for group in self.blind if not only_karpenter else ():
+            yield group, [s for s in group.stocks if self._fits_alone(pod, s)]
+
+    def _groups_of(self, feasible: NodeSet) -> Sequence[Group]:
+        """Return at least the groups with a feasible spare, in their order: a pod often fits those of few pools."""
+        if feasible.bit_count() >= len(self.groups):
+            return self.groups
+        return [self.groups[n] for n in sorted({self.number[self.spares[p]] for p in positions(feasible)})]
 
     def _unbalanced(self, pod: Pod, left: int) -> tuple[Pod, int]:
         """The pod without hard spread over zones and similar keys, and the number of waiting pods per domain.
@@ -288,9 +298,8 @@ class _Growth:
         self.there |= only(position)
         left = self._left(stock.pool)
         take(stock.offer.template, left)
-        for group in self.groups:
-            if left and group.pool.name == stock.pool.name:  # limits have the name of their pool
-                group.note_full(left)
+        for group in self.of_pool[stock.pool.name] if left else ():  # limits have the name of their pool
+            group.note_full(left)
         if not stock.free:
             stock.wanted *= 2
             self.rebuilt += 1

@@ -103,8 +103,12 @@ def fullest(
     A smaller machine never holds more pods, so only the largest of each group is tried with all filters; the others are
     counted. ``machines``: a stock of each kind of machine.
     """
-    rooms = dict(copies(pod, state, of(stock.free[0] for stock in machines), most))
-    room = [max(1, rooms[stock.free[0]]) for stock in machines]
+    kinds: Iterable[int] = range(len(machines))
+    if sum(map(len, groups)) < len(machines):
+        kinds = {stock.machine for stocks in groups for stock in stocks}
+    empty = {kind: machines[kind].free[0] for kind in kinds}
+    rooms = dict(copies(pod, state, of(empty.values()), most))
+    room = {kind: max(1, rooms[position]) for kind, position in empty.items()}
     largest = [stocks[bisect_left(stocks, stocks[-1].size, key=attrgetter("size"))] for stocks in groups]
     held = _held(pod, [(stock, room[stock.machine]) for stock in largest], state)
     most = max(held)

@@ -9,16 +9,17 @@ from math import inf
 from operator import attrgetter, is_
 
 from kubesched_lint import work
+from kubesched_lint.cluster.columns import Columns
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, lowest, of, only, positions
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import NodeSelectorTerm
+from kubesched_lint.model.pod import NodeSelectorTerm, Toleration
 
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
-_FEW = 16
-"""So many labels, or resources, are looked up on each node; if more are asked for, one pass reads those of all."""
-_NAME, _TAINTS, _CORDONED, _ALLOCATABLE = map(attrgetter, ("name", "taints", "unschedulable", "allocatable"))
+_NAME, _LABELS, _TAINTS, _CORDONED, _ALLOCATABLE = map(
+    attrgetter, ("name", "labels", "taints", "unschedulable", "allocatable")
+)
 
 
 def is_ample(amount: float) -> bool:
@@ -52,6 +53,8 @@ class NodeIndex:
         self._allocatable: dict[str, list[float]] = {}
         self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
+        self._labels: Columns[str] = Columns(self.nodes, _LABELS)
+        self._amounts: Columns[float] = Columns(self.nodes, _ALLOCATABLE)
         self._images: dict[str, tuple[int, NodeSet]] = {}
         self._read_taints()
 
@@ -79,6 +82,8 @@ class NodeIndex:
         """The taints that only lower the score of a node."""
         self._taints_of: dict[str, dict[str | None, list[Taint]]] = {}
         self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
+        self.repelled: dict[tuple[tuple[Toleration, ...], frozenset[str]], NodeSet] = {}
+        """What ``scheduler.tolerance`` keeps: tolerations and effects → the nodes that repel such pods."""
 
     def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:
         """Return the index after some nodes changed, by position, in nothing but taints and cordons."""
@@ -91,10 +96,6 @@ class NodeIndex:
         found.nodes = tuple(after)
         found._read_taints()
         return found
-
-    def without(self, position: int) -> NodeIndex:
-        """Return the index after one node is gone."""
-        return _OneLess(self, position)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -158,29 +159,21 @@ class NodeIndex:
         All finite values are integers. Callers must not change the list.
         """
         found = self._stated.get(resource)
-        if found is None and len(self._stated) < _FEW:
-            found = self._stated[resource] = [
-                inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes
-            ]
-        elif found is None:
-            found = self._stated[resource] = self._unstated.copy()
-            for position, amount in self._amounts.get(resource, ()):
-                found[position] = amount
+        if found is None:
+            carriers = self._amounts.carriers(resource)
+            if carriers is None:
+                found = [inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes]
+            else:
+                found = self._unstated.copy()
+                for position, amount in carriers:
+                    found[position] = amount
+            self._stated[resource] = found
         return found
 
     @cached_property
     def _unstated(self) -> list[float]:
         """What ``stated`` returns for a resource that no node has."""
         return [inf if node.allocatable is None else 0 for node in self.nodes]
-
-    @cached_property
-    def _amounts(self) -> Mapping[str, Sequence[tuple[int, float]]]:
-        """Resource → (position, amount) of each node that has it."""
-        found: dict[str, list[tuple[int, float]]] = {}
-        for position, node in enumerate(self.nodes):
-            for resource, amount in (node.allocatable or {}).items():
-                found.setdefault(resource, []).append((position, amount))
-        return found
 
     def allocatable(self, resource: str) -> list[float]:
         """Return ``stated``, but ample on nodes whose devices serve the resource: the allocator limits it there."""
@@ -216,7 +209,7 @@ class NodeIndex:
         """Return the value of a label by position; None for a node without it."""
         found = self._values.get(key)
         if found is None:
-            carriers = self._carriers(key)
+            carriers = self._labels.carriers(key)
             if carriers is None:
                 found = [node.labels.get(key) for node in self.nodes]
             else:
@@ -226,25 +219,12 @@ class NodeIndex:
             self._values[key] = found
         return found
 
-    def _carriers(self, key: str) -> Sequence[tuple[int, str]] | None:
-        """Return (position, value) of each node with a label; None if ``values`` knows it, or should look it up."""
-        return self._labels.get(key, ()) if len(self._values) >= _FEW and key not in self._values else None
-
-    @cached_property
-    def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Label key → (position, value) of each node that has it."""
-        found: dict[str, list[tuple[int, str]]] = {}
-        for position, node in enumerate(self.nodes):
-            for key, value in node.labels.items():
-                found.setdefault(key, []).append((position, value))
-        return found
-
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """Return the topology domains of ``key``: label value → nodes. Nodes without the key are in none."""
         found = self._domains.get(key)
         if found is None:
             members: dict[str, list[int]] = {}
-            carriers = self._carriers(key)
+            carriers = self._labels.carriers(key)
             for i, value in enumerate(self.values(key)) if carriers is None else carriers:
                 if value is not None:
                     members.setdefault(value, []).append(i)
@@ -261,7 +241,7 @@ class NodeIndex:
         """Return the nodes that have the label key."""
         found = self._keyed.get(key)
         if found is None:
-            carriers = self._carriers(key)
+            carriers = self._labels.carriers(key)
             if carriers is not None:
                 found = of([position for position, _ in carriers])
             else:
@@ -401,48 +381,3 @@ class NodeIndex:
         for term in terms:
             chosen |= self.matching_term(term)
         return found & chosen
-
-
-class _OneLess(NodeIndex):
-    """An index without one of the nodes of another, whose answers it narrows."""
-
-    def __init__(self, whole: NodeIndex, position: int) -> None:
-        super().__init__((*whole.nodes[:position], *whole.nodes[position + 1 :]), whole.device_resources)
-        self._whole = whole
-        self._gone = position
-
-    def _narrowed(self, nodes: NodeSet) -> NodeSet:
-        return nodes & first(self._gone) | nodes >> self._gone + 1 << self._gone
-
-    def values(self, key: str) -> Sequence[str | None]:
-        found = self._values.get(key)
-        if found is None:
-            before = self._whole.values(key)
-            found = self._values[key] = [*before[: self._gone], *before[self._gone + 1 :]]
-        return found
-
-    def domains(self, key: str) -> Mapping[str, NodeSet]:
-        found = self._domains.get(key)
-        if found is None:
-            gone, before = self._gone, self._whole.domains(key)
-            found = {value: self._narrowed(nodes) for value, nodes in before.items()}
-            value = self._whole.nodes[gone].labels.get(key)
-            if value is not None and not found[value]:
-                del found[value]
-            elif value is not None and lowest(before[value]) == gone:  # domains are in the order of their first nodes
-                found = dict(sorted(found.items(), key=lambda domain: lowest(domain[1])))
-            self._domains[key] = found
-        return found
-
-    def with_key(self, key: str) -> NodeSet:
-        return self._narrowed(self._whole.with_key(key))
-
-    def one_node_each(self, key: str) -> bool:
-        return self._whole.one_node_each(key) or super().one_node_each(key)
-
-    def stated(self, resource: str) -> list[float]:
-        found = self._stated.get(resource)
-        if found is None:
-            before = self._whole.stated(resource)
-            found = self._stated[resource] = [*before[: self._gone], *before[self._gone + 1 :]]
-        return found

@@ -74,7 +74,15 @@ def repelled(
     effects: Collection[str] = FILTERING,
 ) -> NodeSet:
     """Return the nodes with a taint of these effects (NoSchedule or NoExecute) that the tolerations do not cover."""
-    alone, beside = index.tainted(frozenset(effects))
+    key = tuple(tolerations), frozenset(effects)
+    found = index.repelled.get(key)
+    if found is None:
+        found = index.repelled[key] = _repelled(index, *key)
+    return found
+
+
+def _repelled(index: NodeIndex, tolerations: Sequence[Toleration], effects: frozenset[str]) -> NodeSet:
+    alone, beside = index.tainted(effects)
     if not (alone or beside):
         return EMPTY
     covered = {taint for taint in _all_covered(index, tolerations) if taint.effect in effects}

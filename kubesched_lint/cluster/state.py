@@ -103,6 +103,12 @@ class ClusterState:
         self._storage = Storage.of(objects)
         self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
         self._claims: dict[tuple[str, str], NodeCounter] = {}
+        self.mounted = NodeCounter()
+        """Volumes of pods that may count against a limit of their driver; one that several pods use counts for each."""
+        self.volume_limits: Any = None
+        """What the NodeVolumeLimits plugin keeps."""
+        self.offers: dict[Hashable, Any] = {}
+        """Where volumes can be provisioned, by what the VolumeBinding plugin asks."""
         self.touched = Touched()
         self._on: dict[int, list[Placement]] = {}
         """The pods of each node, in order; without those of ``objects`` until somebody asks for them."""
@@ -252,6 +258,8 @@ class ClusterState:
         for volume in pod.volumes:
             if volume.kind == "persistentVolumeClaim":
                 _bump(self._claims.setdefault((pod.namespace, volume.claim), NodeCounter()), at, sign)
+            if volume.kind in ("persistentVolumeClaim", "ephemeral"):
+                _bump(self.mounted, at, sign)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 

@@ -7,14 +7,16 @@ does not lack a driver either: a kubelet makes its CSINode when it starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.storage import Claim
+from kubesched_lint.model.storage import Claim, VolumeAttachment
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, has
+from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
 from kubesched_lint.scheduler.verdict import Rejection
 
@@ -47,14 +49,48 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         yield Rejection(NAME, f"{driver} CSI driver is not installed on the node", nodes, resolvable=True)
         among &= ~nodes
     full = EMPTY
-    for name, csi_node in state.storage.csi_nodes.items():
-        position = state.index.positions.get(name)
-        if position is None or not among >> position & 1:
-            continue
+    for position in positions(_nearly_full(wanted, state) & among):
+        csi_node = state.storage.csi_nodes[state.index.names[position]]
         limits = {d: n for d, n in csi_node.limits.items() if n is not None and d in drivers}
-        if limits and _exceeds(wanted, limits, position, state):
+        if _exceeds(wanted, limits, position, state):
             full |= only(position)
     yield Rejection(NAME, "node(s) exceed max volume count", full, resolvable=True)
+
+
+def _nearly_full(wanted: set[Attachment], state: ClusterState) -> NodeSet:
+    """Return the nodes that may have too many volumes: those of all drivers count, each as often as a pod uses it."""
+    room, found = _limits(state).room, EMPTY
+    for driver, new in Counter(driver for driver, _ in wanted).items():
+        for left, nodes in room.get(driver, {}).items():
+            found |= state.mounted.at_least(left - new + 1, nodes)
+    return found
+
+
+class _Limits(NamedTuple):
+    read: tuple[object, object]
+    """From which objects all this was read."""
+    attached: Mapping[str, Sequence[VolumeAttachment]]
+    """Node → the volumes that are attached to it."""
+    room: Mapping[str, Mapping[int, NodeSet]]
+    """Driver → how many volumes a node takes beside those that are attached → the nodes that take as many."""
+
+
+def _limits(state: ClusterState) -> _Limits:
+    storage = state.storage
+    known: _Limits | None = state.volume_limits
+    if known is None or known.read[0] is not storage.csi_nodes or known.read[1] is not storage.attachments:
+        attached: dict[str, list[VolumeAttachment]] = {}
+        for attachment in storage.attachments:
+            attached.setdefault(attachment.node, []).append(attachment)
+        room: dict[str, dict[int, list[int]]] = {}
+        for name, csi_node in storage.csi_nodes.items():
+            for driver, most in csi_node.limits.items():
+                if most is not None and name in state.index.positions:
+                    left = most - len(attached.get(name, ()))
+                    room.setdefault(driver, {}).setdefault(left, []).append(state.index.positions[name])
+        sets = {driver: {left: of(at) for left, at in lefts.items()} for driver, lefts in room.items()}
+        known = state.volume_limits = _Limits((storage.csi_nodes, storage.attachments), attached, sets)
+    return known
 
 
 def _lacking(drivers: set[str], state: ClusterState, among: NodeSet) -> Iterator[tuple[str, NodeSet]]:
@@ -71,7 +107,7 @@ def _lacking(drivers: set[str], state: ClusterState, among: NodeSet) -> Iterator
 
 def _exceeds(wanted: set[Attachment], limits: dict[str, int], position: int, state: ClusterState) -> bool:
     held = {a for placement in state.pods_on(position) for a in _held(placement, state.storage)}
-    attached = held | set(_attached(state.index.names[position], state.storage))
+    attached = held | set(_attached(_limits(state).attached.get(state.index.names[position], ()), state.storage))
     for driver, limit in limits.items():
         new = sum(1 for a in wanted - held if a[0] == driver)
         if new and sum(1 for a in attached if a[0] == driver) + new > limit:
@@ -114,8 +150,8 @@ def _driver_and_handle(claim: Claim, storage: Storage) -> Attachment | None:
     return _MIGRATED.get(provisioner, provisioner), f"unbound {claim.namespace}/{claim.name}"
 
 
-def _attached(node: str, storage: Storage) -> Iterator[Attachment]:
-    for attachment in storage.attachments:
+def _attached(attachments: Iterable[VolumeAttachment], storage: Storage) -> Iterator[Attachment]:
+    for attachment in attachments:
         volume = storage.volumes.get(attachment.volume)
-        if attachment.node == node and attachment.attacher and volume is not None and volume.csi_driver:
+        if attachment.attacher and volume is not None and volume.csi_driver:
             yield attachment.attacher, volume.volume_handle

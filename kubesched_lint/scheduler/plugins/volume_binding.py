@@ -208,28 +208,30 @@ def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> Sequ
     if among.bit_count() == 1:
         return [among]
     storage = state.storage
-    names = frozenset(found.name for c in claims if (found := _class_of(c, storage)) is not None)
+    wanted = frozenset((found.name, c.request) for c in claims if (found := _class_of(c, storage)) is not None)
     asked = storage.terms_of_volumes, storage.classes, storage.capacities
-    key = (names, *map(id, asked))
+    key = (wanted, *map(id, asked))
     if key not in state.alike:
         if len(state.alike) == _KEPT:
             state.alike.clear()
         groups = [state.index.all]
-        for nodes in _distinctions(names, state):
+        for nodes in _distinctions(wanted, state):
             groups = [part for group in groups for part in (group & nodes, group & ~nodes) if part]
         state.alike[key] = asked, groups
     return [part for group in state.alike[key][1] if (part := group & among)]
 
 
-def _distinctions(names: Collection[str], state: ClusterState) -> Iterator[NodeSet]:
+def _distinctions(wanted: Collection[tuple[str, int]], state: ClusterState) -> Iterator[NodeSet]:
     storage = state.storage
-    for terms in storage.terms(names):
+    for terms in storage.terms({name for name, _ in wanted}):
         yield state.index.matching({}, terms)
-    for name in sorted(names):
-        yield _allowed(storage.classes[name], state)
-    for capacity in storage.capacities:
-        if capacity.storage_class in names:
-            yield state.index.selected_by(capacity.topology)
+    for name, request in sorted(wanted):
+        offer = _offer(storage.classes[name], request, state)
+        yield offer.allowed
+        free: dict[int | None, list[int]] = {}
+        for position, capacity in (offer.space or {}).items():
+            free.setdefault(capacity.capacity, []).append(position)
+        yield from map(of, free.values())
 
 
 def _matching_volumes(
@@ -301,11 +303,53 @@ def _cannot_provision(claims: Iterable[Claim], state: ClusterState, nodes: NodeS
     """Return the reason why equal nodes cannot have the claims provisioned (checkVolumeProvisions); else empty."""
     for claim in claims:
         found = _class_of(claim, state.storage)
-        if found is None or found.provisioner in ("", NO_PROVISIONER) or not _allowed(found, state) & nodes:
+        if found is None or found.provisioner in ("", NO_PROVISIONER):
             return BIND_CONFLICT
-        if not enough_capacity(claim, found, state, nodes)[0]:
+        offer = _offer(found, claim.request, state)
+        if not offer.allowed & nodes:
+            return BIND_CONFLICT
+        if offer.space is not None and lowest(nodes) not in offer.space:
             return NO_SPACE
     return ""
+
+
+class _Offer(NamedTuple):
+    """Where a volume of a class and size can be provisioned."""
+
+    read: tuple[object, object]
+    """From which objects this was read."""
+    allowed: NodeSet
+    """The nodes that the class allows."""
+    space: Mapping[int, StorageCapacity] | None
+    """Position → the first capacity that suffices (hasEnoughCapacity); None where nobody checks.
+
+    A driver that publishes any CSIStorageCapacity is assumed to require the check.
+    """
+
+
+def _offer(storage_class: StorageClass, request: int, state: ClusterState) -> _Offer:
+    storage, known = state.storage, state.offers
+    found: _Offer | None = known.get((storage_class.name, request))
+    if found is None or found.read[0] is not storage.classes or found.read[1] is not storage.capacities:
+        read, allowed = (storage.classes, storage.capacities), _allowed(storage_class, state)
+        found = known[storage_class.name, request] = _Offer(read, allowed, _space(storage_class, request, state))
+    return found
+
+
+def _space(storage_class: StorageClass, request: int, state: ClusterState) -> Mapping[int, StorageCapacity] | None:
+    storage = state.storage
+    if not storage.capacities or not request:
+        return None
+    same_driver = {c.name for c in storage.classes.values() if c.provisioner == storage_class.provisioner}
+    if not any(capacity.storage_class in same_driver for capacity in storage.capacities):
+        return None
+    found: dict[int, StorageCapacity] = {}
+    for capacity in storage.capacities:
+        limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+        if capacity.storage_class == storage_class.name and limit is not None and limit >= request:
+            for position in positions(state.index.selected_by(capacity.topology)):
+                found.setdefault(position, capacity)
+    return found
 
 
 def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
@@ -325,27 +369,8 @@ def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
     return found
 
 
-def enough_capacity(
+def capacity_for(
     claim: Claim, storage_class: StorageClass, state: ClusterState, nodes: NodeSet
-) -> tuple[bool, StorageCapacity | None]:
-    """Return hasEnoughCapacity: whether there is, and where; None where nobody checks.
-
-    A driver that publishes any CSIStorageCapacity is assumed to require the check.
-    """
-    storage = state.storage
-    if not storage.capacities:
-        return True, None
-    same_driver = {c.name for c in storage.classes.values() if c.provisioner == storage_class.provisioner}
-    published = [c for c in storage.capacities if c.storage_class in same_driver]
-    if not published or not claim.request:
-        return True, None
-    for capacity in published:
-        limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-        if (
-            capacity.storage_class == storage_class.name
-            and limit is not None
-            and limit >= claim.request
-            and state.index.selected_by(capacity.topology) & nodes
-        ):
-            return True, capacity
-    return False, None
+) -> StorageCapacity | None:
+    """Return the capacity from which equal nodes provision the volume of a claim; None where nobody checks."""
+    return (_offer(storage_class, claim.request, state).space or {}).get(lowest(nodes))

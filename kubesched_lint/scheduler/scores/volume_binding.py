@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.scheduler.plugins.volume_binding import NAME, Choice, choices, enough_capacity, pod_claims
+from kubesched_lint.scheduler.plugins.volume_binding import NAME, Choice, capacity_for, choices, pod_claims
 from kubesched_lint.scheduler.scores.levels import Levels
 from kubesched_lint.scheduler.scores.node_resources import ratio_score
 
@@ -57,7 +57,7 @@ class VolumeBinding:
             storage_class = self._state.storage.class_of(claim)
             if storage_class is None:
                 continue
-            there = enough_capacity(claim, storage_class, self._state, nodes)[1]
+            there = capacity_for(claim, storage_class, self._state, nodes)
             if there is not None:
                 yield storage_class.name, claim.request, there.capacity or 0
 

@@ -26,6 +26,10 @@ SIZES = {
     "misspelt-tolerations": 20,
     "scoped-quotas": 40,
     "loose-volumes": 25,
+    "everywhere": 25,
+    "tolerant": 25,
+    "misspelt-pools": 15,
+    "capacities": 15,
 }
 """Shape → the smallest of three sizes, each twice the one before."""
 

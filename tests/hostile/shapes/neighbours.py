@@ -73,6 +73,30 @@ def beside_each(n: int) -> Files:
     return Files(stream([*spaces, *map(one, range(n))]), nodes(30))
 
 
+def everywhere(n: int) -> Files:
+    """A Deployment of one name in each namespace, apart from its own pods and those of the next namespace."""
+
+    def one(i: int) -> Json:
+        apart = {**term("w0"), "namespaces": [f"s{i}", f"s{(i + 1) % n}"]}
+        found = workload("w0", affinity([apart], "podAntiAffinity"), replicas=2)
+        return found | {"metadata": {"name": "w0", "namespace": f"s{i}"}}
+
+    return Files(stream([*(obj("Namespace", f"s{i}") for i in range(n)), *map(one, range(n))]), nodes(30))
+
+
+def revisions(n: int) -> Files:
+    """Deployments that share one label, each apart from pods of its own version."""
+    apart: Json = {
+        "topologyKey": "topology.kubernetes.io/zone",
+        "labelSelector": {"matchLabels": {"tier": "x"}},
+        "matchLabelKeys": ["version"],
+    }
+    found = affinity([apart], "podAntiAffinity")
+    return Files(
+        stream(workload(f"w{i}", found, labels={"tier": "x", "version": f"v{i}"}) for i in range(n)), nodes(30)
+    )
+
+
 def selecting(n: int) -> Files:
     """Selectors of many expressions over many workloads."""
     some = [isin(f"k{i % 50}", [f"v{i}", f"v{i + 1}"], "NotIn" if i % 2 else "In") for i in range(20)]

@@ -88,6 +88,57 @@ def misspelt_tolerations(n: int) -> Files:
     return Files(stream(map(one, range(n))), sketch(found))
 
 
+def misspelt_taints(n: int) -> Files:
+    """Workloads that tolerate a key that no node has, on nodes of which each repels them by a key of its own."""
+
+    def one(i: int) -> Json:
+        return workload(f"w{i}", {"tolerations": [{"key": f"dsik-{i}", "operator": "Exists", "effect": "NoSchedule"}]})
+
+    found = [{"name": f"n{i}", "taints": [f"disk-{i}=x:NoSchedule"], "allocatable": {"cpu": "8"}} for i in range(n)]
+    return Files(stream(map(one, range(n))), sketch(found))
+
+
+def own_taints(n: int) -> Files:
+    """Workloads, each for a node of its own, whose taint it does not tolerate."""
+    found = [
+        {"name": f"n{i}", "labels": {"of": f"w{i}"}, "taints": [f"disk-{i}=x:NoSchedule"], "allocatable": {"cpu": "8"}}
+        for i in range(n)
+    ]
+    return Files(stream(workload(f"w{i}", {"nodeSelector": {"of": f"w{i}"}}) for i in range(n)), sketch(found))
+
+
+def tolerant(n: int) -> Files:
+    """Workloads that tolerate the taints of all nodes, which have one each."""
+    found = [{"name": f"n{i}", "taints": [f"disk-{i}=x:NoSchedule"], "allocatable": {"cpu": "8"}} for i in range(n)]
+    pod = {"tolerations": [{"operator": "Exists"}]}
+    return Files(stream(workload(f"w{i}", pod, replicas=2) for i in range(n)), sketch(found))
+
+
+def cordoned(n: int) -> Files:
+    """Workloads, each for a node of its own, which is cordoned."""
+    found = [
+        {"name": f"n{i}", "labels": {"of": f"w{i}"}, "unschedulable": True, "allocatable": {"cpu": "8"}}
+        for i in range(n)
+    ]
+    return Files(stream(workload(f"w{i}", {"nodeSelector": {"of": f"w{i}"}}) for i in range(n)), sketch(found))
+
+
+def misspelt_domains(n: int) -> Files:
+    """Workloads that spread over keys that no node has, each like the key of a node."""
+
+    def one(i: int) -> Json:
+        spread = {
+            "maxSkew": 1,
+            "topologyKey": f"dsik-{i}",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": f"w{i}"}},
+        }
+        return workload(f"w{i}", {"topologySpreadConstraints": [spread]}, replicas=2)
+
+    found = [{"name": f"n{i}", "labels": {f"disk-{i}": "x"}, "allocatable": {"cpu": "8"}} for i in range(n)]
+    return Files(stream(map(one, range(n))), sketch(found))
+
+
 def placeholders(n: int) -> Files:
     """Workloads whose values are placeholders, each of another name."""
     return Files(stream(workload(f"w{i}", {"priorityClassName": f"${{P{i}}}"}) for i in range(n)), nodes(30))
@@ -152,6 +203,19 @@ def pools(n: int) -> Files:
         return workload(f"w{i}", {"nodeSelector": {"pool": f"p{i}"}, "tolerations": tolerated})
 
     return Files(stream([*map(pool, range(n)), *map(one, range(n))]), nodes(3))
+
+
+def misspelt_pools(n: int) -> Files:
+    """NodePools of Karpenter, and workloads that each misspell one of them."""
+    reqs = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}]
+
+    def pool(i: int) -> Json:
+        spec = {"nodeClassRef": {"group": "x", "kind": "y", "name": "z"}, "requirements": reqs}
+        template = {"metadata": {"labels": {"pool": f"disk-{i}"}}, "spec": spec}
+        return obj("NodePool", f"p{i}", "karpenter.sh/v1", spec={"template": template})
+
+    wrong = (workload(f"w{i}", {"nodeSelector": {"pool": f"dsik-{i}"}}) for i in range(n))
+    return Files(stream([*map(pool, range(n)), *wrong]), nodes(3))
 
 
 def group_names(n: int) -> Files:

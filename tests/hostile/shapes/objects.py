@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.hostile.shapes.parts import Files, Json, isin, nodes, obj, sketch, stream, workload
 
 _WITHOUT_DRIVER = obj(
@@ -52,6 +54,54 @@ def local_volumes(n: int) -> Files:
     where = [{"name": f"n{i}", "labels": {key: f"n{i}"}, "allocatable": allocatable} for i in range(n)]
     found = (one for i in range(n) for one in _claiming(i, _local(key, f"n{i}")))
     return Files(stream([_WITHOUT_DRIVER, *found]), sketch(where))
+
+
+_DRIVER = "d.example.com"
+
+
+def own_classes(n: int) -> Files:
+    """Claims, each of a class of its own, which a driver provisions."""
+
+    def made(i: int) -> list[Json]:
+        modes = {"provisioner": _DRIVER, "volumeBindingMode": "WaitForFirstConsumer"}
+        _, claim, found = _claiming(i, {}, storageClassName=f"s{i}")
+        return [obj("StorageClass", f"s{i}", "storage.k8s.io/v1", **modes), claim, found]
+
+    return Files(stream(one for i in range(n) for one in made(i)), nodes(30))
+
+
+def _provisioned(n: int, each: Callable[[int], Json]) -> Files:
+    """Claims that a driver provisions, and an object beside each of as many nodes."""
+    modes = {"provisioner": _DRIVER, "volumeBindingMode": "WaitForFirstConsumer"}
+    found = [obj("StorageClass", "s", "storage.k8s.io/v1", **modes)]
+    for i in range(n):
+        found += _claiming(i, {})[1:]
+    status = {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "110"}}
+    there = [obj("Node", f"n{i}", status=status) for i in range(n)]
+    for i, node in enumerate(there):
+        node["metadata"] = {"name": f"n{i}", "labels": {"kubernetes.io/hostname": f"n{i}"}}
+    return Files(stream(found), stream([*there, *map(each, range(n))]))
+
+
+def volume_limits(n: int) -> Files:
+    """Nodes that take a limited number of volumes each."""
+
+    def limit(i: int) -> Json:
+        driver = {"name": _DRIVER, "nodeID": f"n{i}", "topologyKeys": [], "allocatable": {"count": 25}}
+        return obj("CSINode", f"n{i}", "storage.k8s.io/v1", spec={"drivers": [driver]})
+
+    return _provisioned(n, limit)
+
+
+def capacities(n: int) -> Files:
+    """Nodes with free capacity of their own."""
+
+    def free(i: int) -> Json:
+        where = {"matchLabels": {"kubernetes.io/hostname": f"n{i}"}}
+        more = {"storageClassName": "s", "capacity": f"{10 + i % 7}Gi", "nodeTopology": where}
+        return obj("CSIStorageCapacity", f"n{i}", "storage.k8s.io/v1", **more)
+
+    return _provisioned(n, free)
 
 
 def pins(n: int) -> Files:
@@ -105,6 +155,28 @@ def disruption(n: int) -> Files:
     return Files(stream([*budgets, *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
 
 
+def negative_budgets(n: int) -> Files:
+    """Budgets that each choose all workloads but two."""
+
+    def one(i: int) -> Json:
+        others = isin("app", [f"w{i}", f"w{(i + 1) % n}"], "NotIn")
+        spec = {"minAvailable": 1, "selector": {"matchExpressions": [others]}}
+        return obj("PodDisruptionBudget", f"b{i}", "policy/v1", spec=spec)
+
+    return Files(stream([*map(one, range(n)), *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
+
+
+def sharing_budgets(n: int) -> Files:
+    """A budget for each workload; all choose first by a label that all workloads share."""
+
+    def one(i: int) -> Json:
+        spec = {"minAvailable": 1, "selector": {"matchLabels": {"tier": "x", "app": f"w{i}"}}}
+        return obj("PodDisruptionBudget", f"b{i}", "policy/v1", spec=spec)
+
+    found = (workload(f"w{i}", replicas=2, labels={"tier": "x"}) for i in range(n))
+    return Files(stream([*map(one, range(n)), *found]), nodes(30))
+
+
 def misspelt_budgets(n: int) -> Files:
     """Budgets and the workloads that they may be meant for: each name resembles many others."""
 
@@ -154,3 +226,14 @@ def scalers(n: int) -> Files:
         )
 
     return Files(stream([*map(one, range(n)), *(workload(f"w{i}") for i in range(n))]), nodes(30))
+
+
+def resizers(n: int) -> Files:
+    """A VerticalPodAutoscaler for each workload."""
+
+    def one(i: int) -> Json:
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"w{i}"}
+        spec = {"targetRef": target, "updatePolicy": {"updateMode": "Recreate"}}
+        return obj("VerticalPodAutoscaler", f"w{i}", "autoscaling.k8s.io/v1", spec=spec)
+
+    return Files(stream([*map(one, range(n)), *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))

@@ -25,6 +25,16 @@ def ports(n: int) -> Files:
     return Files(stream(workload(f"w{i}", pod) for i in range(n)), nodes(60))
 
 
+def addresses(n: int) -> Files:
+    """Workloads that want the same port, each at another address."""
+
+    def one(i: int) -> Json:
+        port = {"containerPort": 80, "hostPort": 80, "hostIP": f"10.0.{i // 250}.{1 + i % 250}"}
+        return workload(f"w{i}", {"containers": [{"name": "c", "image": "i:1", "ports": [port]}]}, replicas=2)
+
+    return Files(stream(map(one, range(n))), nodes(30))
+
+
 def labels(n: int) -> Files:
     """Labels of one pod, and a selector that asks for all of them."""
     found = {f"k{i}": "x" for i in range(n)}

@@ -32,7 +32,7 @@ from kubesched_lint.scheduler.binding import bind, placed
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.devices import lacks_devices
-from kubesched_lint.world.potential import Offer
+from kubesched_lint.world.offers import Offer
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world
 

@@ -15,7 +15,7 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.world.potential import Offer
+from kubesched_lint.world.offers import Offer
 
 FIRST = 2
 """Initial number of spare nodes per offer; with only one, every added node would force a rebuild of the state."""

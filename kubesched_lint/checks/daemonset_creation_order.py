@@ -261,7 +261,7 @@ def _too_small(it: Member, daemon: Member) -> str | None:
     from kubesched_lint.controllers.daemonset import with_daemon_tolerations
     from kubesched_lint.scheduler.capacity import copies
     from kubesched_lint.scheduler.framework import static_feasible
-    from kubesched_lint.world.potential import room_beside
+    from kubesched_lint.world.offers import room_beside
 
     pod, itself = it.pod, with_daemon_tolerations(daemon.pod)
     kinds = [offer for offer in it.world.potential.offers if itself in offer.daemons]

@@ -22,7 +22,7 @@ from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
     from kubesched_lint.scheduler.capacity import Shortage
-    from kubesched_lint.world.potential import Offer
+    from kubesched_lint.world.offers import Offer
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -199,7 +199,7 @@ def _usual(offer: Offer, resource: str) -> int | None:
     """The usual amount on a machine of that type, if only a bound is certain and the table has it; else None."""
     if offer.template.shape.most is None:
         return None
-    from kubesched_lint.world.potential import room_beside
+    from kubesched_lint.world.offers import room_beside
 
     usual = (room_beside(offer.template.shape.allocatable, offer.daemons) or {}).get(resource)
     return None if usual == offer.template.shape.most.get(resource) else usual

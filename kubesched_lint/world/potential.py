@@ -7,18 +7,16 @@ ignored here, so that "does not fit even then" is a proof; ``growth`` applies th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of, topology_keys
-from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, overlaid, templates
+from kubesched_lint.cluster.nodepools.templates import limits_left
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
-from kubesched_lint.controllers.daemonset import hosts, targets, with_daemon_tolerations
+from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import (
     HOSTNAME,
-    KARPENTER,
     PLACE_LIKE,
     REGION,
     ZONE,
@@ -27,36 +25,16 @@ from kubesched_lint.model.node import (
     NodePool,
     zone_of,
 )
-from kubesched_lint.model.pod import Pod, Resources, knows_scheduler
+from kubesched_lint.model.pod import Pod, knows_scheduler
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.framework import static_feasible
+from kubesched_lint.world.offers import MOST_OFFERS, Alike, Offer, asked_keys, looks, made_by, outdoes
 
-_MOST_OFFERS = MOST_KINDS
-"""For all pools together; this many of each pool are considered."""
-_MOST_TEMPLATES = 40_000
-"""Of all pools together: with more than ten pools, each has fewer machine types to choose from."""
 _MOST_NODES = 4_000
 _MOST_VALUES = 64
 """Most values of a topology key that further nodes may share with today's."""
 _PLACES = (ZONE, REGION, *PLACE_LIKE)
-
-
-class Offer(Record):
-    """A kind of node with its DaemonSet pods; ``room`` is the most that they can leave, None if unknown."""
-
-    template: NodeTemplate
-    daemons: tuple[Pod, ...]
-    room: Resources | None
-
-    @property
-    def size(self) -> tuple[bool, int, int]:
-        """Sort key: smallest first, unknown last."""
-        room = self.template.shape.allocatable
-        return (True, 0, 0) if room is None else (False, room.get("cpu", 0), room.get("memory", 0))
-
-    def node(self, number: int) -> Node:
-        return self.template.node(number, self.room)
 
 
 class Potential(Record):
@@ -133,37 +111,28 @@ def potential_of(
     zones = tuple(dict.fromkeys(zone for node in real if (zone := zone_of(node.labels))))
     daemons = tuple(daemon_pods(asked.daemons, live))
     known = tuple(zip(daemons, asked.certain(daemons), strict=True))
-    every: list[Offer] = []
-    groups: list[_Alike] = []
-    complete = True
-    most = min(_MOST_OFFERS, _MOST_TEMPLATES // len(pools))
-    for pool in pools:
-        kinds = tuple(islice(templates(pool, demand, zones, most), _MOST_OFFERS + 1))
-        if overlays and pool.maker == KARPENTER:
-            kinds = tuple(overlaid(kind, overlays) for kind in kinds)
-        complete = complete and len(kinds) <= _MOST_OFFERS
-        offers = tuple(offers_of(kinds[:_MOST_OFFERS], known, asked.device_resources))
-        every += offers
-        groups += _alike(offers, demand)
+    made = made_by(tuple(pools), demand, zones, known, asked.device_resources, tuple(overlays))
+    every, groups = made.offers, made.groups
     nodes: list[Node] = []
     by_name: dict[str, Offer] = {}
     first: list[int] = []
     chosen = [offer for group in groups for offer in group.largest]
     for offer, count in zip(chosen, _counts(asked, chosen, demand), strict=True):
         first.append(len(nodes))
+        stem = offer.template.stem
         for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many shows that it is not all
-            node = offer.node(number)
+            node = offer.template.named(f"{stem}-{number}", offer.room)
             nodes.append(node)
             by_name[node.name] = offer
     return Potential(
         tuple(pools),
-        tuple(every if len(every) <= _MOST_OFFERS else _worth_planning(groups, asked)),
+        tuple(every if len(every) <= MOST_OFFERS else _worth_planning(groups, asked)),
         tuple(nodes[:_MOST_NODES]),
         by_name,
         tuple(at for at in first if at < _MOST_NODES),
         {pool.name: limits_left(pool, real) for pool in pools},
-        complete=complete and len(nodes) <= _MOST_NODES,
-        idle=frozenset(pool.name for pool in pools) - {offer.template.pool.name for offer in every},
+        complete=made.complete and len(nodes) <= _MOST_NODES,
+        idle=made.idle,
     )
 
 
@@ -215,88 +184,10 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
             yield anywhere
 
 
-def offers_of(
-    kinds: Sequence[NodeTemplate], daemons: Sequence[tuple[Pod, bool]], device_resources: Collection[str] = ()
-) -> Iterator[Offer]:
-    """Yield each kind of node with the DaemonSet pods that run there; only those marked as certain take room there."""
-    if not daemons:
-        yield from (Offer(kind, (), kind.bound) for kind in kinds)
-        return
-    index = NodeIndex([kind.node(1, kind.offered) for kind in kinds], device_resources)
-    going = [(pod, is_certain, hosts(pod, index)) for pod, is_certain in daemons]
-    for position, kind in enumerate(kinds):
-        here = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
-        sure = _fitting(kind.bound, (pod for pod, is_certain in here if is_certain), device_resources)
-        yield Offer(kind, tuple(pod for pod, _ in here), room_beside(kind.bound, sure))
+# --- how many nodes of each kind --------------------------------------------------------------------------------------
 
 
-def _fitting(allocatable: Resources | None, daemons: Iterable[Pod], device_resources: Collection[str]) -> Sequence[Pod]:
-    """Return the DaemonSet pods; none if they do not all fit on the empty node: then nobody knows which of them run."""
-    found = tuple(daemons)
-    wanted: dict[str, int] = {"pods": len(found)}
-    for pod in found:
-        for name, amount in pod.requests.items():
-            wanted[name] = wanted.get(name, 0) + amount
-    known = allocatable or {}
-    limited = {name: n for name, n in wanted.items() if known.get(name) or name not in device_resources}
-    fits = allocatable is None or all(amount <= known.get(name, 0) for name, amount in limited.items())
-    return found if fits else ()
-
-
-def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resources | None:
-    """Return what the DaemonSet pods leave; never below 0."""
-    if allocatable is None:
-        return None
-    left = dict(allocatable)
-    for pod in daemons:
-        for name, amount in (("pods", 1), *pod.requests.items()):
-            left[name] = max(0, left.get(name, 0) - amount)
-    return left
-
-
-# --- how many nodes of each kind
-# ----------------------------------------------------------------------------------------
-
-
-class _Alike(Record):
-    """Offers that pods cannot distinguish by label or taint, the largest first."""
-
-    offers: Sequence[Offer]
-    largest: Sequence[Offer]
-    """Those that no other offer exceeds in every resource."""
-
-
-def _alike(offers: Sequence[Offer], demand: LabelDemand) -> Iterator[_Alike]:
-    """Yield groups of offers that pods cannot distinguish."""
-    alike: dict[object, list[Offer]] = {}
-    keys = _keys(demand)
-    for offer in offers:
-        alike.setdefault(_looks(offer, keys), []).append(offer)
-    for group in alike.values():
-        group.sort(key=lambda o: o.size, reverse=True)
-        yield _Alike(group, _largest(group))
-
-
-def _keys(demand: LabelDemand) -> tuple[str, ...]:
-    """Return the label keys by which pods can distinguish kinds of nodes."""
-    return tuple({*demand.asked, ZONE})
-
-
-def _looks(offer: Offer, keys: Iterable[str]) -> object:
-    """Return what pods can tell about a kind of node, besides its room."""
-    return offer.template.taints, id(offer.template.pool.devices), tuple(map(offer.template.labels.get, keys))
-
-
-def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
-    """Return the offers of an ordered group that no other offer exceeds in every resource."""
-    kept: list[Offer] = []
-    for offer in group:
-        if not any(_outdoes(other, offer) for other in kept):
-            kept.append(offer)
-    return kept
-
-
-def _worth_planning(groups: Sequence[_Alike], asked: Asked) -> Iterator[Offer]:
+def _worth_planning(groups: Sequence[Alike], asked: Asked) -> Iterator[Offer]:
     """Yield, from too many offers, the largest of each group that some pod can use, and as many others as allowed.
 
     Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
@@ -306,19 +197,11 @@ def _worth_planning(groups: Sequence[_Alike], asked: Asked) -> Iterator[Offer]:
     for pod, _ in asked.pods:
         wanted |= static_feasible(pod, index)
     used = [groups[position] for position in positions(wanted)]
-    step = -(-sum(len(group.offers) for group in used) // _MOST_OFFERS)
+    step = -(-sum(len(group.offers) for group in used) // MOST_OFFERS)
     for group in used:
         yield from group.largest
         largest = set(map(id, group.largest))
         yield from (offer for offer in group.offers[::step] if id(offer) not in largest)
-
-
-def _outdoes(one: Offer, other: Offer) -> bool:
-    if one.room is None:  # it may be of any size
-        return True
-    if other.room is None:
-        return False
-    return all(one.room.get(name, 0) >= amount for name, amount in other.room.items())
 
 
 def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Iterator[int]:
@@ -327,10 +210,10 @@ def _counts(asked: Asked, offers: Sequence[Offer], demand: LabelDemand) -> Itera
     Of kinds that pods cannot distinguish, whatever their pools, one node is enough of those that another exceeds.
     """
     alike: dict[object, list[Offer]] = {}
-    keys = _keys(demand)
+    keys = asked_keys(demand)
     for offer in sorted(offers, key=lambda o: o.size, reverse=True):
-        group = alike.setdefault(_looks(offer, keys), [])
-        if not any(_outdoes(other, offer) for other in group):
+        group = alike.setdefault(looks(offer, keys), [])
+        if not any(outdoes(other, offer) for other in group):
             group.append(offer)
     kept = {id(offer) for group in alike.values() for offer in group}
     largest = of(position for position, offer in enumerate(offers) if id(offer) in kept)

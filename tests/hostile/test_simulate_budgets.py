@@ -18,7 +18,7 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world import potential
+from kubesched_lint.world import offers
 from tests.hostile.shapes import SHAPES, Files
 
 
@@ -72,9 +72,9 @@ def test_a_simulation_names_no_workload_for_every_row(monkeypatch: pytest.Monkey
 
 
 def test_all_pools_together_have_a_limit_of_machine_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, real = [], potential.templates
-    monkeypatch.setattr(potential, "_MOST_TEMPLATES", 1_000)
-    monkeypatch.setattr(potential, "templates", lambda *a: made.extend(real(*a)) or real(*a))
+    made, real = [], offers.templates
+    monkeypatch.setattr(offers, "_MOST_TEMPLATES", 1_000)
+    monkeypatch.setattr(offers, "templates", lambda *a: made.extend(real(*a)) or real(*a))
     files = SHAPES["pools"].make(20)
     kubesched_lint.lint(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
     assert 20 <= len(made) <= 1_500, "of 20 pools with over 800 machine types each"

@@ -16,6 +16,7 @@ from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
 from kubesched_lint.lifecycle.rooms import Room, room_of
@@ -294,13 +295,7 @@ def at_once(setting: Setting, number: int, count: int) -> int:
 
 def _may_come_and_go(setting: Setting, number: int) -> bool:
     """Whether more pods of a workload may run one after another than it has at any one time."""
-    rank = setting.pods[number].priority or 0
-    return setting.workloads[number].kind == "Job" or _highest_that_preempts(setting) > rank
-
-
-@once_per_setting
-def _highest_that_preempts(setting: Setting) -> float:
-    return max((p.priority or 0 for p in setting.pods if p.preemption_policy != "Never"), default=-inf)
+    return setting.workloads[number].kind == "Job" or may_be_preempted(setting, number)
 
 
 def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:

@@ -212,9 +212,10 @@ def _most(setting: Setting, number: int, wanted: int, least: Counted, count: Cal
 
 
 def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, mixed: bool = False) -> Counted:
+    """Return the least pods in an event that deletes no pods of others."""
     if setting.workloads[number].kind == "DaemonSet":
         return least_daemons(setting, number, wanted)
-    return least_placed(setting, number, wanted, fresh=fresh, mixed=mixed)
+    return least_placed(setting, number, wanted, fresh=fresh, others_stay=True, mixed=mixed)
 
 
 def _rollout(setting: Setting, number: int) -> EventBounds:

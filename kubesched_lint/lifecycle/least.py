@@ -21,7 +21,7 @@ from kubesched_lint.lifecycle.leading import is_sure, leading
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.lifecycle.storage_objects import made_anywhere
+from kubesched_lint.lifecycle.tied import is_tied
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.framework import as_checked, diagnose
@@ -49,6 +49,8 @@ class _Ask(NamedTuple):
     """Number of nodes of ``open_`` that pods of others may close by a near key."""
     shut: int
     """Number of nodes of ``open_`` in the domains that pods of others may close by a wide key."""
+    others_stay: bool
+    """Whether no event deletes pods of others."""
 
     def closed(self, own: int, among: NodeSet, more: int = 0) -> int:
         """Return the most nodes of ``among`` that others and ``own`` pods of its workload can close to a pod.
@@ -70,18 +72,18 @@ def least_placed(
     nodes_fewer: int = 0,
     gone: bool = True,
     fresh: bool = False,
+    others_stay: bool = False,
     mixed: bool = False,
 ) -> Counted:
     """Return the least of ``wanted`` pods that every order binds.
 
     ``without`` are lost nodes; ``nodes_fewer`` is the number of further nodes, whichever these are, that are lost
-    (``gone``) or else cordoned. ``fresh``: no pod of it ran before, so its claims are not bound yet. ``mixed``: some
-    pods are of another revision, which some selectors do not match.
+    (``gone``) or else cordoned. ``fresh``: no event deletes its pods, so none waits for the node of a bound claim;
+    ``others_stay``: no event deletes pods of others. ``mixed``: some pods are of another revision, which some selectors
+    do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    workload = setting.workloads[number]
-    made = not workload.claim_templates or (fresh and made_anywhere(setting.objects, workload, wanted))
-    if any(v.claim for v in pod.volumes) or not made:
+    if is_tied(setting, number, wanted, fresh=fresh):
         return Counted(0, "its volumes may tie it to where they are")
     if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
@@ -89,7 +91,7 @@ def least_placed(
     open_ = open_but_for_affinity(setting, number) & keyed & ~without
     if not open_:
         return Counted(0, "no node that it may use")
-    ask = _ask(setting, number, wanted, open_, nodes_fewer)
+    ask = _ask(setting, number, wanted, open_, nodes_fewer, others_stay=others_stay)
     if isinstance(ask, Counted):
         return ask
     if pod.required_affinity:
@@ -117,7 +119,9 @@ def finds_room(setting: Setting, number: int, lost: Iterable[NodeSet], nodes_few
     return all(least_placed(setting, number, twice, gone, nodes_fewer=nodes_fewer).pods >= twice for gone in lost)
 
 
-def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int) -> _Ask | Counted:
+def _ask(
+    setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int, *, others_stay: bool
+) -> _Ask | Counted:
     """Return the ask, or 0 pods with the reason: two wide constraints can close each other's domains."""
     pod, index = as_checked(setting.pods[number]), setting.index
     spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(setting, number, c))]
@@ -143,7 +147,7 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int)
     if wide > 1 or (pod.required_affinity and near):
         return Counted(0, "several constraints work together")
     spread, separate = next(iter(wide_spreads), None), next(iter(wide_apart), None)
-    return _Ask(setting, number, wanted, open_, fewer, spread, separate, near, guests, shut)
+    return _Ask(setting, number, wanted, open_, fewer, spread, separate, near, guests, shut, others_stay)
 
 
 def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
@@ -343,18 +347,22 @@ def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
     """Whether at least one pod of another workload is bound in the end."""
     setting = ask.setting
 
+    stay = ask.others_stay
+
     def is_bound(i: int) -> bool:
         wanted = setting.wanted(i)
         if not wanted or setting.running.get(i):
             return False
-        return least_placed(setting, i, wanted, without, nodes_fewer=ask.fewer, gone=gone, fresh=True).pods > 0
+        fewer = ask.fewer
+        least = least_placed(setting, i, wanted, without, nodes_fewer=fewer, gone=gone, fresh=stay, others_stay=stay)
+        return least.pods > 0
 
-    return is_sure(setting, other, _sure(setting).setdefault((without, ask.fewer, gone), {}), is_bound)
+    return is_sure(setting, other, _sure(setting).setdefault((without, ask.fewer, gone, stay), {}), is_bound)
 
 
 @once_per_setting
 def _sure(setting: Setting) -> dict[Hashable, dict[int, bool]]:
-    """Return the cache: (lost nodes, nodes fewer, whether these are lost) → workload → whether it is sure."""
+    """Return the cache: (lost nodes, nodes fewer, whether these are lost, others stay) → workload → whether sure."""
     return {}
 
 

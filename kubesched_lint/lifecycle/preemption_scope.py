@@ -112,8 +112,24 @@ def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]
 
 def outranks(setting: Setting, strong: int, weak: int) -> bool:
     """Whether pods of one workload may preempt those of another, or its own of another template."""
-    eager = (p.priority or 0 for p in setting.kinds[strong] if p.preemption_policy != "Never" and not p.node_name)
-    return max(eager, default=-inf) > min(_ranks(setting, weak)) and bool(setting.reach[strong] & setting.reach[weak])
+    meet = bool(setting.reach[strong] & setting.reach[weak])
+    return meet and _eagerness(setting, strong) > min(_ranks(setting, weak))
+
+
+def may_be_preempted(setting: Setting, number: int) -> bool:
+    """Whether pods of the set may preempt those of a workload, judged by priorities alone."""
+    return _highest(setting) > min(_ranks(setting, number))
+
+
+@once_per_setting
+def _highest(setting: Setting) -> float:
+    return max((_eagerness(setting, i) for i in range(len(setting.kinds))), default=-inf)
+
+
+def _eagerness(setting: Setting, number: int) -> float:
+    """Return the highest priority of pods of a workload that may preempt others."""
+    eager = (p.priority or 0 for p in setting.kinds[number] if p.preemption_policy != "Never" and not p.node_name)
+    return max(eager, default=-inf)
 
 
 @once_per_setting

@@ -1,14 +1,10 @@
-"""What the storage objects of a snapshot say of nodes: what they read of them, and where they can make volumes."""
+"""What the storage objects of a snapshot read of nodes: nodes that differ in it are not alike."""
 
 from __future__ import annotations
 
-from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.plugins.volume_binding import SELECTED_NODE
-
-_NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def keys_read(objects: Inventory, *, makes_volumes: bool) -> tuple[str, ...]:
@@ -32,20 +28,3 @@ def nodes_named(objects: Inventory) -> frozenset[str]:
     named = {value for term in terms for e in term.fields for value in e.values}
     named |= {attachment.node for attachment in objects.volume_attachments}
     return frozenset(named | {c.annotations.get(SELECTED_NODE, "") for c in objects.claims})
-
-
-def made_anywhere(objects: Inventory, workload: Workload, wanted: int) -> bool:
-    """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
-    if objects.volumes or objects.csi_nodes or objects.storage_capacities:
-        return False
-    anywhere = {
-        c.name
-        for c in objects.storage_classes
-        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
-    }
-    taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
-    return all(
-        t.storage_class in anywhere and claim_name(workload, t, i) not in taken
-        for t in workload.claim_templates
-        for i in range(wanted)
-    )

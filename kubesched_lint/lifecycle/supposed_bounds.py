@@ -137,7 +137,7 @@ def _kept(setting: Setting, number: int, wanted: int) -> Counted:
     moves = _deletes(hypothesis) or hypothesis.rolls or number in hypothesis.sizes
     if moves or workload.kind == "DaemonSet" or setting.running.get(number):
         return Counted(0, "")
-    return least_placed(setting, number, wanted, fresh=True)
+    return least_placed(setting, number, wanted, fresh=True, others_stay=True)
 
 
 def _deletes(hypothesis: Hypothesis) -> bool:

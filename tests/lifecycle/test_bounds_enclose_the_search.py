@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from unittest.mock import patch
-
 import pytest
-from hypothesis import HealthCheck, assume, settings
+from hypothesis import assume
 
 from kubesched_lint.controllers.bounds import rolling_bounds
-from kubesched_lint.lifecycle import rivals
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle, size_after
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, size_after
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.rivals import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.decode.workloads import decode_workload
@@ -33,12 +27,10 @@ from kubesched_lint.releases import RECORDED
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
+from tests.lifecycle.enclosed import is_enclosed, thorough
 from tests.lifecycle.made_settings import nodes
 from tests.lifecycle.made_settings import workload as made
 
-thorough = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 VERSIONS = (RECORDED, "1.37")
 
@@ -46,38 +38,7 @@ VERSIONS = (RECORDED, "1.37")
 @thorough
 @given(nodes(), made("web", KINDS), made("db", KINDS, most=2), st.sampled_from(EVENTS), st.sampled_from(VERSIONS))
 def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db, event, version):
-    assume(_is_enclosed(Setting(cluster, Inventory(), (web, db), kubernetes_version=version), event))
-
-
-CHAIN = ("web", "api", "db")
-
-
-@st.composite
-def led(draw, place: int) -> Workload:
-    """A workload of a chain: required affinity leads it to the next one, or to others, or nowhere."""
-    app, after = CHAIN[place], CHAIN[place + 1 : place + 2]
-    apps = draw(st.sampled_from([after, after, after, (draw(st.sampled_from(CHAIN)),), (app, *after), ()]))
-    terms = [
-        {
-            "topologyKey": key,
-            "labelSelector": {"matchExpressions": [{"key": "app", "operator": "In", "values": [name]}]},
-        }
-        for name in apps
-        for key in [draw(st.sampled_from([ZONE, ZONE, HOSTNAME]))]
-    ]
-    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}} if terms else {}
-    spec = simulated.asking(draw(st.sampled_from(["50m", "100m", "600m"])), affinity=affinity)
-    if draw(st.integers(0, 4)) == 0:
-        spec["nodeSelector"] = {ZONE: draw(st.sampled_from(["za", "zb"]))}
-    kind = draw(st.sampled_from(["Deployment", "Deployment", "StatefulSet", "DaemonSet"]))
-    replicas = None if kind == "DaemonSet" else draw(st.sampled_from([1, 1, 2]))
-    return decode_workload(simulated.workload(kind, app, replicas, spec), "default")
-
-
-@settings(thorough, max_examples=3 * thorough.max_examples)
-@given(nodes(most=3), led(0), led(1), led(2), st.sampled_from(EVENTS), st.booleans())
-def test_bounds_enclose_every_end_of_a_chain_of_affinity(cluster, web, api, db, event, together):
-    assume(_is_enclosed(Setting(cluster, Inventory(), (web, api, db), together=together), event))
+    assume(is_enclosed(Setting(cluster, Inventory(), (web, db), kubernetes_version=version), event))
 
 
 @st.composite
@@ -99,7 +60,7 @@ def test_bounds_also_enclose_every_end_where_older_pods_run(data, cluster, event
     changes = {0: data.draw(st.booleans()), 1: True}
     drawn = ((i, data.draw(running(cluster, w, changes=changes[i]))) for i, w in enumerate((web, db)))
     run = {i: pods for i, pods in drawn if pods}
-    assume(_is_enclosed(Setting(cluster, Inventory(), (web, db), run, changes, scalers={0: scaler}), event))
+    assume(is_enclosed(Setting(cluster, Inventory(), (web, db), run, changes, scalers={0: scaler}), event))
 
 
 @st.composite
@@ -129,7 +90,7 @@ def test_bounds_enclose_every_end_of_a_hypothesis(data, cluster, web, db, allowe
     selects = Selector((Requirement("app", "In", ("web",)),))
     budgets = () if allowed is None else (DisruptionBudget("default", "keep", selects, max_unavailable=allowed),)
     what = data.draw(supposed(cluster))
-    assume(_is_enclosed(Setting(cluster, Inventory(budgets=budgets), (web, db), supposed=what), "what if"))
+    assume(is_enclosed(Setting(cluster, Inventory(budgets=budgets), (web, db), supposed=what), "what if"))
 
 
 HASHED = {
@@ -148,7 +109,7 @@ def test_pods_of_the_old_template_run_beside_those_of_the_new_one(event, old):
     runs = {0: tuple(BoundPod(f"web-{i}", f"n{i}", before) for i in range(2))}
     web = _apart(3, HASHED)
     scaler = Autoscaler("default", "web", web.ref, max_replicas=4)
-    assert _is_enclosed(Setting(cluster, Inventory(), (web,), runs, {0: True}, scalers={0: scaler}), event)
+    assert is_enclosed(Setting(cluster, Inventory(), (web,), runs, {0: True}, scalers={0: scaler}), event)
 
 
 def test_pods_of_the_old_template_also_run_beside_the_new_ones_of_a_hypothesis():
@@ -156,7 +117,7 @@ def test_pods_of_the_old_template_also_run_beside_the_new_ones_of_a_hypothesis()
     room = {"cpu": 4000, "pods": 110}
     node, added = (Node(name, {HOSTNAME: name}, allocatable=room) for name in ("n0", "n1"))
     what = Hypothesis("what if", NodeChange(added=(Newcomer(added, "n0"),)), rolls=True)
-    assert _is_enclosed(Setting((node,), Inventory(), (_apart(3, HASHED),), supposed=what), "what if")
+    assert is_enclosed(Setting((node,), Inventory(), (_apart(3, HASHED),), supposed=what), "what if")
 
 
 @pytest.mark.parametrize("old_cpu", ["500m", "1500m"])
@@ -173,48 +134,7 @@ def test_amid_a_rollout_of_which_nothing_runs_it_is_stuck_whether_or_not_the_tem
     setting = Setting((node,), Inventory(), (web,), {0: waiting}, {0: changes})
     assert not setting.is_settled(0)
     assert count(setting, "deploy", 0).always_stuck
-    assert _is_enclosed(setting, "deploy")
-
-
-def _is_enclosed(setting: Setting, event: str) -> bool:
-    """Compare ``count`` with every end of every scheduler; False if there is nothing to compare."""
-    if idle(setting, event, 0):
-        return False
-    everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
-    story = story_of(setting, everybody, expected=False, most_states=3000)
-    ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
-    for few in (FEW_ALIKE, 1):  # 1: as if each workload had others alike, with which it shares its bounds
-        with patch.object(rivals, "FEW_ALIKE", few):
-            _compare(replace(setting), event, ends or ())
-    return bool(ends)
-
-
-def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:
-    event_bounds = count(setting, event, 0)
-    for end in ends:
-        # A DaemonSet wants a pod fewer for each lost node.
-        bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted
-        stuck = end.blocked if event == "drain" else not end.outcome.complete
-        if setting.supposed is not None:
-            stuck = is_stuck(event, end)
-            assert not (event_bounds.never_stuck and stuck), event_bounds.least.why
-            assert stuck or not event_bounds.always_stuck, event_bounds.most.why
-        assert min(bound, event_bounds.wanted) <= event_bounds.most.pods, event_bounds.most.why
-        if event_bounds.is_fine:
-            assert bound >= event_bounds.wanted, event_bounds.least.why
-        if event == "deploy":
-            assert stuck or not event_bounds.always_stuck, event_bounds.most.why
-        if event == "rollout" or event == "drain":
-            assert not (event_bounds.is_fine and stuck), event_bounds.least.why
-            if event_bounds.always_stuck and not (event == "drain" and not _was_there(end)):
-                assert stuck, event_bounds.most.why
-        else:
-            assert bound >= event_bounds.least.pods, event_bounds.least.why
-
-
-def _was_there(end) -> bool:
-    """Whether the drained node held a pod of the workload at all."""
-    return end.blocked
+    assert is_enclosed(setting, "deploy")
 
 
 @thorough
@@ -280,7 +200,7 @@ def test_a_new_template_removes_the_waiting_pods_of_a_lost_node():
     story = story_of(setting, (0,), expected=False, most_states=5000)
     ends = EventOutcomes(setting, (0,), [story], []).ends("what if", 0)
     assert [(e.outcome.wanted, e.outcome.pending, is_stuck("what if", e)) for e in ends] == [(0, 0, False)]
-    assert _is_enclosed(setting, "what if")
+    assert is_enclosed(setting, "what if")
 
 
 def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
@@ -294,7 +214,7 @@ def test_a_daemon_sets_pod_does_not_count_where_none_should_be():
     runs = {0: (BoundPod("web-0", "n1", Story((), Inventory()).admitted(web, 9)),)}
     setting = Setting(cluster, Inventory(), (web,), runs, {0: False})
     assert setting.keeps(0) == 0
-    assert _is_enclosed(setting, "deploy")
+    assert is_enclosed(setting, "deploy")
 
 
 def test_scaling_down_halves_what_has_no_autoscaler():
@@ -395,4 +315,4 @@ def test_pods_that_a_spread_let_in_stay_when_the_loss_lowers_its_limit(event, le
     web = decode_workload(
         simulated.workload("Deployment", "web", 8, {"topologySpreadConstraints": [spread]}), "default"
     )
-    assert _is_enclosed(Setting(cluster, Inventory(), (web,)), event)
+    assert is_enclosed(Setting(cluster, Inventory(), (web,)), event)

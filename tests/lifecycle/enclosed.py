@@ -1,0 +1,63 @@
+"""Compares what counting proves with every end that the search finds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from unittest.mock import patch
+
+from hypothesis import HealthCheck, settings
+
+from kubesched_lint.lifecycle import rivals
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
+from kubesched_lint.lifecycle.judging import is_stuck
+from kubesched_lint.lifecycle.rivals import FEW_ALIKE
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.record import replace
+
+thorough = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bool:
+    """Compare ``count`` with every end of every scheduler; False if there is nothing to compare."""
+    if idle(setting, event, 0):
+        return False
+    everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
+    story = story_of(setting, everybody, expected=False, most_states=3000, preempting=preempting)
+    ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
+    for few in (FEW_ALIKE, 1):  # 1: as if each workload had others alike, with which it shares its bounds
+        with patch.object(rivals, "FEW_ALIKE", few):
+            _compare(replace(setting), event, ends or ())
+    return bool(ends)
+
+
+def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:
+    event_bounds = count(setting, event, 0)
+    for end in ends:
+        # A DaemonSet wants a pod fewer for each lost node.
+        bound = end.outcome.wanted - end.lack if end.lack else event_bounds.wanted
+        stuck = end.blocked if event == "drain" else not end.outcome.complete
+        if setting.supposed is not None:
+            stuck = is_stuck(event, end)
+            assert not (event_bounds.never_stuck and stuck), event_bounds.least.why
+            assert stuck or not event_bounds.always_stuck, event_bounds.most.why
+        assert min(bound, event_bounds.wanted) <= event_bounds.most.pods, event_bounds.most.why
+        if event_bounds.is_fine:
+            assert bound >= event_bounds.wanted, event_bounds.least.why
+        if event == "deploy":
+            assert stuck or not event_bounds.always_stuck, event_bounds.most.why
+        if event == "rollout" or event == "drain":
+            assert not (event_bounds.is_fine and stuck), event_bounds.least.why
+            if event_bounds.always_stuck and not (event == "drain" and not _was_there(end)):
+                assert stuck, event_bounds.most.why
+        else:
+            assert bound >= event_bounds.least.pods, event_bounds.least.why
+
+
+def _was_there(end) -> bool:
+    """Whether the drained node held a pod of the workload at all."""
+    return end.blocked

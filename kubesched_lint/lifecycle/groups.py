@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, pairwise
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.lifecycle.coupling import joined, selecting, sharing
+from kubesched_lint.lifecycle.coupling import PodSelection, joined, selecting, sharing
+from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import PodAffinityTerm
 
 MOST_UNKNOWN = 2
 """Try each combination of changed and unchanged for at most this many unknown manifests; with more, all or none."""
@@ -82,7 +85,22 @@ def _pairs(setting: Setting) -> Iterator[tuple[int, int]]:
     yield from sharing(
         [[("claim", pod.namespace, v.claim) for pod in own for v in pod.volumes if v.claim] for own in kinds]
     )
+    yield from _through_others(setting)
     yield from sharing([["devices"] if setting.need_devices((i,)) else [] for i in range(len(kinds))])
+
+
+def _through_others(setting: Setting) -> Iterator[tuple[int, int]]:
+    """Yield a workload with each that may preempt a pod of others which affinity or a spread of the first selects."""
+    others, preemptors = guests_of(setting).weaker_kinds, guests_of(setting).preemptors
+    if not others:
+        return
+    selection, kinds = PodSelection(list(others.values()), setting.cluster), list(others)
+    for number, own in enumerate(setting.kinds):
+        for pod in own:
+            spread = (c.selector for c in pod.spread if c.is_hard and c.selector is not None)
+            every: tuple[PodAffinityTerm | Selector, ...] = (*pod.required_affinity, *spread)
+            selected = {place for asked in every for place in selection.of(asked, pod.namespace)}
+            yield from ((number, i) for place in sorted(selected) for i in preemptors[kinds[place]] if i != number)
 
 
 def _is_roomy(setting: Setting, number: int) -> bool:

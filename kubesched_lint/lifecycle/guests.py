@@ -7,7 +7,7 @@ of Kubernetes).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
@@ -76,8 +76,23 @@ class Guests:
     @cached_property
     def weaker_kinds(self) -> Mapping[int, Pod]:
         """``id`` → pod, for pods that some workload of the set may preempt."""
-        weaker = (w.bound.pod for w in self.weaker(range(len(self._setting.workloads))))
-        return {id(pod): pod for pod in weaker}
+        return {kind: self._kinds[kind] for kind in self.preemptors}
+
+    @cached_property
+    def preemptors(self) -> Mapping[int, Collection[int]]:
+        """``id`` of a pod → the workloads of the set that may preempt it, for pods that have any."""
+        found: dict[int, dict[int, None]] = {}
+        for member, bound in self.weaker(range(len(self._setting.workloads))):
+            found.setdefault(id(bound.pod), {})[member] = None
+        return found
+
+    def stays(self, bound: BoundPod) -> bool:
+        """Whether nobody of the set may delete a pod."""
+        return id(bound.pod) not in self.preemptors and id(bound) not in self._going
+
+    @cached_property
+    def _going(self) -> Collection[int]:
+        return frozenset(map(id, self._setting.going))
 
     # --- who may have gone ------------------------------------------------------------------------------------------
 

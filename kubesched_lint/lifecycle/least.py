@@ -16,8 +16,10 @@ from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
+from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.leading import is_sure, leading
+from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -306,9 +308,10 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
 
 
 def _that_stay(setting: Setting, without: NodeSet) -> Iterator[BoundPod]:
-    """Yield the pods outside the set that do not terminate and are not on lost nodes."""
-    at = setting.index.positions
-    return (b for b in setting.objects.pods if b.node in at and not b.terminating and not without >> at[b.node] & 1)
+    """Yield the pods outside the set that nobody deletes and that are not on lost nodes."""
+    at, stays = setting.index.positions, guests_of(setting).stays
+    here = (b for b in setting.objects.pods if b.node in at and not b.terminating and not without >> at[b.node] & 1)
+    return filter(stays, here)
 
 
 def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
@@ -353,8 +356,8 @@ def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
         wanted = setting.wanted(i)
         if not wanted or setting.running.get(i):
             return False
-        fewer = ask.fewer
-        least = least_placed(setting, i, wanted, without, nodes_fewer=fewer, gone=gone, fresh=stay, others_stay=stay)
+        fresh, fewer = stay and not may_be_preempted(setting, i), ask.fewer
+        least = least_placed(setting, i, wanted, without, nodes_fewer=fewer, gone=gone, fresh=fresh, others_stay=stay)
         return least.pods > 0
 
     return is_sure(setting, other, _sure(setting).setdefault((without, ask.fewer, gone, stay), {}), is_bound)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubesched_lint.controllers.statefulset import claim_name
-from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
@@ -14,14 +13,12 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 def is_tied(setting: Setting, number: int, wanted: int, *, fresh: bool) -> bool:
     """Whether volumes may tie pods of a workload to nodes.
 
-    ``fresh``: no event deletes its pods. Then only a preempted one may wait for the node of a bound claim.
+    ``fresh``: nobody deletes its pods, so that none waits for the node of a bound claim.
     """
     workload, volumes = setting.workloads[number], setting.pods[number].volumes
     if any(volume.claim for volume in volumes):
         return True
-    if not workload.claim_templates:
-        return False
-    return not fresh or may_be_preempted(setting, number) or not _made_anywhere(setting.objects, workload, wanted)
+    return bool(workload.claim_templates) and not (fresh and _made_anywhere(setting.objects, workload, wanted))
 
 
 def _made_anywhere(objects: Inventory, workload: Workload, wanted: int) -> bool:

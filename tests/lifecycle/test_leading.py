@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, settings
 
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.groups import group_of
+from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import DEPENDS
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.pod import BoundPod, Owner
 from kubesched_lint.model.policy import PriorityClass
 from kubesched_lint.model.storage import StorageClass
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated
@@ -105,10 +110,28 @@ def test_a_pod_whose_volume_is_lost_with_its_zone_leads_nobody():
         assert not count(setting, "zone-loss", 0).least.pods
 
 
-def test_a_preempted_pod_waits_where_its_volume_is():
+def test_a_pod_that_may_be_preempted_and_wait_for_its_volume_leads_nobody():
     """The high pod fits on one node only. If db-0 is there first, it is preempted, and no other node has its volume."""
     db = _workload("StatefulSet", "db", simulated.asking("1500m"), volumeClaimTemplates=[CLAIM])
-    high = simulated.asking("1500m", priorityClassName="high", nodeSelector={ZONE: "za"})
-    setting = Setting(_cluster("abc", 1), MADE, (db, _workload("Deployment", "web", high)))
+    high = _workload(
+        "Deployment", "high", simulated.asking("1500m", priorityClassName="high", nodeSelector={ZONE: "za"})
+    )
+    setting = Setting(_cluster("abc", 1), MADE, (_workload("Deployment", "web", _beside("db", "region")), db, high))
     assert is_enclosed(setting, "deploy", preempting=True)
     assert not count(setting, "deploy", 0).least.pods
+
+
+@pytest.mark.parametrize("home", ["na0", "na1"])
+@pytest.mark.parametrize("owner", [None, "DaemonSet"])
+def test_a_pod_of_others_that_may_be_preempted_leads_nobody(home, owner):
+    """The high pod needs the room of db-0 on na0. Without db-0, nothing leads web, wherever in the zone it may run."""
+    high = simulated.asking("1500m", priorityClassName="high", nodeSelector={HOSTNAME: "na0"})
+    spec = {**_beside("db"), "nodeSelector": {HOSTNAME: home}}
+    workloads = (_workload("Deployment", "web", spec), _workload("Deployment", "high", high))
+    pod = _workload("Deployment", "db", simulated.asking("1500m")).pod
+    objects = replace(MADE, pods=(BoundPod("db-0", "na0", pod, owner=owner and Owner(owner, "db", "uid")),))
+    setting = Setting(_cluster("ab", 2), objects, workloads)
+    assert not count(setting, "deploy", 0).least.pods
+    assert group_of(setting, 0) == (0, 1)
+    found = Matrix(setting).cell("deploy", 0)
+    assert (found.verdict, found.bound.least) == (DEPENDS, 0)

@@ -7,17 +7,23 @@ int, and a selector is a few set operations.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import islice
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.topology import NodeCounter, sum_of
+from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
 from kubesched_lint.record import NamedTuple
 
+T = TypeVar("T")
+_Label = tuple[str, str] | None
+"""A label that a pod must have so that a term may select it; None for any."""
+_Posted = dict[str | None, dict[_Label, list[T]]]
+"""Items of terms by the namespace (None: any) and by a label of the pods that they may select."""
 ClassSet = int
 """A set of pod classes: bit i is the class numbered i."""
 
@@ -84,8 +90,8 @@ class PodClasses:
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
         self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
         """Namespace and terms of a pod → the holders of each distinct term."""
-        self._postings: dict[_Posting, list[AntiAffinityHolders]] = {}
-        self._pulls: dict[_Posting, list[Pull]] = {}
+        self._postings: _Posted[AntiAffinityHolders] = {}
+        self._pulls: _Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
 
@@ -207,8 +213,7 @@ class PodClasses:
         found = self._holders.get(key)
         if found is None:
             found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
-            for posting in _postings_of(term, namespace, self._postings):
-                self._postings.setdefault(posting, []).append(found)
+            _post(found, term, namespace, self._postings)
         return found
 
     @property
@@ -218,8 +223,7 @@ class PodClasses:
 
     def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
         """Yield every held term that might select a pod; the caller checks selector and namespace."""
-        for posting in _postings_for(pod):
-            yield from self._postings.get(posting, ())
+        return chain.from_iterable(_posted_for(pod, self._postings))
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
@@ -229,40 +233,38 @@ class PodClasses:
         The caller checks selector and namespace.
         """
         self._post_pulls()
-        for posting in _postings_for(pod):
-            posted = self._pulls.get(posting)
-            if posted:
-                yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
+        for posted in _posted_for(pod, self._pulls):
+            yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
 
     def _post_pulls(self) -> None:
         """Index the terms for scoring; deferred until a score is needed."""
         for pod_class in self.members(self.preferring >> self._pulls_posted << self._pulls_posted):
             for pull in _pulls_of(pod_class):
-                for posting in _postings_of(pull.term, pod_class.pod.namespace, self._pulls):
-                    self._pulls.setdefault(posting, []).append(pull)
+                _post(pull, pull.term, pod_class.pod.namespace, self._pulls)
         self._pulls_posted = len(self.all)
 
 
-_Posting = tuple[str | None, tuple[str, str] | None]
-"""A namespace and a label that a pod must have so that a term may select it; None for any."""
-
-
-def _postings_of(term: PodAffinityTerm, own: str, known: Mapping[_Posting, Sized]) -> Iterable[_Posting]:
-    """Return postings of which each pod that a term selects has one, by the labels with few ``known``."""
+def _post(item: T, term: PodAffinityTerm, own: str, posted: _Posted[T]) -> None:
+    """Add an item where ``_posted_for`` finds it for each pod that its term selects: by labels with few others."""
     named = tuple(dict.fromkeys(term.namespaces)) or (own,)
     spaces: Sequence[str | None] = (None,) if term.namespace_selector is not None else named
-    labels: Collection[tuple[str, str] | None] | None = None
+    labels: Collection[_Label] | None = None
     if term.selector is not None:
-        labels = term.selector.labels_of_selected(lambda label: len(known.get((spaces[0], label), ())))
-    return [(space, label) for space in spaces for label in labels or (None,)]
+        there = posted.get(spaces[0], {})
+        labels = term.selector.labels_of_selected(lambda label: len(there.get(label, ())))
+    for space in spaces:
+        for label in labels or (None,):
+            posted.setdefault(space, {}).setdefault(label, []).append(item)
 
 
-def _postings_for(pod: Pod) -> Iterator[_Posting]:
-    """Yield the postings that a pod has."""
+def _posted_for(pod: Pod, posted: _Posted[T]) -> Iterator[Sequence[T]]:
+    """Yield the items that are posted under the namespace of a pod and one of its labels, or under any."""
     for space in (None, pod.namespace):
-        yield space, None
-        for label in pod.labels.items():
-            yield space, label
+        by_label = posted.get(space)
+        if by_label:
+            for label in (None, *pod.labels.items()):
+                if label in by_label:
+                    yield by_label[label]
 
 
 def _pulls_of(pod_class: PodClass) -> Iterator[Pull]:

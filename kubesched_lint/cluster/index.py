@@ -9,17 +9,18 @@ from math import inf
 from operator import attrgetter, is_
 
 from kubesched_lint import work
-from kubesched_lint.cluster.columns import Columns
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, lowest, of, only, positions
+from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Toleration
 
+T = TypeVar("T")
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
-_NAME, _LABELS, _TAINTS, _CORDONED, _ALLOCATABLE = map(
-    attrgetter, ("name", "labels", "taints", "unschedulable", "allocatable")
-)
+_NAME, _TAINTS, _CORDONED, _ALLOCATABLE = map(attrgetter, ("name", "taints", "unschedulable", "allocatable"))
+_FEW = 16
+"""So many labels, or resources, are looked up on each node; if more are asked for, one pass reads those of all."""
 
 
 def is_ample(amount: float) -> bool:
@@ -53,8 +54,6 @@ class NodeIndex:
         self._allocatable: dict[str, list[float]] = {}
         self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
-        self._labels: Columns[str] = Columns(self.nodes, _LABELS)
-        self._amounts: Columns[float] = Columns(self.nodes, _ALLOCATABLE)
         self._images: dict[str, tuple[int, NodeSet]] = {}
         self._read_taints()
 
@@ -160,20 +159,22 @@ class NodeIndex:
         """
         found = self._stated.get(resource)
         if found is None:
-            carriers = self._amounts.carriers(resource)
-            if carriers is None:
+            if len(self._stated) < _FEW:
                 found = [inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes]
             else:
                 found = self._unstated.copy()
-                for position, amount in carriers:
+                for position, amount in self._amounts.get(resource, ()):
                     found[position] = amount
             self._stated[resource] = found
         return found
 
     @cached_property
     def _unstated(self) -> list[float]:
-        """What ``stated`` returns for a resource that no node has."""
         return [inf if node.allocatable is None else 0 for node in self.nodes]
+
+    @cached_property
+    def _amounts(self) -> Mapping[str, Sequence[tuple[int, float]]]:
+        return _by_key(node.allocatable or {} for node in self.nodes)
 
     def allocatable(self, resource: str) -> list[float]:
         """Return ``stated``, but ample on nodes whose devices serve the resource: the allocator limits it there."""
@@ -209,7 +210,7 @@ class NodeIndex:
         """Return the value of a label by position; None for a node without it."""
         found = self._values.get(key)
         if found is None:
-            carriers = self._labels.carriers(key)
+            carriers = self._carriers(key)
             if carriers is None:
                 found = [node.labels.get(key) for node in self.nodes]
             else:
@@ -219,12 +220,20 @@ class NodeIndex:
             self._values[key] = found
         return found
 
+    def _carriers(self, key: str) -> Sequence[tuple[int, str]] | None:
+        """Return (position, value) of each node with a label; None if ``values`` knows it, or should look it up."""
+        return self._labels.get(key, ()) if len(self._values) >= _FEW and key not in self._values else None
+
+    @cached_property
+    def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        return _by_key(node.labels for node in self.nodes)
+
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """Return the topology domains of ``key``: label value → nodes. Nodes without the key are in none."""
         found = self._domains.get(key)
         if found is None:
             members: dict[str, list[int]] = {}
-            carriers = self._labels.carriers(key)
+            carriers = self._carriers(key)
             for i, value in enumerate(self.values(key)) if carriers is None else carriers:
                 if value is not None:
                     members.setdefault(value, []).append(i)
@@ -241,13 +250,11 @@ class NodeIndex:
         """Return the nodes that have the label key."""
         found = self._keyed.get(key)
         if found is None:
-            carriers = self._labels.carriers(key)
-            if carriers is not None:
-                found = of([position for position, _ in carriers])
-            else:
+            carriers = self._carriers(key)
+            if carriers is None:
                 values = self.values(key)
                 lacking = [i for i, value in enumerate(values) if value is None] if None in values else []
-                found = self.all & ~of(lacking)
+            found = self.all & ~of(lacking) if carriers is None else of(position for position, _ in carriers)
             self._keyed[key] = found
         return found
 
@@ -381,3 +388,12 @@ class NodeIndex:
         for term in terms:
             chosen |= self.matching_term(term)
         return found & chosen
+
+
+def _by_key(rows: Iterable[Mapping[str, T]]) -> Mapping[str, Sequence[tuple[int, T]]]:
+    """Return key → (place, value) of each row that has it."""
+    found: dict[str, list[tuple[int, T]]] = {}
+    for place, row in enumerate(rows):
+        for key, value in row.items():
+            found.setdefault(key, []).append((place, value))
+    return found

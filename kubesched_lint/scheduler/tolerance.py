@@ -18,6 +18,8 @@ from kubesched_lint.model.pod import Toleration
 FILTERING = ("NoSchedule", "NoExecute")
 """Effects that keep pods off a node; PreferNoSchedule only lowers its score."""
 
+_MANY = 16
+"""So many taints are worth an answer for each list of tolerations."""
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
@@ -74,21 +76,22 @@ def repelled(
     effects: Collection[str] = FILTERING,
 ) -> NodeSet:
     """Return the nodes with a taint of these effects (NoSchedule or NoExecute) that the tolerations do not cover."""
-    key = tuple(tolerations), frozenset(effects)
-    found = index.repelled.get(key)
-    if found is None:
-        found = index.repelled[key] = _repelled(index, *key)
-    return found
-
-
-def _repelled(index: NodeIndex, tolerations: Sequence[Toleration], effects: frozenset[str]) -> NodeSet:
-    alone, beside = index.tainted(effects)
+    key = None
+    if len(index.taints) >= _MANY:
+        key = tuple(tolerations), frozenset(effects)
+        known = index.repelled.get(key)
+        if known is not None:
+            return known
+    alone, beside = index.tainted(frozenset(effects))
     if not (alone or beside):
         return EMPTY
     covered = {taint for taint in _all_covered(index, tolerations) if taint.effect in effects}
     for taint in covered:
         alone &= ~index.taints[taint]
-    return reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
+    found = reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
+    if key is not None:
+        index.repelled[key] = found
+    return found
 
 
 def taint_sets_in_the_way(

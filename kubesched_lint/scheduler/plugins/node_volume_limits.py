@@ -16,7 +16,7 @@ from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim, VolumeAttachment
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, has
-from kubesched_lint.record import NamedTuple
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
 from kubesched_lint.scheduler.verdict import Rejection
 
@@ -66,7 +66,7 @@ def _nearly_full(wanted: set[Attachment], state: ClusterState) -> NodeSet:
     return found
 
 
-class _Limits(NamedTuple):
+class _Limits(Record):
     read: tuple[object, object]
     """From which objects all this was read."""
     attached: Mapping[str, Sequence[VolumeAttachment]]

@@ -14,7 +14,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
-from kubesched_lint.record import NamedTuple
+from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeBinding"
@@ -313,7 +313,7 @@ def _cannot_provision(claims: Iterable[Claim], state: ClusterState, nodes: NodeS
     return ""
 
 
-class _Offer(NamedTuple):
+class _Offer(Record):
     """Where a volume of a class and size can be provisioned."""
 
     read: tuple[object, object]

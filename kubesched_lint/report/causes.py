@@ -78,7 +78,9 @@ def members(finding: Finding) -> tuple[Finding, ...]:
 
 def tellers_of(findings: Iterable[Finding]) -> Mapping[tuple[str, ObjectRef], Finding]:
     """Return rule and object → the finding about it: ``told_by`` of another finding of the object may name it."""
-    return {(finding.rule, part.object): finding for finding in findings for part in members(finding)}
+    found = list(findings)
+    named = {finding.told_by for finding in found}
+    return {(one.rule, part.object): one for one in found if one.rule in named for part in members(one)}
 
 
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
@@ -189,6 +191,8 @@ def nameless(finding: Finding, text: str) -> str:
 
 def _without(name: str, text: str) -> str:
     """``text`` with ``name`` blanked where it is a whole word."""
+    if name not in text:
+        return text
     parts = text.split(name)
     result = parts[0]
     for part in parts[1:]:

@@ -299,6 +299,22 @@ def test_whoever_has_room_by_counting_finds_it_in_a_run(seed: int) -> None:
             assert list(counted.simulated(nodes, gone)) == []
 
 
+def test_too_few_domains_may_close_the_emptiest_one() -> None:
+    spread = {"maxSkew": 1, "minDomains": 3, "topologyKey": "topology.kubernetes.io/zone"}
+    spread |= {"whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "red"}}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "topologySpreadConstraints": [spread]}
+    items = [_node(name, Random(3)) for name in "abc"]
+    for node in items:
+        node["spec"], node["metadata"]["labels"]["topology.kubernetes.io/zone"] = {}, node["metadata"]["name"]
+    items += [_pod("red", number, name, spec) for number, name in enumerate("abc")]
+    head = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSnapshot", "metadata": {"kinds": ["Node", "Pod"]}}
+    losses = Losses(now_of(load_cluster(objects=[{**head, "items": items}])))
+    nodes = dict(losses.places())["a"]
+    gone = losses.gone(nodes)
+    assert not losses.has_room(gone, nodes)
+    assert [left.pods for left in losses.simulated(nodes, gone)] == [1]
+
+
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_what_is_proven_of_a_loss_waits_in_every_drawn_order(first: int) -> None:
     """Lost pods come in any order, each on any node that fits."""

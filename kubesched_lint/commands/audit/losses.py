@@ -22,7 +22,7 @@ from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
-from kubesched_lint.scheduler.topology import counted_domains
+from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.running import all_running_pods
 
@@ -174,6 +174,8 @@ class Losses:
         if not hard:
             return (left.bit_count(),)
         domains = counted_domains(crowd.pod, hard[0], self._now.lasting.index, lost).values()
+        if is_short_of_domains(hard[0], len(domains)):
+            return ()  # even the emptiest domain may be closed
         return [(left & domain).bit_count() for domain in domains]
 
     def simulated(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Iterator[_Left]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, only, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, only, popcount, positions
+from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
 from kubesched_lint.commands.audit.now import Crowd, Now, decisive, place
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
@@ -34,6 +35,8 @@ _MOST_RUNS = 30_000_000
 """Pods of all runs together, times the nodes that each is scored on: those of nodes, and those of zones."""
 _MOST_PROOFS = 500_000
 """Pods of the clusters that all proofs together count."""
+_MOST_LOOKS = 5_000_000
+"""Looks at nodes, to weigh the room that all losses leave: two seconds."""
 _MOST_NAMED = 3
 
 
@@ -68,6 +71,7 @@ class Losses:
     def __init__(self, now: Now) -> None:
         self._now = now
         self._proofs = 0
+        self._looks = 0
         self.unfollowed: list[str] = []
         self._crowds = [c for c in now.crowds if c.comes_back and _stays(c) and now.follows(c)]
         self._room: dict[int, int] = {}
@@ -144,26 +148,38 @@ class Losses:
         return sorted(found, key=lambda one: lowest(one[0].nodes & nodes))
 
     def has_room(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
-        """Whether every pod finds a node whatever the order: each placement takes at most one node from the others."""
+        """Whether every pod finds a node whatever the order.
+
+        Each placement takes at most one node from the others, and most take only a part of its room.
+        """
         pods = sum(count for _, count in gone)
         least = pods + nodes.bit_count()
-        return all(self._least_room(crowd) >= least for crowd, _ in gone) or all(
-            self._is_open(crowd, nodes, pods) for crowd, _ in gone
+        return (
+            all(self._least_room(crowd) >= least for crowd, _ in gone)
+            or all(self._is_open(crowd, nodes, pods) for crowd, _ in gone)
+            or work.tried(lambda: self._is_uncrowded(gone, nodes), False, 2)
         )
 
     def _least_room(self, crowd: Crowd) -> int:
         """Return the least number of nodes that take one more pod now, over the domains of its spread; 0 if unknown."""
         if id(crowd) not in self._room:
-            rooms = self._rooms(crowd, 0)
-            self._room[id(crowd)] = min(rooms) if rooms else 0
+            self._room[id(crowd)] = min(map(popcount, self.rooms(crowd, EMPTY)), default=0)
         return self._room[id(crowd)]
 
     def _is_open(self, crowd: Crowd, nodes: NodeSet, pods: int) -> bool:
-        rooms = self._rooms(crowd, nodes)
-        return bool(rooms) and min(rooms) >= pods
+        return min(map(popcount, self.rooms(crowd, nodes)), default=0) >= pods
 
-    def _rooms(self, crowd: Crowd, lost: NodeSet) -> Sequence[int]:
-        """Return how many nodes take one more pod, in each domain of its spread: the emptiest one is always open.
+    def _is_uncrowded(self, gone: Sequence[tuple[Crowd, int]], nodes: NodeSet) -> bool:
+        if self._looks > _MOST_LOOKS:
+            return False
+        crowding = Crowding(gone, nodes, self._now.state)
+        try:
+            return all(crowding.leaves_open(crowd.pod, self.rooms(crowd, nodes)) for crowd, _ in gone)
+        finally:
+            self._looks += crowding.looks
+
+    def rooms(self, crowd: Crowd, lost: NodeSet) -> Sequence[NodeSet]:
+        """Return the nodes that take one more pod, in each domain of its spread: the emptiest one is always open.
 
         Empty if one placement may take more than one node from others, so that counting does not suffice.
         """
@@ -172,11 +188,10 @@ class Losses:
             return ()
         left = self._now.open_to(crowd) & ~lost
         if not hard:
-            return (left.bit_count(),)
+            return (left,)
         domains = counted_domains(crowd.pod, hard[0], self._now.lasting.index, lost).values()
-        if is_short_of_domains(hard[0], len(domains)):
-            return ()  # even the emptiest domain may be closed
-        return [(left & domain).bit_count() for domain in domains]
+        # With too few domains even the emptiest one may be closed.
+        return () if is_short_of_domains(hard[0], len(domains)) else [left & domain for domain in domains]
 
     def simulated(self, nodes: NodeSet, gone: Sequence[tuple[Crowd, int]]) -> Iterator[_Left]:
         """Yield what one run leaves: pods of high priority first, each on a node that kube-scheduler may choose."""

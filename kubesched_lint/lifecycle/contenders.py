@@ -110,8 +110,10 @@ def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Co
 
 def made_again(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
     """Yield the other workloads that all terms select and whose controller recreates pods."""
-    for i in setting.selection.of_all(terms, setting.pods[number].namespace):
+    found, short = setting.selection.of_all(terms, setting.pods[number].namespace), quota_short(setting)
+    work.spend(len(found) // 4)
+    for i in found:
         workload = setting.workloads[i]
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.suspended
-        if i != number and kept and i not in quota_short(setting):
+        if i != number and kept and i not in short:
             yield i

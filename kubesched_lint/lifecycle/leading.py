@@ -8,7 +8,24 @@ from kubesched_lint.lifecycle.contenders import made_again
 from kubesched_lint.lifecycle.setting import Setting
 
 
-def leading(setting: Setting, number: int) -> Iterator[int]:
+def is_led(setting: Setting, number: int, known: dict[int, bool], is_bound: Callable[[int], bool]) -> bool:
+    """Return whether ``is_bound`` for some workload to which affinity leads, asked after the same about its own.
+
+    ``is_bound`` finds earlier answers in ``known``, so that a long chain is no deep recursion. In a ring the workload
+    that is asked first finds nobody bound.
+    """
+    for leader in _leading(setting, number):
+        if leader not in known:
+            followed = _followed(setting, leader, known)
+            known.update(dict.fromkeys(followed, False))
+            for i in followed:
+                known[i] = is_bound(i)
+        if known[leader]:
+            return True
+    return False
+
+
+def _leading(setting: Setting, number: int) -> Iterator[int]:
     """Yield the workloads of which each bound pod is in a domain to which the workload's affinity leads."""
     terms = setting.pods[number].required_affinity
     if terms:
@@ -16,24 +33,10 @@ def leading(setting: Setting, number: int) -> Iterator[int]:
         yield from (i for i in made_again(setting, number, terms) if not setting.usable[i] & ~keyed)
 
 
-def is_sure(setting: Setting, number: int, known: dict[int, bool], is_bound: Callable[[int], bool]) -> bool:
-    """Return ``is_bound(number)``, asked after the same about each workload to which affinity leads, step by step.
-
-    ``is_bound`` finds those answers in ``known``, so that a long chain is no deep recursion. In a ring the workload
-    that is asked first finds nobody bound.
-    """
-    if number not in known:
-        followed = _followed(setting, number, known)
-        known.update(dict.fromkeys(followed, False))
-        for i in followed:
-            known[i] = is_bound(i)
-    return known[number]
-
-
 def _followed(setting: Setting, number: int, known: Container[int]) -> list[int]:
     """Return the workloads to which affinity leads from one, except known ones; each comes after its own."""
     found, met = list[int](), {number}
-    path = [(number, leading(setting, number))]
+    path = [(number, _leading(setting, number))]
     while path:
         here, further = path[-1]
         following = next((i for i in further if i not in met and i not in known), None)
@@ -42,5 +45,5 @@ def _followed(setting: Setting, number: int, known: Container[int]) -> list[int]
             path.pop()
         else:
             met.add(following)
-            path.append((following, leading(setting, following)))
+            path.append((following, _leading(setting, following)))
     return found

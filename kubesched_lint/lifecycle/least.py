@@ -18,7 +18,7 @@ from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
-from kubesched_lint.lifecycle.leading import is_sure, leading
+from kubesched_lint.lifecycle.leading import is_led
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
@@ -288,7 +288,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches(pod) and is_blind(terms, setting.cluster):
         return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
-    if not matches(pod) and not any(_is_sure(ask, i, without, gone=gone) for i in leading(setting, number)):
+    if not matches(pod) and not _is_led(ask, without, gone=gone):
         return Counted(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches(pod) else 0
     for contender in drawing(setting, number, terms):
@@ -346,8 +346,8 @@ def _least_alone(ask: _Ask) -> Counted:
     return Counted(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
 
 
-def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
-    """Whether at least one pod of another workload is bound in the end."""
+def _is_led(ask: _Ask, without: NodeSet, *, gone: bool) -> bool:
+    """Whether at least one pod of a workload to which affinity leads is bound in the end."""
     setting = ask.setting
 
     stay = ask.others_stay
@@ -360,7 +360,7 @@ def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
         least = least_placed(setting, i, wanted, without, nodes_fewer=fewer, gone=gone, fresh=fresh, others_stay=stay)
         return least.pods > 0
 
-    return is_sure(setting, other, _sure(setting).setdefault((without, ask.fewer, gone, stay), {}), is_bound)
+    return is_led(setting, ask.number, _sure(setting).setdefault((without, ask.fewer, gone, stay), {}), is_bound)
 
 
 @once_per_setting

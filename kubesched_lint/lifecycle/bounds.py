@@ -6,7 +6,7 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import inf
 
@@ -81,7 +81,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         if not index.one_node_each(key):
             work.spend(len(index.domains(key)) // 4)
         open_ = index.domains_of(key, room.open_)
-        loose = sum(min(room.on[p], most) for p in positions(usable & ~index.with_key(key)))
+        loose = room.within(usable & ~index.with_key(key), most)
         beside = f", nodes without it {loose} more" if loose else ""
         yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
@@ -169,14 +169,14 @@ def _spread_ceiling(
         return None
     if _others_counted(setting, number, constraint):
         return None
-    capacity = domain_room(setting, number, constraint, room.at_most(most), without)
+    capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, most), without)
     if not capacity:
         return Counted(0, f"no usable node counts for the spread over {constraint.topology_key}")
     least = least_count(constraint, capacity.values())
     limits = let_in(constraint, capacity)
     stay = limits
     if without:
-        stay = let_in(constraint, domain_room(setting, number, constraint, before.at_most(most), 0))
+        stay = let_in(constraint, domain_room(setting, number, constraint, lambda nodes: before.within(nodes, most), 0))
     total = sum(min(held, max(limits[value], stay[value])) for value, held in capacity.items())
     return Counted(total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {least}")
 
@@ -192,11 +192,11 @@ def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint)
 
 
 def domain_room(
-    setting: Setting, number: int, constraint: SpreadConstraint, room: dict[int, int], without: NodeSet
+    setting: Setting, number: int, constraint: SpreadConstraint, room: Callable[[NodeSet], int], without: NodeSet
 ) -> dict[str, int]:
-    """Return domain → pods that its nodes can hold, for domains that count; ``room`` is by node position."""
+    """Return domain → pods that its nodes can hold, which ``room`` says of any nodes, for domains that count."""
     domains = counted_domains(setting.pods[number], constraint, setting.index, without)
-    return {value: sum(map(room.get, positions(nodes), repeat(0))) for value, nodes in domains.items()}
+    return {value: room(nodes) for value, nodes in domains.items()}
 
 
 def most_beside(
@@ -322,12 +322,12 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
     A key with one node per domain does not distinguish nodes.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    room = room_of(setting, pod, setting.usable[number], wanted).at_most(wanted)
+    room = room_of(setting, pod, setting.usable[number], wanted).on
     keys = sorted(
         {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
     )
     counted = [counted_nodes(pod, c, index) for c in pod.spread if c.is_hard]
-    columns: list[Iterable[object]] = [map(room.get, range(len(setting.nodes)))]
+    columns: list[Iterable[object]] = [[min(room.get(p, 0), wanted) for p in range(len(setting.nodes))]]
     for key in keys:
         values = [node.labels.get(key) for node in setting.nodes]
         columns.append([value is not None for value in values] if index.one_node_each(key) else values)

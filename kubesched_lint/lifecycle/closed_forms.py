@@ -8,7 +8,6 @@ full. With fewer domains than minDomains the minimum counts as 0.
 
 from __future__ import annotations
 
-from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.groups import acquaintances
@@ -40,7 +39,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         term = pod.required_anti_affinity[0]
         if not setting.selects(term, pod, pod):
             return None
-        loose = sum(min(room.on[p], wanted) for p in positions(open_ & ~index.with_key(term.topology_key)))
+        loose = room.within(open_ & ~index.with_key(term.topology_key), wanted)
         domains = index.domains_of(term.topology_key, open_)
         total = loose + domains
         takes = plural(domains, "takes", "take")
@@ -49,7 +48,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
             return None
-        capacity = domain_room(setting, number, constraint, room.at_most(wanted), 0)
+        capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, wanted), 0)
         if not capacity:
             return None
         total = sum(let_in(constraint, capacity).values())

@@ -41,6 +41,8 @@ def max_full_nodes(
     def full(rivals: Rivals) -> int:
         return _full_nodes(setting, number, rivals, among, enough)
 
+    if not _may_fill(setting, number, own, among):
+        return 0
     found = _of_all_alike(setting, number, own, among, enough, full, exactly=exactly)
     if found is not None:
         return found
@@ -138,6 +140,10 @@ def max_full_domains(
     def full(rivals: Rivals) -> int:
         return _full_domains(setting, number, rivals, domains, enough, spared)
 
+    if not _may_fill(setting, number, own, reduce(or_, domains, 0)):
+        return sum(domain.bit_count() <= spared for domain in domains)
+    if enough <= 0:  # no bound is below it
+        return len(domains)
     found = _of_all_alike(setting, number, own, (*domains, spared), enough, full, exactly=True)
     return full(rivals_of(setting, number, own)) if found is None else found
 
@@ -166,12 +172,21 @@ class _Near(NamedTuple):
     """Whether there are too many to check which contender may use which node."""
 
 
+def _wants(pod: Pod) -> Mapping[str, int]:
+    return {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
+
+
+def _may_fill(setting: Setting, number: int, own: int, among: NodeSet) -> bool:
+    """Whether all demand for a resource, with that of ``own`` other pods, can leave no room on a node of ``among``."""
+    wants = _wants(setting.pods[number]).items()
+    return bool(among) and any(_may_run_short(setting, r, each, own, among) for r, each in wants)
+
+
 def _near(setting: Setting, number: int, rivals: Rivals, among: NodeSet) -> _Near | None:
     """Return the contenders near a pod; None if no resource can run short."""
-    pod = setting.pods[number]
-    wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
-    if not among or not any(_may_run_short(setting, r, each, rivals.own_pods, among) for r, each in wants.items()):
+    if not _may_fill(setting, number, rivals.own_pods, among):
         return None
+    wants = _wants(setting.pods[number])
     beside = [(r, times) for r, times in rivals.groups if r.nodes & among]
     near = [_together(r, times) for r, times in beside]
     fixed = [r for r in near if r.everywhere]

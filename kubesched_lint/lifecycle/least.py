@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
@@ -209,7 +209,7 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
     argument uses a domain with fewer than maxSkew pods.
     """
     setting, number, wanted, key = ask.setting, ask.number, ask.wanted, constraint.topology_key
-    sizes = domain_room(setting, number, constraint, dict.fromkeys(positions(ask.open_), 1), without)
+    sizes = domain_room(setting, number, constraint, lambda nodes: (nodes & ask.open_).bit_count(), without)
     if not sizes:
         return Counted(0, "no node counts for the spread")
     alone = not _counts_others(setting, number, constraint)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Mapping
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import NamedTuple, replace
@@ -15,6 +14,8 @@ from kubesched_lint.scheduler.framework import as_checked, diagnose
 
 _NODES_A_STEP = 4
 """Nodes whose room one step of ``work`` pays for."""
+_FEW_SIZES = 16
+"""Sizes of rooms: with more, a look at each node of a domain is faster than one at the nodes of each size."""
 _MOST_ROOMS = 256
 """Size of the cache of ``Room``; each entry has a number per node."""
 
@@ -26,18 +27,18 @@ class Room(NamedTuple):
     """By position."""
     open_: NodeSet
     """Nodes with room for at least one pod."""
-    sizes: Mapping[int, int]
-    """Room of a node → number of such nodes."""
+    nodes: Mapping[int, NodeSet]
+    """Room of a node → such nodes."""
 
     def total(self, most: int) -> int:
         """Return the sum of the room if ``most`` pods are allowed on each node."""
-        return sum(min(here, most) * nodes for here, nodes in self.sizes.items())
+        return sum(min(here, most) * nodes.bit_count() for here, nodes in self.nodes.items())
 
-    def at_most(self, most: int) -> dict[int, int]:
-        """Return the room by position if ``most`` pods are allowed on each node."""
-        if max(self.sizes, default=0) <= most:
-            return self.on
-        return {position: min(here, most) for position, here in self.on.items()}
+    def within(self, among: NodeSet, most: int) -> int:
+        """Return the same for the nodes of ``among`` alone."""
+        if len(self.nodes) <= _FEW_SIZES:
+            return sum(min(here, most) * (nodes & among).bit_count() for here, nodes in self.nodes.items())
+        return sum(min(self.on.get(position, 0), most) for position in positions(among))
 
 
 def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
@@ -50,10 +51,13 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     if found is None:
         work.spend(usable.bit_count() // _NODES_A_STEP)
         on = dict(copies(pod, setting.cluster, usable, most))
-        open_ = usable if all(on.values()) else of(p for p, here in on.items() if here)
         if len(known) >= _MOST_ROOMS:
             known.clear()
-        found = known[key] = Room(on, open_, Counter(on.values()))
+        alike: dict[int, list[int]] = {}
+        for position, here in on.items():
+            alike.setdefault(here, []).append(position)
+        nodes = {here: of(at) for here, at in alike.items()}
+        found = known[key] = Room(on, usable & ~nodes.get(0, 0), nodes)
     return found
 
 

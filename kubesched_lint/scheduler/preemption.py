@@ -6,10 +6,11 @@ Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, nth, of, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
@@ -96,25 +97,27 @@ def preempt(
         return Preemption(prefix.removesuffix(", "))
     if barred or pod.preemption_policy == "Never":
         return Preemption(f"{prefix}preemption: {barred or NEVER}")
-    potential = list(positions(diagnosis.resolvable))
+    potential = diagnosis.resolvable.bit_count()
     # Few potential nodes are all tried; of many only some, from a random start (DefaultPreemptionArgs).
-    share = len(potential) * profile.min_candidate_nodes_percentage // 100
-    wanted = min(len(potential), max(share, profile.min_candidate_nodes_absolute))
-    start = offset % max(len(potential), 1)
-    tried = [p for p in potential[start:] + potential[:start] if not (hopeless and hopeless >> p & 1)]
-    candidates, failures = _dry_run(pod, tried, wanted, state)
+    share = potential * profile.min_candidate_nodes_percentage // 100
+    wanted = min(potential, max(share, profile.min_candidate_nodes_absolute))
+    start = nth(diagnosis.resolvable, offset % potential) if potential else 0
+    tried = diagnosis.resolvable & ~hopeless
+    work.spend(tried.bit_count() // 8)
+    lower = tried & _with_lower_priority(pod, state)
+    candidates, failures = _dry_run(pod, lower, start, wanted, state) if lower else ([], {})
     if not candidates:
-        histogram: dict[str, int] = {}
+        histogram = {NO_VICTIMS: none} if (none := (tried & ~lower).bit_count()) else {}
         for failure in failures.values():
             for reason in failure.reasons:
                 histogram[reason] = histogram.get(reason, 0) + 1
-        if len(failures) < diagnosis.total:
-            histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + diagnosis.total - len(failures)
+        if tried.bit_count() < diagnosis.total:
+            histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + diagnosis.total - tried.bit_count()
         tail = f"0/{diagnosis.total} nodes are available: {counted_reasons(histogram)}."
         lasting = of([position for position, failure in failures.items() if failure.lasts])
-        return Preemption(f"{prefix}preemption: {tail}", hopeless=hopeless | lasting)
+        return Preemption(f"{prefix}preemption: {tail}", hopeless=hopeless | tried & ~lower | lasting)
     best = _best(candidates)
-    return Preemption(_found(best[0], state), best[0], tuple(best), sampled=wanted < len(potential))
+    return Preemption(_found(best[0], state), best[0], tuple(best), sampled=wanted < potential)
 
 
 def _found(chosen: Candidate, state: ClusterState) -> str:
@@ -125,27 +128,22 @@ def _found(chosen: Candidate, state: ClusterState) -> str:
 
 
 def _dry_run(
-    pod: Pod, potential: Sequence[int], wanted: int, state: ClusterState
+    pod: Pod, lower: NodeSet, start: int, wanted: int, state: ClusterState
 ) -> tuple[list[Candidate], Mapping[int, _Failure]]:
-    """Return candidates, and for each other tried node why eviction does not help there.
+    """Return candidates among ``lower``, the tried nodes with a pod of lower priority, from position ``start`` on.
 
-    The search ends with ``wanted`` candidates if one of them violates no budget (DryRunPreemption).
+    Also why eviction helps on none of the others that were tried. The search ends with ``wanted`` candidates if one of
+    them violates no budget (DryRunPreemption).
     """
-    lower = _with_lower_priority(pod, state)
-    work.spend(len(potential) // 8)
-    if not lower:
-        return [], dict.fromkeys(potential, _NO_VICTIMS)
     budgets = state.objects.budgets
     everyone = [p.bound for p in state.placements() if p.bound is not None] if budgets else []
     allowed = [(budget, allowed_disruptions(budget, everyone)) for budget in budgets]
     candidates: list[Candidate] = []
     failures: dict[int, _Failure] = {}
-    for position in potential:
+    before = lower & first(start)
+    for position in chain(positions(lower & ~before), positions(before)):
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
-        if position not in lower:
-            failures[position] = _NO_VICTIMS
-            continue
         work.spend(_STEPS)
         mark = state.mark()
         try:
@@ -160,12 +158,12 @@ def _dry_run(
     return candidates, failures
 
 
-def _with_lower_priority(pod: Pod, state: ClusterState) -> Collection[int]:
-    """Return the positions of the nodes with a pod of lower priority, the only ones where an eviction can help."""
+def _with_lower_priority(pod: Pod, state: ClusterState) -> NodeSet:
+    """Return the nodes with a pod of lower priority, the only ones where an eviction can help."""
     found = EMPTY
     for known in state.classes.below(pod.priority or 0):
         found |= known.nodes
-    return frozenset(positions(found))
+    return found
 
 
 def victims_on(pod: Pod, position: int, ranked: Sequence[Placement], state: ClusterState) -> Candidate | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import reduce
+from math import inf
 from operator import mul, or_
 from sys import maxsize
 
@@ -249,11 +250,19 @@ class _Kind(NamedTuple):
 
 
 def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: NodeSet) -> bool:
-    free = setting.cluster.ledger.free(resource)
     demand = contention_of(setting).demand.get(resource, 0) + own * want
-    return any(
-        free[p] - want < demand for p in map(lowest, (k & among for k in contention_of(setting).kinds)) if p >= 0
-    )
+    known, key = _least_free(setting), (resource, among)
+    if key not in known:
+        free = setting.cluster.ledger.free(resource)
+        at = (lowest(kind & among) for kind in contention_of(setting).kinds)
+        known[key] = min((free[p] for p in at if p >= 0), default=inf)
+    return known[key] - want < demand
+
+
+@once_per_setting
+def _least_free(setting: Setting) -> dict[tuple[str, NodeSet], float]:
+    """Return the cache: (resource, nodes) → the least that is free on one of them."""
+    return {}
 
 
 def _missing(

@@ -9,18 +9,15 @@ from math import inf
 from operator import attrgetter, is_
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, lowest, of, only, positions
-from kubesched_lint.hints import TypeVar
-from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.cluster.labelled import FEW, LabelIndex, by_key
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
+from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Toleration
 
-T = TypeVar("T")
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
 _NAME, _TAINTS, _CORDONED, _ALLOCATABLE = map(attrgetter, ("name", "taints", "unschedulable", "allocatable"))
-_FEW = 16
-"""So many labels, or resources, are looked up on each node; if more are asked for, one pass reads those of all."""
 
 
 def is_ample(amount: float) -> bool:
@@ -28,7 +25,7 @@ def is_ample(amount: float) -> bool:
     return amount > AMPLE >> 1
 
 
-class NodeIndex:
+class NodeIndex(LabelIndex):
     """Immutable. A node is identified by its position in ``nodes``; results are NodeSets over these positions."""
 
     def __init__(self, nodes: Sequence[Node], device_resources: Collection[str] = ()) -> None:
@@ -37,17 +34,14 @@ class NodeIndex:
         Mirrors shouldDelegateResourceToDRA of ``pkg/scheduler/framework/plugins/noderesources/fit.go`` (v1.36).
         """
         self.nodes: tuple[Node, ...] = tuple(nodes)
+        super().__init__(len(self.nodes))
         self.device_resources = device_resources
         self.names: tuple[str, ...] = tuple(map(_NAME, self.nodes))
         self.positions: Mapping[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
-        self.all: NodeSet = first(len(self.nodes))
         self.unknown_resources: NodeSet = of(
             compress(range(len(self.nodes)), map(is_, map(_ALLOCATABLE, self.nodes), repeat(None)))
         )
         """Nodes of a sketch without resources: rules about resources skip them."""
-        self._values: dict[str, list[str | None]] = {}
-        self._domains: dict[str, dict[str, NodeSet]] = {}
-        self._keyed: dict[str, NodeSet] = {}
         self._single: dict[str, bool] = {}
         self._terms: dict[NodeSelectorTerm, NodeSet] = {}
         self._stated: dict[str, list[float]] = {}
@@ -159,7 +153,7 @@ class NodeIndex:
         """
         found = self._stated.get(resource)
         if found is None:
-            if len(self._stated) < _FEW:
+            if len(self._stated) < FEW:
                 found = [inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes]
             else:
                 found = self._unstated.copy()
@@ -174,7 +168,7 @@ class NodeIndex:
 
     @cached_property
     def _amounts(self) -> Mapping[str, Sequence[tuple[int, float]]]:
-        return _by_key(node.allocatable or {} for node in self.nodes)
+        return by_key(node.allocatable or {} for node in self.nodes)
 
     def allocatable(self, resource: str) -> list[float]:
         """Return ``stated``, but ample on nodes whose devices serve the resource: the allocator limits it there."""
@@ -206,60 +200,15 @@ class NodeIndex:
 
     # --- labels -----------------------------------------------------------------------------------------------------
 
-    def values(self, key: str) -> Sequence[str | None]:
-        """Return the value of a label by position; None for a node without it."""
-        found = self._values.get(key)
-        if found is None:
-            carriers = self._carriers(key)
-            if carriers is None:
-                found = [node.labels.get(key) for node in self.nodes]
-            else:
-                found = [None] * len(self.nodes)
-                for position, value in carriers:
-                    found[position] = value
-            self._values[key] = found
-        return found
-
-    def _carriers(self, key: str) -> Sequence[tuple[int, str]] | None:
-        """Return (position, value) of each node with a label; None if ``values`` knows it, or should look it up."""
-        return self._labels.get(key, ()) if len(self._values) >= _FEW and key not in self._values else None
-
     @cached_property
-    def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
-        return _by_key(node.labels for node in self.nodes)
-
-    def domains(self, key: str) -> Mapping[str, NodeSet]:
-        """Return the topology domains of ``key``: label value → nodes. Nodes without the key are in none."""
-        found = self._domains.get(key)
-        if found is None:
-            members: dict[str, list[int]] = {}
-            carriers = self._carriers(key)
-            for i, value in enumerate(self.values(key)) if carriers is None else carriers:
-                if value is not None:
-                    members.setdefault(value, []).append(i)
-            found = self._domains[key] = {value: of(at) for value, at in members.items()}
-        return found
+    def labels(self) -> Sequence[Labels]:
+        return [node.labels for node in self.nodes]
 
     def domains_with(self, key: str, nodes: NodeSet) -> Mapping[str, NodeSet]:
         """Return the domains of ``key`` that have at least one of ``nodes``, each whole."""
         if self.one_node_each(key):
             return {self.nodes[i].labels[key]: only(i) for i in positions(nodes & self.with_key(key))}
         return {name: domain for name, domain in self.domains(key).items() if domain & nodes}
-
-    def with_key(self, key: str) -> NodeSet:
-        """Return the nodes that have the label key."""
-        found = self._keyed.get(key)
-        if found is None:
-            carriers = self._carriers(key)
-            if carriers is None:
-                values = self.values(key)
-                lacking = [i for i, value in enumerate(values) if value is None] if None in values else []
-            found = self.all & ~of(lacking) if carriers is None else of(position for position, _ in carriers)
-            self._keyed[key] = found
-        return found
-
-    def with_label(self, key: str, value: str) -> NodeSet:
-        return self.domains(key).get(value, EMPTY)
 
     @cached_property
     def _by_images(self) -> Sequence[tuple[Mapping[str, int], Sequence[int]]]:
@@ -309,44 +258,6 @@ class NodeIndex:
 
     # --- selectors --------------------------------------------------------------------------------------------------
 
-    def where(self, requirement: Requirement) -> NodeSet:
-        """Return the nodes whose labels satisfy a requirement: ``Requirement.matches`` for all nodes at once."""
-        domains = self.domains(requirement.key)
-        found = EMPTY
-        match requirement.operator:
-            case "In":
-                for value in requirement.values:
-                    found |= domains.get(value, EMPTY)
-            case "NotIn":
-                for value in requirement.values:
-                    found |= domains.get(value, EMPTY)
-                found = self.all & ~found
-            case "Exists":
-                found = self.with_key(requirement.key)
-            case "DoesNotExist":
-                found = self.all & ~self.with_key(requirement.key)
-            case "Gt" | "Lt":
-                for value, nodes in domains.items():
-                    if requirement.matches({requirement.key: value}):
-                        found |= nodes
-        return found
-
-    def selected_by(self, selector: Selector | None) -> NodeSet:
-        """Return the nodes whose labels a LabelSelector matches; null matches none."""
-        if selector is None:
-            return EMPTY
-        found = self.all
-        for requirement in selector.requirements:
-            found &= self.where(requirement)
-        return found
-
-    def with_labels(self, labels: Labels) -> NodeSet:
-        """Return the nodes that have every label of a ``nodeSelector``."""
-        found = self.all
-        for key, value in labels.items():
-            found &= self.with_label(key, value)
-        return found
-
     def matching_term(self, term: NodeSelectorTerm) -> NodeSet:
         """Return the nodes of one NodeSelectorTerm; an empty term and an invalid one match none.
 
@@ -388,12 +299,3 @@ class NodeIndex:
         for term in terms:
             chosen |= self.matching_term(term)
         return found & chosen
-
-
-def _by_key(rows: Iterable[Mapping[str, T]]) -> Mapping[str, Sequence[tuple[int, T]]]:
-    """Return key → (place, value) of each row that has it."""
-    found: dict[str, list[tuple[int, T]]] = {}
-    for place, row in enumerate(rows):
-        for key, value in row.items():
-            found.setdefault(key, []).append((place, value))
-    return found

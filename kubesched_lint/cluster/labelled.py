@@ -1,0 +1,125 @@
+"""Things with labels, indexed once: a selector is answered for all of them by a few set operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of
+from kubesched_lint.hints import TypeVar
+from kubesched_lint.model.labels import Labels, Requirement, Selector
+
+T = TypeVar("T")
+FEW = 16
+"""So many keys are looked up on each thing; if more are asked for, one pass reads those of all."""
+
+
+class LabelIndex:
+    """Nodes or volumes by position: a NodeSet is a set of them."""
+
+    def __init__(self, count: int) -> None:
+        self.all: NodeSet = first(count)
+        self._values: dict[str, list[str | None]] = {}
+        self._domains: dict[str, dict[str, NodeSet]] = {}
+        self._keyed: dict[str, NodeSet] = {}
+
+    @cached_property
+    def labels(self) -> Sequence[Labels]:
+        """The labels of each; read when somebody asks for one."""
+        raise NotImplementedError
+
+    def values(self, key: str) -> Sequence[str | None]:
+        """Return the value of a label by position; None for a thing without it."""
+        found = self._values.get(key)
+        if found is None:
+            carriers = self._carriers(key)
+            if carriers is None:
+                found = [labels.get(key) for labels in self.labels]
+            else:
+                found = [None] * len(self.labels)
+                for position, value in carriers:
+                    found[position] = value
+            self._values[key] = found
+        return found
+
+    def _carriers(self, key: str) -> Sequence[tuple[int, str]] | None:
+        """Return (position, value) of each thing with a label; None if ``values`` knows it, or should look it up."""
+        return self._labels.get(key, ()) if len(self._values) >= FEW and key not in self._values else None
+
+    @cached_property
+    def _labels(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        return by_key(self.labels)
+
+    def domains(self, key: str) -> Mapping[str, NodeSet]:
+        """Return the topology domains of ``key``: label value → things. Those without the key are in none."""
+        found = self._domains.get(key)
+        if found is None:
+            members: dict[str, list[int]] = {}
+            carriers = self._carriers(key)
+            for i, value in enumerate(self.values(key)) if carriers is None else carriers:
+                if value is not None:
+                    members.setdefault(value, []).append(i)
+            found = self._domains[key] = {value: of(at) for value, at in members.items()}
+        return found
+
+    def with_key(self, key: str) -> NodeSet:
+        """Return the things that have the label key."""
+        found = self._keyed.get(key)
+        if found is None:
+            carriers = self._carriers(key)
+            if carriers is None:
+                values = self.values(key)
+                lacking = [i for i, value in enumerate(values) if value is None] if None in values else []
+            found = self.all & ~of(lacking) if carriers is None else of(position for position, _ in carriers)
+            self._keyed[key] = found
+        return found
+
+    def with_label(self, key: str, value: str) -> NodeSet:
+        return self.domains(key).get(value, EMPTY)
+
+    def where(self, requirement: Requirement) -> NodeSet:
+        """Return the things whose labels satisfy a requirement: ``Requirement.matches`` for all at once."""
+        domains = self.domains(requirement.key)
+        found = EMPTY
+        match requirement.operator:
+            case "In":
+                for value in requirement.values:
+                    found |= domains.get(value, EMPTY)
+            case "NotIn":
+                for value in requirement.values:
+                    found |= domains.get(value, EMPTY)
+                found = self.all & ~found
+            case "Exists":
+                found = self.with_key(requirement.key)
+            case "DoesNotExist":
+                found = self.all & ~self.with_key(requirement.key)
+            case "Gt" | "Lt":
+                for value, nodes in domains.items():
+                    if requirement.matches({requirement.key: value}):
+                        found |= nodes
+        return found
+
+    def selected_by(self, selector: Selector | None) -> NodeSet:
+        """Return the things whose labels a LabelSelector matches; null matches none."""
+        if selector is None:
+            return EMPTY
+        found = self.all
+        for requirement in selector.requirements:
+            found &= self.where(requirement)
+        return found
+
+    def with_labels(self, labels: Labels) -> NodeSet:
+        """Return the things that have every label of a ``nodeSelector``."""
+        found = self.all
+        for key, value in labels.items():
+            found &= self.with_label(key, value)
+        return found
+
+
+def by_key(rows: Iterable[Mapping[str, T]]) -> Mapping[str, Sequence[tuple[int, T]]]:
+    """Return key → (place, value) of each row that has it."""
+    found: dict[str, list[tuple[int, T]]] = {}
+    for place, row in enumerate(rows):
+        for key, value in row.items():
+            found.setdefault(key, []).append((place, value))
+    return found

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from operator import attrgetter
 
 from kubesched_lint import work
 from kubesched_lint.hints import TYPE_CHECKING, TypeVar
@@ -21,65 +20,10 @@ from kubesched_lint.model.storage import (
 from kubesched_lint.record import Record, field, replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.pod import NodeSelectorTerm
-
-    Terms = tuple[NodeSelectorTerm, ...]
+    from kubesched_lint.cluster.shelves import Loose, Shelves, Terms
 
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
-_CAPACITY = attrgetter("capacity")
-
-
-class Shelves(Record):
-    """Volumes by their class, and by the claims for which they are reserved."""
-
-    loose: Mapping[str, tuple[str, ...]]
-    """Class → the names of its volumes that are reserved for no claim, the smallest first."""
-    reserved: Mapping[tuple[str, str], tuple[str, ...]]
-    """(namespace, name) of a claim → the names of the volumes that are, or were, reserved for it."""
-    terms: Mapping[str, Mapping[Terms, int]]
-    """Class → what its volumes ask of nodes, with the number of the first one that asks it."""
-
-    @classmethod
-    def of(cls, volumes: Iterable[PersistentVolume]) -> Shelves:
-        loose: dict[str, list[PersistentVolume]] = {}
-        reserved: dict[tuple[str, str], list[str]] = {}
-        terms: dict[str, dict[Terms, int]] = {}
-        for number, volume in enumerate(volumes):
-            if volume.claim_ref is None:
-                loose.setdefault(volume.storage_class, []).append(volume)
-            else:
-                reserved.setdefault(volume.claim_ref[:2], []).append(volume.name)
-            if volume.node_terms is not None:
-                terms.setdefault(volume.storage_class, {}).setdefault(volume.node_terms, number)
-        return cls(
-            {name: tuple(v.name for v in sorted(some, key=_CAPACITY)) for name, some in loose.items()},
-            {claim: tuple(names) for claim, names in reserved.items()},
-            terms,
-        )
-
-    def after(self, before: Mapping[str, PersistentVolume], new: Iterable[PersistentVolume]) -> Shelves | None:
-        """Return the shelves after volumes came, for a claim each, or changed; None if more changes than the claim."""
-        loose, reserved, terms = dict(self.loose), dict(self.reserved), self.terms
-        number = len(before)
-        for volume in new:
-            if volume.claim_ref is None:
-                return None
-            old = before.get(volume.name)
-            if volume.node_terms is not None and volume.node_terms not in terms.get(volume.storage_class, ()):
-                if old is not None:
-                    return None
-                those = {**terms.get(volume.storage_class, {}), volume.node_terms: number}
-                terms = {**terms, volume.storage_class: those}
-            number += old is None
-            if old is not None and old.claim_ref is None:
-                names = loose[old.storage_class]
-                at = names.index(old.name)
-                loose[old.storage_class] = names[:at] + names[at + 1 :]
-            names = reserved.get(volume.claim_ref[:2], ())
-            if volume.name not in names:
-                reserved[volume.claim_ref[:2]] = (*names, volume.name)
-        return replace(self, loose=loose, reserved=reserved, terms=terms)
 
 
 class Storage(Record):
@@ -138,9 +82,11 @@ class Storage(Record):
 
     # --- volumes by what is asked -----------------------------------------------------------------------------------
 
-    def loose(self, storage_class: str) -> Iterator[PersistentVolume]:
-        """Return the volumes of a class that are reserved for no claim, the smallest first."""
-        return map(self.volumes.__getitem__, self._shelves.loose.get(storage_class, ()))
+    def loose(self, storage_class: str) -> Loose:
+        """Return the volumes of a class that are reserved for no claim."""
+        from kubesched_lint.cluster.shelves import NOTHING_LOOSE
+
+        return self._shelves.loose.get(storage_class, NOTHING_LOOSE)
 
     def reserved(self, claim: Claim) -> Sequence[PersistentVolume]:
         """Return the volumes that are, or were, reserved for a claim of this name, in their order."""
@@ -163,6 +109,8 @@ class Storage(Record):
     def _shelves(self) -> Shelves:
         if self.kept is not None:
             return self.kept
+        from kubesched_lint.cluster.shelves import Shelves
+
         work.spend(len(self.volumes))
         return Shelves.of(self.volumes.values())
 

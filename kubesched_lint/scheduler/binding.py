@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from itertools import chain
 
 from kubesched_lint.cluster.nodeset import only
+from kubesched_lint.cluster.shelves import Loose, Shelf
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.labels import Requirement
@@ -164,17 +164,9 @@ def candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[P
 
     Mirrors FindMatchingVolume of ``component-helpers/storage/volume/pv_helpers.go`` without a node (v1.36).
     """
-    reserved = (v for v in storage.reserved(claim) if v.storage_class == storage_class and _is_reserved(v, claim))
-    for volume in chain(sorted(reserved, key=lambda v: v.capacity), storage.loose(storage_class)):
-        if (
-            volume.capacity >= claim.request
-            and volume.volume_mode == claim.volume_mode
-            and volume.phase in ("", "Available")
-            and not volume.deleting
-            and set(claim.access_modes) <= set(volume.access_modes)
-            and (claim.selector is None or claim.selector.matches(volume.labels))
-        ):
-            yield volume
+    reserved = Shelf(v for v in storage.reserved(claim) if v.storage_class == storage_class and _is_reserved(v, claim))
+    for some in (Loose(reserved, reserved.all), storage.loose(storage_class)):
+        yield from some.shelf.some(some.open_to(claim))
 
 
 def _made_at_once(claim: Claim, storage: Storage) -> PersistentVolume | None:

@@ -26,6 +26,8 @@ SIZES = {
     "misspelt-tolerations": 20,
     "scoped-quotas": 40,
     "loose-volumes": 25,
+    "local-volumes": 25,
+    "labelled-volumes": 25,
     "everywhere": 25,
     "tolerant": 25,
     "misspelt-pools": 15,

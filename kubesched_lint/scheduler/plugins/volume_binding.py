@@ -10,12 +10,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, positions
+from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Loose
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
 from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
+from kubesched_lint.scheduler.volume_reach import reach_of, reachable
 
 NAME = "VolumeBinding"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
@@ -73,14 +75,22 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
     claims = pod_claims(pod, state.storage)
     yield from _reject_bound(claims.bound, state, among)
     if claims.delayed:
-        conflict = starved = EMPTY
-        for nodes, found in choices(claims.delayed, state, among):
-            if found == BIND_CONFLICT:
-                conflict |= nodes
-            elif found == NO_SPACE:
-                starved |= nodes
+        conflict, starved = _unbindable(claims.delayed, state, among)
         yield Rejection(NAME, BIND_CONFLICT, conflict, resolvable=False)
         yield Rejection(NAME, NO_SPACE, starved, resolvable=False)
+
+
+def _unbindable(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> tuple[NodeSet, NodeSet]:
+    """Return the nodes without a volume for the delayed claims, and those without space for one."""
+    if len(claims) == 1 and SELECTED_NODE not in claims[0].annotations:
+        return _unprovided(claims, state, among & ~_volumes_at(claims[0], state))
+    conflict = starved = EMPTY
+    for nodes, found in choices(claims, state, among):
+        if found == BIND_CONFLICT:
+            conflict |= nodes
+        elif found == NO_SPACE:
+            starved |= nodes
+    return conflict, starved
 
 
 def _reject_bound(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
@@ -89,7 +99,7 @@ def _reject_bound(claims: Iterable[Claim], state: ClusterState, among: NodeSet) 
         if volume is None:
             yield Rejection(NAME, NO_VOLUME, among, resolvable=False)
             return
-        unreachable = among & ~reachable(volume, state)
+        unreachable = among & ~reachable(volume, state.index)
         if unreachable:
             yield Rejection(NAME, NODE_CONFLICT, unreachable, resolvable=False)
             among &= ~unreachable
@@ -164,11 +174,6 @@ def _class_of(claim: Claim, storage: Storage) -> StorageClass | None:
     return storage.class_of(claim) if claim.storage_class != "" else None
 
 
-def reachable(volume: PersistentVolume, state: ClusterState) -> NodeSet:
-    """Return the nodes that satisfy a volume's node affinity (CheckNodeAffinity)."""
-    return state.index.all if volume.node_terms is None else state.index.matching({}, volume.node_terms)
-
-
 # --- delayed binding ------------------------------------------------------------------------------------------------
 
 
@@ -199,7 +204,8 @@ def choices(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> I
             else:
                 taken[volume.name] = volume
                 static.append((claim, volume))
-        reason = _cannot_provision(provision, state, nodes)
+        conflict, starved = _unprovided(provision, state, nodes)
+        reason = BIND_CONFLICT if conflict else NO_SPACE if starved else ""
         yield nodes, reason or Choice(tuple(static), tuple(provision))
 
 
@@ -243,13 +249,16 @@ def _matching_volumes(
     found: list[PersistentVolume | None] = [None] * len(groups)
     of_node = {lowest(nodes): number for number, nodes in enumerate(groups)}
     left = of(of_node)
-    for volume, is_reserved in _fitting(claim, state):
+    reserved = _reserved(claim, state)
+    loose = _loose(claim, state)
+    for volume in loose.shelf.some(loose.open_to(claim)) if reserved is None else (reserved,):
+        work.spend()
         if not left:
             break
-        here = reachable(volume, state) & left
+        here = reachable(volume, state.index) & left
         for position in positions(here):
             found[of_node[position]] = volume
-        left = EMPTY if is_reserved else left & ~here
+        left &= ~here
     return found
 
 
@@ -257,38 +266,46 @@ def _matching_volume(
     claim: Claim, taken: Mapping[str, PersistentVolume], state: ClusterState, nodes: NodeSet
 ) -> PersistentVolume | None:
     """Return FindMatchingVolume for equal nodes: a volume reserved for the claim, else the smallest that matches."""
-    for volume, is_reserved in _fitting(claim, state):
-        if volume.name not in taken:
-            within_reach = reachable(volume, state) & nodes
-            if within_reach or is_reserved:
-                return volume if within_reach else None
-    return None
+    work.spend()
+    reserved = _reserved(claim, state, taken)
+    if reserved is not None:
+        return reserved if reachable(reserved, state.index) & nodes else None
+    loose = _loose(claim, state)
+    within_reach = loose.open_to(claim) & reach_of(loose.shelf, state).of(lowest(nodes))
+    return next((volume for volume in loose.shelf.some(within_reach) if volume.name not in taken), None)
 
 
-def _fitting(claim: Claim, state: ClusterState) -> Iterator[tuple[PersistentVolume, bool]]:
-    """Yield the volumes that a claim may take where they can be reached, and whether they are reserved for it.
+def _volumes_at(claim: Claim, state: ClusterState) -> NodeSet:
+    """Return the nodes on which FindMatchingVolume finds a volume for the only claim of a pod."""
+    work.spend()
+    reserved = _reserved(claim, state)
+    if reserved is not None:
+        return reachable(reserved, state.index)
+    loose = _loose(claim, state)
+    return reach_of(loose.shelf, state).nodes(loose.open_to(claim))
 
-    The first one is taken; if it is reserved, it is the only choice.
-    """
-    storage, wanted = state.storage, _class_of(claim, state.storage)
-    if wanted is None:
-        return
 
-    def fits(volume: PersistentVolume) -> bool:
-        work.spend()
-        return volume.capacity >= claim.request and volume.volume_mode == claim.volume_mode and not volume.deleting
+def _loose(claim: Claim, state: ClusterState) -> Loose:
+    """Return the volumes of the claim's class that are reserved for nobody."""
+    wanted = _class_of(claim, state.storage)
+    return NOTHING_LOOSE if wanted is None else state.storage.loose(wanted.name)
 
-    for volume in storage.reserved(claim):
-        if volume.storage_class == wanted.name and _reserved_for(volume, claim) and fits(volume):
-            yield volume, True
-    for volume in storage.loose(wanted.name):
+
+def _reserved(claim: Claim, state: ClusterState, taken: Collection[str] = ()) -> PersistentVolume | None:
+    """Return the first volume that is reserved for a claim and fits it: then it is the only choice."""
+    wanted = _class_of(claim, state.storage)
+    for volume in state.storage.reserved(claim):
         if (
-            fits(volume)
-            and volume.phase in ("", "Available")
-            and (claim.selector is None or claim.selector.matches(volume.labels))
-            and set(claim.access_modes) <= set(volume.access_modes)
+            wanted is not None
+            and volume.storage_class == wanted.name
+            and volume.name not in taken
+            and _reserved_for(volume, claim)
+            and volume.capacity >= claim.request
+            and volume.volume_mode == claim.volume_mode
+            and not volume.deleting
         ):
-            yield volume, False
+            return volume
+    return None
 
 
 def _reserved_for(volume: PersistentVolume, claim: Claim) -> bool:
@@ -299,18 +316,21 @@ def _reserved_for(volume: PersistentVolume, claim: Claim) -> bool:
     return (namespace, name) == (claim.namespace, claim.name) and (not uid or uid == claim.uid)
 
 
-def _cannot_provision(claims: Iterable[Claim], state: ClusterState, nodes: NodeSet) -> str:
-    """Return the reason why equal nodes cannot have the claims provisioned (checkVolumeProvisions); else empty."""
+def _unprovided(claims: Iterable[Claim], state: ClusterState, nodes: NodeSet) -> tuple[NodeSet, NodeSet]:
+    """Return those of some nodes that cannot have the claims provisioned (checkVolumeProvisions), and that lack space.
+
+    The first claim that a node cannot have decides.
+    """
+    conflict = starved = EMPTY
     for claim in claims:
+        left = nodes & ~(conflict | starved)
         found = _class_of(claim, state.storage)
         if found is None or found.provisioner in ("", NO_PROVISIONER):
-            return BIND_CONFLICT
+            return conflict | left, starved
         offer = _offer(found, claim.request, state)
-        if not offer.allowed & nodes:
-            return BIND_CONFLICT
-        if offer.space is not None and lowest(nodes) not in offer.space:
-            return NO_SPACE
-    return ""
+        conflict |= left & ~offer.allowed
+        starved |= left & offer.allowed & ~offer.roomy
+    return conflict, starved
 
 
 class _Offer(Record):
@@ -325,6 +345,8 @@ class _Offer(Record):
 
     A driver that publishes any CSIStorageCapacity is assumed to require the check.
     """
+    roomy: NodeSet
+    """The nodes with space, or where nobody checks."""
 
 
 def _offer(storage_class: StorageClass, request: int, state: ClusterState) -> _Offer:
@@ -332,7 +354,9 @@ def _offer(storage_class: StorageClass, request: int, state: ClusterState) -> _O
     found: _Offer | None = known.get((storage_class.name, request))
     if found is None or found.read[0] is not storage.classes or found.read[1] is not storage.capacities:
         read, allowed = (storage.classes, storage.capacities), _allowed(storage_class, state)
-        found = known[storage_class.name, request] = _Offer(read, allowed, _space(storage_class, request, state))
+        space = _space(storage_class, request, state)
+        roomy = state.index.all if space is None else of(space)
+        found = known[storage_class.name, request] = _Offer(read, allowed, space, roomy)
     return found
 
 

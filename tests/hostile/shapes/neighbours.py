@@ -147,3 +147,14 @@ def spread_keys(n: int) -> Files:
     ]
     labels = {f"k{i}": "{name}" for i in range(n)}
     return Files(stream([workload("w0", {"topologySpreadConstraints": found}, replicas=30)]), nodes(60, labels=labels))
+
+
+def alone(n: int) -> Files:
+    """Deployments that keep away from the pods of all others."""
+
+    def one(i: int) -> Json:
+        others = {"matchExpressions": [isin("app", [f"w{i}"], "NotIn")]}
+        against: Json = {"topologyKey": "kubernetes.io/hostname", "labelSelector": others}
+        return workload(f"w{i}", affinity([against], "podAntiAffinity"))
+
+    return Files(stream(map(one, range(n))), nodes(n))

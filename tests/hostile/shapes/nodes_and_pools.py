@@ -247,3 +247,36 @@ def sketched_pools(n: int) -> Files:
     ]
     entry: Json = {"name": "n", "zones": ["z0"], "count": 3, "allocatable": {"cpu": "8", "memory": "32Gi"}}
     return Files(stream(workload(f"w{i}", big, replicas=2) for i in range(n)), sketch([entry], pools=found))
+
+
+def own_zones(n: int) -> Files:
+    """Workloads that spread over as many zones as nodes."""
+    zone = "topology.kubernetes.io/zone"
+
+    def one(i: int) -> Json:
+        spread = {"maxSkew": 1, "topologyKey": zone, "whenUnsatisfiable": "DoNotSchedule"}
+        chosen = {"labelSelector": {"matchLabels": {"app": f"w{i}"}}}
+        return workload(f"w{i}", {"topologySpreadConstraints": [spread | chosen]}, replicas=2)
+
+    return Files(stream(map(one, range(n))), nodes(n, zones=n))
+
+
+def all_but_one(n: int) -> Files:
+    """Workloads that may each use all nodes but one."""
+
+    def one(i: int) -> Json:
+        return workload(f"w{i}", required_nodes([{"matchExpressions": [isin("of", [f"w{i}"], "NotIn")]}]))
+
+    found = [{"name": f"n{i}", "labels": {"of": f"w{i}"}, "allocatable": {"cpu": "8"}} for i in range(n)]
+    return Files(stream(map(one, range(n))), sketch(found))
+
+
+def sizes(n: int) -> Files:
+    """Workloads of as many sizes as nodes have."""
+
+    def one(i: int) -> Json:
+        asked = {"requests": {"cpu": f"{100 + i}m", "memory": f"{64 + i}Mi"}}
+        return workload(f"w{i}", {"containers": [{"name": "c", "image": "i:1", "resources": asked}]})
+
+    found = [{"name": f"n{i}", "allocatable": {"cpu": f"{8000 + i}m", "memory": f"{9000 + i}Mi"}} for i in range(n)]
+    return Files(stream(map(one, range(n))), sketch(found))

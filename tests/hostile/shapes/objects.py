@@ -237,3 +237,22 @@ def resizers(n: int) -> Files:
         return obj("VerticalPodAutoscaler", f"w{i}", "autoscaling.k8s.io/v1", spec=spec)
 
     return Files(stream([*map(one, range(n)), *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
+
+
+def default_classes(n: int) -> Files:
+    """PriorityClasses that are each the default of pods that name none."""
+    api = "scheduling.k8s.io/v1"
+    found = [obj("PriorityClass", f"p{i}", api, value=i, globalDefault=True) for i in range(n)]
+    return Files(stream([*found, *(workload(f"w{i}") for i in range(n))]), nodes(30))
+
+
+def labelled_volumes(n: int) -> Files:
+    """Volumes that claims choose by labels, each its own."""
+
+    def made(i: int) -> list[Json]:
+        chosen = {"matchLabels": {"disk": f"d{7919 * i % n}"}}
+        volume, claim, found = _claiming(i, {"hostPath": {"path": "/x"}}, selector=chosen)
+        volume["metadata"] = {"name": f"v{i}", "labels": {"disk": f"d{i}"}}
+        return [volume, claim, found]
+
+    return Files(stream([_WITHOUT_DRIVER, *(one for i in range(n) for one in made(i))]), nodes(30))

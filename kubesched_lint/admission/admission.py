@@ -12,7 +12,7 @@ from functools import cached_property
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
-from kubesched_lint.admission.mutating import admit, system_priority_classes
+from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
@@ -92,6 +92,7 @@ class Admission:
             pod,
             extra_labels=extra_labels,
             priority_classes=self._given_classes,
+            default_class=self._default_class,
             runtime_classes=self.runtime_classes,
             limit_ranges=self.limit_ranges_of(pod.namespace, source),
         )
@@ -180,13 +181,13 @@ class Admission:
 
     def _priority_class_of(self, pod: Pod) -> PriorityClass | None:
         """Return the class that sets the pod's priority; None if the pod names an unknown class."""
-        return self.priority_classes.get(pod.priority_class) if pod.priority_class else self._default_class
+        if pod.priority_class:
+            return self.priority_classes.get(pod.priority_class)
+        return self._default_class or PriorityClass("")
 
     @cached_property
-    def _default_class(self) -> PriorityClass:
-        """The default class; of several, which only a race creates, the lowest (getDefaultPriorityClass)."""
-        defaults = [c for c in self._given_classes.values() if c.is_default]
-        return min(defaults, key=lambda c: c.value) if defaults else PriorityClass("")
+    def _default_class(self) -> PriorityClass | None:
+        return default_priority_class(self._given_classes.values())
 
     # --- RuntimeClass -----------------------------------------------------------------------------------------------
 

@@ -34,13 +34,14 @@ def admit(
     *,
     extra_labels: Labels | None = None,
     priority_classes: Mapping[str, PriorityClass] | None = None,
+    default_class: PriorityClass | None = None,
     runtime_classes: Mapping[str, RuntimeClass] | None = None,
     limit_ranges: Iterable[LimitRange] = (),
 ) -> Pod:
     """Return the pod as the API server would store it. Idempotent.
 
     ``extra_labels`` are those that its controller adds (``pod-template-hash``). For a class that is not given, the pod
-    keeps its own values. LimitRanges of other namespaces are skipped.
+    keeps its own values; ``default_class`` is that of pods without one. LimitRanges of other namespaces are skipped.
     """
     pod = _with_limit_ranges(pod, limit_ranges)
     # One copy for all three: with thousands of pods, copies are most of the cost of admission.
@@ -48,7 +49,7 @@ def admit(
         pod,
         labels={**pod.labels, **extra_labels} if extra_labels else pod.labels,
         tolerations=with_default_tolerations(pod.tolerations),
-        **_priority(pod, priority_classes or {}),
+        **_priority(pod, priority_classes or {}, default_class),
     )
     runtime_class = (runtime_classes or {}).get(pod.runtime_class)
     if runtime_class is not None:
@@ -88,16 +89,22 @@ def _with_requests(pod: Pod) -> Pod:
 # --- Priority -------------------------------------------------------------------------------------------------------
 
 
-def _priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> dict[str, Any]:
+def default_priority_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
+    """Return the class of pods that name none; of several defaults, which only a race creates, the lowest.
+
+    Mirrors getDefaultPriorityClass.
+    """
+    return min((c for c in classes if c.is_default), key=lambda c: c.value, default=None)
+
+
+def _priority(pod: Pod, classes: Mapping[str, PriorityClass], default_class: PriorityClass | None) -> dict[str, Any]:
     """Return the fields of the pod that its class sets."""
     if pod.priority_class:
         found = classes.get(pod.priority_class) or system_priority_classes().get(pod.priority_class)
         if found is None:
             return {}
     else:
-        # Only a race can create several defaults; upstream then takes the lowest.
-        defaults = [c for c in classes.values() if c.is_default]
-        found = min(defaults, key=lambda c: c.value) if defaults else None
+        found = default_class
     if found is None:
         priority, policy, name = pod.priority or 0, "PreemptLowerPriority", pod.priority_class
     elif pod.priority is not None and not pod.priority_class:

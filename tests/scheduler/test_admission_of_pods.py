@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.admission.mutating import admit
+from kubesched_lint.admission.mutating import admit, default_priority_class
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, Toleration, WeightedPodAffinityTerm
@@ -65,9 +65,10 @@ def test_priority_comes_from_the_class(
     fields: dict[str, Any], classes: dict[str, PriorityClass], priority: int | None, policy: str, name: str
 ) -> None:
     """plugin/pkg/admission/priority."""
-    found = admit(pod(**fields), priority_classes=classes)
+    default = default_priority_class(classes.values())
+    found = admit(pod(**fields), priority_classes=classes, default_class=default)
     assert (found.priority, found.preemption_policy, found.priority_class) == (priority, policy, name)
-    assert admit(found, priority_classes=classes) == found
+    assert admit(found, priority_classes=classes, default_class=default) == found
 
 
 def test_limit_ranges_fill_what_a_container_leaves_open() -> None:

@@ -7,16 +7,18 @@ with the extra ``solver`` an integer programme (HiGHS) finds more contradictions
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import compress
+from operator import or_
 
-from kubesched_lint.analysis.problem import Demand, Problem
+from kubesched_lint.analysis.problem import Demand, NodeClass, Problem
 from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet, holds, lowest, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, lowest, positions
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.inventory import Inventory, identity
@@ -206,7 +208,10 @@ def overfull(problem: Problem) -> Impossible | None:
     """A few workloads that together request more than their set of nodes has; None if no set is overfull."""
     parts = _by_first((part, (part, asked)) for part, asked in problem.totals.items())
     places = _by_first((c.nodes, c) for c in problem.classes)
+    has_room = _room_for_all(problem, places)
     for nodes in problem.totals:
+        if has_room(nodes):
+            continue
         inside = [asked for part, asked in _starting_in(nodes, parts) if not part & ~nodes]
         wanted = list(map(sum, zip(*inside, strict=True)))
         classes = list(_starting_in(nodes, places))  # each is in the set, or has no node of it
@@ -215,6 +220,28 @@ def overfull(problem: Problem) -> Impossible | None:
             if wanted[r] > room:
                 return _overfull(problem, _fewest(problem, nodes, r, room), r, problem.resources[r], room)
     return _overfull_port(problem)
+
+
+def _room_for_all(problem: Problem, places: Mapping[int, Sequence[NodeClass]]) -> Callable[[NodeSet], bool]:
+    """Return whether a set of nodes has room for the pods of all demands; of a small set nobody asks: False.
+
+    It looks at the nodes that the set lacks, because where each workload may use nearly all nodes there are few.
+    """
+    every = reduce(or_, problem.totals, EMPTY)
+    asked = [sum(amounts) for amounts in zip(*problem.totals.values(), strict=True)]
+    whole = [sum(max(c.room[r], 0) * c.size for c in problem.classes) for r in range(len(asked))]
+
+    def has_room(nodes: NodeSet) -> bool:
+        lacking = every & ~nodes
+        if lacking.bit_count() > nodes.bit_count():
+            return False
+        gone = list(_starting_in(lacking, places))
+        return all(
+            wanted <= room - sum(max(c.room[r], 0) * c.size for c in gone)
+            for r, (wanted, room) in enumerate(zip(asked, whole, strict=True))
+        )
+
+    return has_room
 
 
 def _by_first(sets: Iterable[tuple[NodeSet, T]]) -> Mapping[int, Sequence[T]]:

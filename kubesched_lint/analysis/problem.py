@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from math import inf
+from operator import or_
 
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, popcount, positions
 from kubesched_lint.hints import TYPE_CHECKING, cast
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
@@ -62,17 +63,20 @@ class Problem:
         free += [self._devices.free(group) for group in self._groups if self._devices is not None]
         every = sorted({key for d in self.demands for key in _keys(d.pod)})
         keys = [key for key in every if not index.one_node_each(key)]
+        sets = dict.fromkeys(d.nodes for d in self.demands)
+        used = reduce(or_, sets, EMPTY)
+        # Position → the sets that it is in, of those that have most nodes the ones that it is not in.
         users: dict[int, list[int]] = {}
-        for number, nodes in enumerate(dict.fromkeys(d.nodes for d in self.demands)):
-            for position in positions(nodes):
+        for number, nodes in enumerate(sets):
+            for position in positions(min(nodes, used & ~nodes, key=popcount)):
                 users.setdefault(position, []).append(number)
         rooms = list(zip(*map(_finite, free), strict=True))
         alike: dict[tuple[tuple[int, ...], tuple[object, ...]], list[int]] = {}
-        for position in sorted(users):
+        for position in positions(used):
             labels = index.nodes[position].labels
             lacking = tuple(k for k in every if k not in labels)
             kind: tuple[tuple[int, ...], tuple[object, ...]]
-            kind = (rooms[position], (tuple(users[position]), tuple(map(labels.get, keys)), lacking))
+            kind = (rooms[position], (tuple(users.get(position, ())), tuple(map(labels.get, keys)), lacking))
             alike.setdefault(kind, []).append(position)
         for kind, at in alike.items():
             yield NodeClass(of(at), len(at), kind[0])

@@ -46,6 +46,7 @@ class NodeIndex(LabelIndex):
         self._terms: dict[NodeSelectorTerm, NodeSet] = {}
         self._stated: dict[str, list[float]] = {}
         self._allocatable: dict[str, list[float]] = {}
+        self._ranked: dict[str, list[int]] = {}
         self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
         self._images: dict[str, tuple[int, NodeSet]] = {}
@@ -169,6 +170,16 @@ class NodeIndex(LabelIndex):
     @cached_property
     def _amounts(self) -> Mapping[str, Sequence[tuple[int, float]]]:
         return by_key(node.allocatable or {} for node in self.nodes)
+
+    def largest(self, resource: str, among: NodeSet) -> int:
+        """Return the first of some nodes with the most of a resource; they must not be empty."""
+        amounts = self.allocatable(resource)
+        if among.bit_count() <= FEW:
+            return max(positions(among), key=amounts.__getitem__)
+        ranked = self._ranked.get(resource)
+        if ranked is None:
+            ranked = self._ranked[resource] = sorted(range(len(amounts)), key=amounts.__getitem__, reverse=True)
+        return next(i for i in ranked if among >> i & 1)
 
     def allocatable(self, resource: str) -> list[float]:
         """Return ``stated``, but ample on nodes whose devices serve the resource: the allocator limits it there."""

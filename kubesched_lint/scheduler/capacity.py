@@ -54,9 +54,8 @@ def shortages(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[Shortage]:
 
 
 def _shortage_of(resource: str, pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage:
-    amounts = index.allocatable(resource)
-    best = max(positions(among), key=lambda i: amounts[i])
-    return Shortage(resource, pod.requests[resource], int(amounts[best]), index.names[best])
+    best = index.largest(resource, among)
+    return Shortage(resource, pod.requests[resource], int(index.allocatable(resource)[best]), index.names[best])
 
 
 def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:

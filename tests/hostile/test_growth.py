@@ -25,6 +25,8 @@ SIZES = {
     "misspelt-values": 60,
     "misspelt-tolerations": 20,
     "scoped-quotas": 40,
+    "all-but-one": 25,
+    "default-classes": 25,
     "loose-volumes": 25,
     "local-volumes": 25,
     "labelled-volumes": 25,

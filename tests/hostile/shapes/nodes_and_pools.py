@@ -267,7 +267,8 @@ def all_but_one(n: int) -> Files:
     def one(i: int) -> Json:
         return workload(f"w{i}", required_nodes([{"matchExpressions": [isin("of", [f"w{i}"], "NotIn")]}]))
 
-    found = [{"name": f"n{i}", "labels": {"of": f"w{i}"}, "allocatable": {"cpu": "8"}} for i in range(n)]
+    offered = {"cpu": "8", "memory": "8Gi"}
+    found = [{"name": f"n{i}", "labels": {"of": f"w{i}"}, "allocatable": offered} for i in range(n)]
     return Files(stream(map(one, range(n))), sketch(found))
 
 

@@ -12,10 +12,10 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
+from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler import topology
 from kubesched_lint.world.neighbours import others_selected, repelled_by_running
-from kubesched_lint.world.room import most_copies_by_domain
+from kubesched_lint.world.room import kind_of_copies, most_copies_by_domain
 from kubesched_lint.world.running import all_running_pods, matching_by_domain
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -72,33 +72,76 @@ def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None)
         return None
     if any(True for _ in others_selected(it, selector)):
         return None
-    counted = counted_nodes(it, constraint)
-    usable = it.usable
-    most = it.replicas if replicas is None else replicas
+    world, key, counted = it.world, constraint.topology_key, counted_nodes(it, constraint)
+
+    def beside(others: RunningPods) -> _Beside:
+        matching = matching_by_domain(others, it.workload.namespace, selector, key, counted)
+        return _Beside(others, frozenset(matching.items()), it.usable & ~repelled_by_running(it, others)[0])
+
+    # Pods of an older revision count as long as they exist.
+    there = matching_by_domain(all_running_pods(world), it.workload.namespace, selector, key, counted)
+    asked = _Asked(
+        kind_of_copies(it),
+        it.replicas if replicas is None else replicas,
+        (key, constraint.max_skew, constraint.min_domains),
+        counted,
+        it.usable,
+        frozenset(there.items()),
+        beside(staying(it)),
+        beside(staying_beside_set(world)),
+    )
+    known = _of_kinds(world)
+    if asked not in known:
+        known[asked] = _room_of(asked, it, constraint)
+    return known[asked]
+
+
+class _Beside(NamedTuple):
+    """Running pods that stay: how many count in each domain that has any, and the nodes that they leave open."""
+
+    pods: RunningPods
+    matching: frozenset[tuple[str, int]]
+    open: NodeSet
+
+
+class _Asked(NamedTuple):
+    """All that a bound depends on: workloads that are equal in it share the bound."""
+
+    pods: tuple[object, ...]
+    """What ``most_copies`` reads of them."""
+    most: int
+    constraint: tuple[object, ...]
+    counted: NodeSet
+    usable: NodeSet
+    there: frozenset[tuple[str, int]]
+    staying: _Beside
+    surely: _Beside
+
+
+@once_per_world
+def _of_kinds(world: World) -> dict[_Asked, SpreadRoom | None]:
+    return {}
+
+
+def _room_of(asked: _Asked, it: Member, constraint: SpreadConstraint) -> SpreadRoom | None:
+    """Return the bound; ``it`` is one of the workloads that share it."""
+    most, counted, usable = asked.most, asked.counted, asked.usable
     index, key = it.world.index, constraint.topology_key
     domains = index.domains_with(key, counted & (it.world.today | usable))
     if not domains:
         return None
-
-    def matching(others: RunningPods) -> dict[str, int]:
-        found = matching_by_domain(others, it.workload.namespace, selector, key, counted)
-        return {domain: found.get(domain, 0) for domain in domains}
-
     too_few = topology.is_short_of_domains(constraint, len(domains))
     # A domain that only a pool could open limits nothing: without a node it does not count.
     existing = index.domains_with(key, counted & it.world.today)
-    there = matching(all_running_pods(it.world))  # pods of an older revision count as long as they exist
+    there = dict(asked.there)
 
-    def let_in(stay: RunningPods) -> tuple[dict[str, int], dict[str, int]]:
-        open_to_it = usable & ~repelled_by_running(it, stay)[0]
-        capacity = most_copies_by_domain(it, most, key, domains, open_to_it, stay)
-        least = 0 if too_few else min((there[d] + capacity[d] for d in existing), default=most)
-        return capacity, topology.let_in(constraint, capacity, matching(stay), least)
+    def let_in(stay: _Beside) -> tuple[dict[str, int], dict[str, int]]:
+        capacity = most_copies_by_domain(it, most, key, domains, stay.open, stay.pods)
+        least = 0 if too_few else min((there.get(d, 0) + capacity[d] for d in existing), default=most)
+        return capacity, topology.let_in(constraint, capacity, dict(stay.matching), least)
 
-    capacity, placeable = let_in(staying(it))
-    surely = placeable
-    if staying(it) is not staying_beside_set(it.world):
-        surely = let_in(staying_beside_set(it.world))[1]
+    capacity, placeable = let_in(asked.staying)
+    surely = placeable if asked.staying == asked.surely else let_in(asked.surely)[1]
     open_ = index.domains_with(key, usable)
     blocked = tuple(d for d in domains if d not in open_)
     return SpreadRoom(capacity, placeable, blocked, too_few, sum(surely.values()))

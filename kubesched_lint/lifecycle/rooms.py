@@ -45,7 +45,7 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
     """Return the room for ``most`` pods or some more per node, cached because many workloads request the same."""
     alone = stands_alone(pod, setting.index)
     most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
-    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()))
+    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()), id(pod.profile))
     known: dict[Hashable, Room] = setting.rooms
     found = known.get(key)
     if found is None:

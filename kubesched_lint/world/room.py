@@ -79,10 +79,12 @@ def _copies(world: World) -> dict[tuple[object, int, NodeSet], tuple[int, int]]:
 def kind_of_copies(it: Member) -> tuple[object, ...]:
     """Return what copies of its pods need: those of another workload with the same kind fit as often.
 
-    Only a pod with host ports or anti-affinity may differ from another pod with the same requests.
+    Only a pod with host ports or anti-affinity may differ from another pod with the same requests and profile.
     """
     pod = it.pod
-    return (id(it.workload),) if pod.host_ports or pod.required_anti_affinity else tuple(pod.requests.items())
+    if pod.host_ports or pod.required_anti_affinity:
+        return (id(it.workload),)
+    return (id(pod.profile), *pod.requests.items())
 
 
 def most_copies(

@@ -297,6 +297,19 @@ def test_a_disabled_filter_silences_its_default_constraints(tmp_path: Path) -> N
 # --- Pods that run already, and pools --------------------------------------------------------------------------------
 
 
+def test_a_pod_without_a_filter_does_not_say_how_often_equal_pods_fit(tmp_path: Path) -> None:
+    """What fits is counted once for workloads that request the same, if their profiles judge alike."""
+    free = WEB.replace("name: web,", "name: free,").replace("    spec:\n", "    spec:\n      schedulerName: loose\n")
+    large = [text.replace("cpu: 100m", "cpu: 3") for text in (free, WEB)]
+    profiles = "- schedulerName: default-scheduler\n" + without("NodeResourcesFit").replace(
+        "- plugins", "- schedulerName: loose\n  plugins"
+    )
+    for texts in (large, large[::-1]):
+        errors = found(tmp_path, "---\n".join(texts), profiles, Severity.ERROR)
+        assert slugs(errors) == [("error", "resource-insufficient-free")], texts
+        assert "pods of Deployment shop/web stay Pending forever" in errors[0].message
+
+
 def test_a_copy_of_a_running_pod_has_the_profile_of_its_scheduler() -> None:
     """``why`` of a pod of the snapshot, which no manifest makes."""
     bound = {

@@ -7,12 +7,13 @@ int, and a selector is a few set operations.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from kubesched_lint import work
+from kubesched_lint.cluster.almost_all import AlmostAll, leaves_out_few
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.cluster.topology import NodeCounter, sum_of
+from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
 from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
@@ -31,7 +32,7 @@ ClassSet = int
 class PodClass:
     """Pods that are equal in namespace, labels, terms, requests, ports, claims, priority and whether they terminate."""
 
-    __slots__ = ("nonzero", "number", "pod", "requests", "tally", "terminating")
+    __slots__ = ("followers", "nonzero", "number", "pod", "requests", "tally", "terminating")
 
     def __init__(self, number: int, pod: Pod, terminating: bool) -> None:
         self.number = number
@@ -43,10 +44,30 @@ class PodClass:
         """Millicores and bytes that scoring counts: requests with the scheduler's defaults for missing ones."""
         self.tally = NodeCounter()
         """The number of these pods on each node."""
+        self.followers: list[NodeCounter] = []
+        """Counters of several classes that count these pods too."""
 
     @property
     def nodes(self) -> NodeSet:
         return self.tally.nodes
+
+    def come(self, nodes: NodeSet) -> None:
+        """Count one more pod on each of ``nodes``."""
+        self.tally.add(nodes)
+        for counter in self.followers:
+            counter.add(nodes)
+
+    def come_each(self, at: Sequence[int]) -> None:
+        """Count one more pod for each of these positions, of which several may be the same node."""
+        self.tally.add_each(at)
+        for counter in self.followers:
+            counter.add_each(at)
+
+    def leave(self, nodes: NodeSet) -> None:
+        """Count one pod less on each of ``nodes``."""
+        self.tally.subtract(nodes)
+        for counter in self.followers:
+            counter.subtract(nodes)
 
 
 class AntiAffinityHolders(NamedTuple):
@@ -56,6 +77,8 @@ class AntiAffinityHolders(NamedTuple):
     namespace: str
     """Their namespace, to which the term refers; of any of them if the term names or selects namespaces."""
     classes: list[PodClass]
+    among: list[AlmostAll[AntiAffinityHolders]]
+    """Where they are kept if the term leaves out few pods."""
 
 
 class Pull(NamedTuple):
@@ -70,6 +93,8 @@ class Pull(NamedTuple):
 
 _STEPS = 30
 """Cost of a new class, in steps of ``work``."""
+_MANY = 16
+"""For so many classes, all pods less those of the others are counted if these are fewer."""
 
 
 class PodClasses:
@@ -91,6 +116,9 @@ class PodClasses:
         self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
         """Namespace and terms of a pod → the holders of each distinct term."""
         self._postings: _Posted[AntiAffinityHolders] = {}
+        self._almost_all: dict[str, dict[str, AlmostAll[AntiAffinityHolders]]] = {}
+        """Namespace of pods → topology key → the terms against nearly all of them."""
+        self._total: NodeCounter | None = None
         self._pulls: _Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
@@ -135,6 +163,9 @@ class PodClasses:
             self.with_volumes |= bit
         for holders in self._holders_of(pod.namespace, pod.required_anti_affinity):
             holders.classes.append(made)
+            made.followers += [among.tally for among in holders.among]
+        if self._total is not None:
+            made.followers.append(self._total)
         return made
 
     def below(self, priority: int) -> Iterator[PodClass]:
@@ -187,6 +218,8 @@ class PodClasses:
 
     def nodes_of(self, classes: ClassSet) -> NodeSet:
         """Return the nodes that hold at least one pod of these classes."""
+        if self._are_most(classes):
+            return differing(self._counted, self.tally_of(self.everything & ~classes))
         found = EMPTY
         work.spend(classes.bit_count() // 2)
         for member in self.members(classes):
@@ -196,8 +229,22 @@ class PodClasses:
 
     def tally_of(self, classes: ClassSet) -> NodeCounter:
         """Return the number of pods of these classes per node."""
+        if self._are_most(classes):
+            return difference(self._counted, self.tally_of(self.everything & ~classes))
         work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
+
+    def _are_most(self, classes: ClassSet) -> bool:
+        return classes.bit_count() > _MANY and 2 * classes.bit_count() > len(self.all)
+
+    @property
+    def _counted(self) -> NodeCounter:
+        """The number of pods of all classes per node; counted along once somebody has asked."""
+        if self._total is None:
+            self._total = sum_of(one.tally for one in self.all)
+            for one in self.all:
+                one.followers.append(self._total)
+        return self._total
 
     # --- required anti-affinity of running pods against new pods ----------------------------------------------------
 
@@ -212,8 +259,14 @@ class PodClasses:
         key = ("" if term.namespaces or term.namespace_selector is not None else namespace, term)
         found = self._holders.get(key)
         if found is None:
-            found = self._holders[key] = AntiAffinityHolders(term, namespace, [])
-            _post(found, term, namespace, self._postings)
+            found = self._holders[key] = AntiAffinityHolders(term, namespace, [], [])
+            if term.namespace_selector is None and leaves_out_few(term.selector):
+                for space in dict.fromkeys(term.namespaces or (namespace,)):
+                    among = self._almost_all.setdefault(space, {}).setdefault(term.topology_key, AlmostAll())
+                    among.add(found)
+                    found.among.append(among)
+            else:
+                _post(found, term, namespace, self._postings)
         return found
 
     @property
@@ -223,7 +276,17 @@ class PodClasses:
 
     def possible_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
         """Yield every held term that might select a pod; the caller checks selector and namespace."""
+        yield from self.posted_holders(pod)
+        for among in self.against_almost_all(pod.namespace).values():
+            yield from among.holders
+
+    def posted_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
+        """Yield the same without those of ``against_almost_all``."""
         return chain.from_iterable(_posted_for(pod, self._postings))
+
+    def against_almost_all(self, namespace: str) -> Mapping[str, AlmostAll[AntiAffinityHolders]]:
+        """Return topology key → the held terms that leave out few pods of a namespace."""
+        return self._almost_all.get(namespace, {})
 
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 

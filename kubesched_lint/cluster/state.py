@@ -140,9 +140,9 @@ class ClusterState:
         for group in groups:
             pod_class = self.classes.of(group.pod, group.terminating)
             if group.nodes.bit_count() == len(group.positions):
-                pod_class.tally.add(group.nodes)
+                pod_class.come(group.nodes)
             else:
-                pod_class.tally.add_each(group.positions)
+                pod_class.come_each(group.positions)
             self._hold(group.pod, group.positions, 1)
             # Most classes ask for the same as others: their pods are counted by node before numbers are added.
             kind = tuple(pod_class.requests.items()), pod_class.nonzero
@@ -206,7 +206,7 @@ class ClusterState:
 
     def _enter(self, placement: Placement) -> None:
         self._on.setdefault(placement.position, []).append(placement)
-        placement.pod_class.tally.add(only(placement.position))
+        placement.pod_class.come(only(placement.position))
         self._count(placement.pod_class, placement.position, 1)
 
     def _here(self, position: int) -> list[Placement]:
@@ -232,7 +232,7 @@ class ClusterState:
         at = here.index(placement) - len(here)
         here[at], here[-1] = here[-1], here[at]
         here.pop()
-        placement.pod_class.tally.subtract(only(placement.position))
+        placement.pod_class.leave(only(placement.position))
         self._count(placement.pod_class, placement.position, -1)
         return at
 

@@ -1,0 +1,85 @@
+"""Terms of required anti-affinity that select all pods but a few: against whom they stand is kept by node.
+
+A term that names labels is looked up by them. One that names labels which pods must not have, or any value of a label,
+has to be asked about each pod; a pod asks instead which of these terms leave it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kubesched_lint import work
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.topology import NodeCounter, differing, sum_of
+from kubesched_lint.hints import Generic, Protocol, TypeVar
+from kubesched_lint.model.labels import Labels, Selector
+from kubesched_lint.model.pod import PodAffinityTerm
+
+
+class Counted(Protocol):
+    """Equal pods."""
+
+    tally: NodeCounter
+
+
+class Holders(Protocol):
+    """Pods that have a term."""
+
+    @property
+    def term(self) -> PodAffinityTerm: ...
+    @property
+    def classes(self) -> Sequence[Counted]: ...
+
+
+H = TypeVar("H", bound=Holders)
+_OPERATORS = ("NotIn", "DoesNotExist", "Exists")
+
+
+def leaves_out_few(selector: Selector | None) -> bool:
+    """Return whether a selector selects all pods but those with, or without, some labels."""
+    return selector is not None and all(requirement.operator in _OPERATORS for requirement in selector.requirements)
+
+
+class AlmostAll(Generic[H]):
+    """The holders of such terms that stand against pods of one namespace, by one topology key."""
+
+    def __init__(self) -> None:
+        self.holders: list[H] = []
+        self.tally = NodeCounter()
+        """Their pods by node, once for each term that a pod has: ``PodClass.followers`` keeps it so."""
+        self._barred_by: dict[tuple[str, str | None], list[H]] = {}
+        """A label, or a key with any value (None) → the holders whose terms select no pod with it."""
+        self._needing: dict[str, list[H]] = {}
+        """A key → the holders whose terms select only pods with it."""
+
+    def add(self, holders: H) -> None:
+        self.holders.append(holders)
+        selector = holders.term.selector
+        assert selector is not None, "a null selector leaves out every pod"
+        for requirement in selector.requirements:
+            if requirement.operator == "Exists":
+                self._needing.setdefault(requirement.key, []).append(holders)
+            for value in requirement.values if requirement.operator == "NotIn" else (None,):
+                if requirement.operator != "Exists":
+                    self._barred_by.setdefault((requirement.key, value), []).append(holders)
+
+    def nodes(self, labels: Labels) -> NodeSet:
+        """Return the nodes with pods of a holder whose term selects a pod with these labels."""
+        others = self._leaving_out(labels)
+        work.spend(2 + len(others))
+        if len(others) == len(self.holders):
+            return EMPTY
+        if not others:
+            return self.tally.nodes
+        return differing(self.tally, sum_of(one.tally for holders in others.values() for one in holders.classes))
+
+    def _leaving_out(self, labels: Labels) -> Mapping[int, H]:
+        """Return the holders whose terms do not select a pod with these labels, by ``id``."""
+        found: dict[int, H] = {}
+        for key, value in labels.items():
+            for barred in ((key, value), (key, None)):
+                found.update((id(one), one) for one in self._barred_by.get(barred, ()))
+        for key, needing in self._needing.items():
+            if key not in labels:
+                found.update((id(one), one) for one in needing)
+        return found

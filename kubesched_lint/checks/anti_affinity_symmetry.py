@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import itemgetter
 
 from kubesched_lint import work
 from kubesched_lint.analysis.reachability import blocked_affinities, lacks_topology
@@ -14,9 +17,9 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import Record
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.neighbours import repelled_by_running
-from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.room import bounding_domains, domain_room
 from kubesched_lint.world.staying import preempts, staying, staying_beside_set
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import Member, World, once_per_world
 
 _STEPS = 10
 REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -27,9 +30,10 @@ def check(it: Member) -> Iterator[Hazard]:
     yield from _from_running(it.workload, it.world)
     pod = it.pod
     for term, original in zip(pod.required_anti_affinity, it.workload.pod.required_anti_affinity, strict=True):
+        may_conflict = partial(_crowding, it, term.topology_key)
         others = [
             other
-            for other in it.selected_workloads(term)
+            for other in it.world.selection.selected_by(term, it.workload.namespace, among=may_conflict)
             if other is not it.workload and other.stays and it.surely_selects(term, other)
         ]
         yield from _between(it, others, original)
@@ -91,6 +95,42 @@ class _Conflict(Record):
     domains: tuple[str, ...]
 
 
+class _Crowd(Record):
+    """The workloads of a set by what it takes that one fills all domains of another."""
+
+    by_replicas: Sequence[tuple[int, int]]
+    """(replicas, number in the set), ascending."""
+    by_domains: Sequence[tuple[int, int]]
+    """(domains, number in the set) of each that has pods and a bounded number of domains, ascending."""
+
+
+@once_per_world
+def _crowds(world: World) -> dict[str, _Crowd]:
+    """Topology key → the crowd."""
+    return {}
+
+
+def _crowd(world: World, key: str) -> _Crowd:
+    known = _crowds(world)
+    if key not in known:
+        members = [world.member(workload) for workload in world.manifests.workloads]
+        domains = [bounding_domains(member, key) if member.replicas else None for member in members]
+        known[key] = _Crowd(
+            sorted((member.replicas, number) for number, member in enumerate(members)),
+            sorted((len(found), number) for number, found in enumerate(domains) if found is not None),
+        )
+    return known[key]
+
+
+def _crowding(it: Member, key: str) -> Sequence[Workload]:
+    """Return all workloads that may fill each domain of this one, or that it may fill each domain of."""
+    crowd, domains = _crowd(it.world, key), bounding_domains(it, key)
+    found = {number for _, number in crowd.by_domains[: bisect_right(crowd.by_domains, it.replicas, key=itemgetter(0))]}
+    if domains is not None:
+        found.update(n for _, n in crowd.by_replicas[bisect_left(crowd.by_replicas, len(domains), key=itemgetter(0)) :])
+    return [it.world.manifests.workloads[number] for number in sorted(found)]
+
+
 def _conflict(holder: Workload, other: Workload, key: str, world: World) -> _Conflict | None:
     """Return what the workload that is created first, or preempts the other, does to it; None if there is room."""
     first, victim = (holder, other) if world.order.comes_before(holder, other) else (other, holder)
@@ -98,14 +138,14 @@ def _conflict(holder: Workload, other: Workload, key: str, world: World) -> _Con
     if preempts(world.member(victim), first):
         first, victim, why = victim, first, "preempts them"
     work.spend(_STEPS)
-    room = domain_room(world.member(victim), key)
-    if not room.is_bounded or world.member(first).replicas < len(room.domains) or not world.member(victim).replicas:
+    domains = bounding_domains(world.member(victim), key)
+    if domains is None or world.member(first).replicas < len(domains) or not world.member(victim).replicas:
         return None
-    if not set(room.domains) <= set(domain_room(world.member(first), key).domains):
+    if not set(domains) <= set(domain_room(world.member(first), key).domains):
         return None
     if id(first) in blocked_affinities(world) or lacks_topology(world.member(first)):
         return None  # it never runs
-    return _Conflict(first, victim, why, tuple(room.domains))
+    return _Conflict(first, victim, why, domains)
 
 
 def _hazard(it: Member, found: Sequence[_Conflict], term: PodAffinityTerm, variant: str) -> Hazard:

@@ -53,6 +53,12 @@ def domain_room(
     return Room(topology_key, domains, it.usable.bit_count(), it.world.names(lacking))
 
 
+def bounding_domains(it: Member, topology_key: str) -> tuple[str, ...] | None:
+    """Return the domains of a key among the usable nodes; None if they bound nothing, because some node has no key."""
+    lacking, domains = _domains(it.world, it.usable, topology_key)
+    return None if lacking or not it.usable else domains
+
+
 @once_per_world
 def _in_domains(world: World) -> dict[tuple[NodeSet, str], tuple[NodeSet, tuple[str, ...]]]:
     return {}

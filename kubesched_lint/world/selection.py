@@ -36,8 +36,8 @@ class Selection:
         self._pod_of = pod_of
         self._namespaces = namespaces
         self._by_asked: dict[str, Mapping[str, Sequence[Workload]]] = {}
-        self._by_namespace: dict[int, Mapping[str, Sequence[tuple[int, Workload]]]] = {}
-        """``id`` of a list of candidates → those of each namespace, numbered in the order of the list."""
+        self._by_namespace: dict[int, Mapping[str, tuple[list[int], list[Workload]]]] = {}
+        """``id`` of a list of candidates → those of each namespace, with their numbers in the list."""
 
     def _by_label(self, key: str) -> Mapping[str, Sequence[Workload]]:
         """Return value → workloads, for one of the labels of pods."""
@@ -57,12 +57,23 @@ class Selection:
                 carriers.setdefault(key, []).append((workload, value))
         return {key: _by_values(found) for key, found in carriers.items()}
 
-    def selected_by(self, term: PodAffinityTerm, holder: str, *, unknown: bool = True) -> Iterator[Workload]:
+    def selected_by(
+        self,
+        term: PodAffinityTerm,
+        holder: str,
+        *,
+        unknown: bool = True,
+        among: Callable[[], Sequence[Workload]] | None = None,
+    ) -> Iterator[Workload]:
         """Yield the workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
 
-        ``unknown`` is the answer for unknown namespace labels.
+        ``unknown`` is the answer for unknown namespace labels. A caller that needs others only ``among`` some, in the
+        set's order, may get no others: it is asked where the term may select many.
         """
-        for workload in self._near(term, holder):
+        near = self._near(term, holder)
+        if among is not None and len(near) > _MANY:
+            near = min(near, among(), key=len)
+        for workload in near:
             work.spend(_STEPS)
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload
@@ -83,13 +94,16 @@ class Selection:
             return found
         spaces = self._by_namespace.get(id(found))
         if spaces is None:
-            groups: dict[str, list[tuple[int, Workload]]] = {}
-            for numbered in enumerate(found):
-                groups.setdefault(numbered[1].pod.namespace, []).append(numbered)
+            groups: dict[str, tuple[list[int], list[Workload]]] = {}
+            for number, workload in enumerate(found):
+                numbers, workloads = groups.setdefault(workload.pod.namespace, ([], []))
+                numbers.append(number)
+                workloads.append(workload)
             spaces = self._by_namespace[id(found)] = groups
-        named = [spaces.get(name, ()) for name in dict.fromkeys(term.namespaces or (holder,))]
-        inside = named[0] if len(named) == 1 else sorted(chain.from_iterable(named))
-        return [workload for _, workload in inside]
+        named = [spaces.get(name, ([], [])) for name in dict.fromkeys(term.namespaces or (holder,))]
+        if len(named) == 1:
+            return named[0][1]
+        return [workload for _, workload in sorted(chain.from_iterable(zip(*one, strict=True) for one in named))]
 
     def _candidates(self, term: PodAffinityTerm) -> Sequence[Workload]:
         """Return a superset of the selected workloads: the shortest list among the term's equality requirements."""

@@ -26,6 +26,7 @@ SIZES = {
     "misspelt-tolerations": 20,
     "scoped-quotas": 40,
     "all-but-one": 25,
+    "alone": 25,
     "own-zones": 25,
     "default-classes": 25,
     "loose-volumes": 25,

@@ -33,7 +33,7 @@ SHAPES: Mapping[str, Shape] = {
     "revisions": Shape(1_000, neighbours.revisions),
     "selecting": Shape(600, neighbours.selecting),
     "crowd": Shape(2_000, neighbours.crowd),
-    "alone": Shape(400, neighbours.alone),
+    "alone": Shape(1_000, neighbours.alone),
     "spreads": Shape(300, neighbours.spreads),
     "spread-keys": Shape(300, neighbours.spread_keys),
     "node-terms": Shape(5_000, nodes_and_pools.node_terms),

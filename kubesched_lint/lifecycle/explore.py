@@ -65,6 +65,11 @@ class TracePart(Record):
         return self.steps[-1][1] if self.steps else self.start
 
     @cached_property
+    def settled(self) -> State:
+        """The end after all fresh pods were tried."""
+        return settled(self.end)
+
+    @cached_property
     def lines(self) -> dict[str, str]:
         """Cache of the part in words, by the event that starts it."""
         return {}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
 from kubesched_lint.lifecycle.explore import TracePart, all_moves
-from kubesched_lint.lifecycle.states import State, Step, settled
+from kubesched_lint.lifecycle.states import State, Step
 
 _STEPS, _AT_ONCE = 20, 8
 """Cost of one state of a trace in steps of ``work``, plus one step per ``_AT_ONCE`` entries in its queue."""
@@ -44,7 +44,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
         if phase.sampled:  # many traces begin with the same course
             phase.found.parts[id(wanted)] = (wanted, part)
         parts.append(part)
-        at = settled(part.end)
+        at = part.settled
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in parts):
             # The same end up to a swap of equal nodes: rename the nodes in all earlier parts.
             to = phase.transitions.oracle.symmetry.renaming(at)

@@ -137,15 +137,19 @@ class Shelves(Record):
         """Return the shelves after volumes came, for a claim each, or changed; None if more changes than the claim."""
         loose, reserved, terms = dict(self.loose), dict(self.reserved), self.terms
         number = len(before)
+        looked_up: set[tuple[str, int]] = set()
+        """(class, id of terms): provisioned volumes share the terms of their zones, which are slow to compare."""
         for volume in new:
             if volume.claim_ref is None:
                 return None
-            old = before.get(volume.name)
-            if volume.node_terms is not None and volume.node_terms not in terms.get(volume.storage_class, ()):
+            old, asked = before.get(volume.name), volume.node_terms
+            key = volume.storage_class, id(asked)
+            if asked is not None and key not in looked_up and asked not in terms.get(volume.storage_class, ()):
                 if old is not None:
                     return None
-                those = {**terms.get(volume.storage_class, {}), volume.node_terms: number}
+                those = {**terms.get(volume.storage_class, {}), asked: number}
                 terms = {**terms, volume.storage_class: those}
+            looked_up.add(key)
             number += old is None
             if old is not None and old.claim_ref is None:
                 loose[old.storage_class] = loose[old.storage_class].without(old.name)

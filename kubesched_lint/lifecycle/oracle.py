@@ -103,6 +103,8 @@ class Oracle:
         self._claimed: dict[tuple[str, str], Claim] = {}
         """Claims of the first ``_slots_claimed`` slots, without claims that the snapshot has."""
         self._slots_claimed = 0
+        self._bound_claims: dict[tuple[int, int], tuple[Claim, Claim]] = {}
+        """(id of a claim, volume) → the claim, bound to the volume."""
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         """(slot, position) → the pods shown there."""
         self._taken: dict[tuple[int, int], list[Placement]] = {}
@@ -356,14 +358,19 @@ class Oracle:
         self._slots_claimed = slots
         storage = self._base.with_objects(claims=claims.values()) if claims else self._base
         if state.volumes:
-            bound = []
-            for namespace, name, number in state.volumes:
-                claim = storage.claims[namespace, name]
-                marks = {**claim.annotations, BIND_COMPLETED: "yes"}
-                volume = self.pod_types.volumes[number].name
-                bound.append(replace(claim, volume_name=volume, phase="Bound", annotations=marks))
+            bound = [self._bound(storage.claims[namespace, name], n) for namespace, name, n in state.volumes]
             storage = storage.with_objects(bound, [self.pod_types.volumes[n] for _, _, n in state.volumes])
         return storage
+
+    def _bound(self, claim: Claim, volume: int) -> Claim:
+        """Return the claim bound to a volume; thousands of states ask for the same ones."""
+        before, bound = self._bound_claims.get((id(claim), volume), (None, claim))
+        if before is not claim:
+            marks = {**claim.annotations, BIND_COMPLETED: "yes"}
+            name = self.pod_types.volumes[volume].name
+            bound = replace(claim, volume_name=name, phase="Bound", annotations=marks)
+            self._bound_claims[id(claim), volume] = claim, bound
+        return bound
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
         """Return the volumes of the state after a pod of the slot is bound to a node."""

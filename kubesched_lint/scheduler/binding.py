@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from kubesched_lint.cluster.nodeset import only
 from kubesched_lint.cluster.shelves import Loose, Shelf
@@ -110,18 +111,24 @@ def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
     driver = storage_class.provisioner if storage_class is not None else ""
     csi_node = storage.csi_nodes.get(node.name)
     keys = csi_node.drivers.get(driver, ()) if csi_node is not None else (ZONE,)
-    expressions = tuple(Requirement(key, "In", (node.labels[key],)) for key in keys if key in node.labels)
     return PersistentVolume(
         name=f"pvc-{claim.namespace}-{claim.name}",
         storage_class=storage_class.name if storage_class is not None else "",
         capacity=claim.request,
         access_modes=claim.access_modes,
         volume_mode=claim.volume_mode,
-        node_terms=(NodeSelectorTerm(expressions),) if expressions else None,
+        node_terms=_with_labels(tuple((key, node.labels[key]) for key in keys if key in node.labels)),
         kind="csi",
         csi_driver=driver,
         volume_handle=f"{claim.namespace}/{claim.name}",
     )
+
+
+@lru_cache(maxsize=256)
+def _with_labels(labels: tuple[tuple[str, str], ...]) -> tuple[NodeSelectorTerm, ...] | None:
+    """Return the terms of a volume that all nodes with these labels reach; None for no labels."""
+    expressions = tuple(Requirement(key, "In", (value,)) for key, value in labels)
+    return (NodeSelectorTerm(expressions),) if expressions else None
 
 
 def settle(storage: Storage, contested: Collection[str] = ()) -> Storage:

@@ -125,15 +125,16 @@ class Setting(Record):
 
     def among(self, kept: Sequence[int]) -> Setting:
         """Return the setting of some workloads, renumbered, without the others and their pods."""
-        pods, usable = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable))
-        return self._sharing(self._among(kept), pods=pods, usable=usable)
+        pods, usable, quotas = (tuple(facts[i] for i in kept) for facts in (self.pods, self.usable, self.quotas))
+        return self._sharing(self._among(kept), pods=pods, usable=usable, quotas=quotas)
 
     def beside(self, rivals: Iterable[int]) -> Setting:
         """Return the setting in which only these workloads have pods beside the one that is asked about.
 
         It serves every workload of which nothing runs, and that selectors, ports, claims and quotas tie to no other.
         """
-        return self._sharing(replace(self, rivals=frozenset(rivals)), pods=self.pods, usable=self.usable)
+        found = replace(self, rivals=frozenset(rivals))
+        return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas)
 
     def _sharing(self, found: Setting, **own: object) -> Setting:
         """Return ``found``, a setting on the same nodes, with what these two share."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from math import inf
 
 from kubesched_lint import work
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple
 
 
@@ -46,12 +46,12 @@ def preemption_scope(setting: Setting, members: Sequence[int]) -> PreemptionScop
     why = next(_uncounted(setting, members), "")
     if why:
         return PreemptionScope("", why, uncounted=True)
-    pairs = _outranked(setting, members)
+    outranked = _outranked(setting, members)
     guest = next(guests_of(setting).weaker(members), None)
-    if not pairs and guest is None:
+    if not outranked and guest is None:
         return PreemptionScope("", blind) if (blind := _blind(setting, members)) else NONE
-    strong = setting.workloads[pairs[0][0] if pairs else guest.member if guest is not None else 0]
-    return PreemptionScope(str(strong), _hindrance(setting, members, pairs, strong) or _blind(setting, members))
+    strong = setting.workloads[outranked[0].strong[0] if outranked else guest.member if guest is not None else 0]
+    return PreemptionScope(str(strong), _hindrance(setting, members, outranked) or _blind(setting, members))
 
 
 def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
@@ -102,12 +102,27 @@ def _blind(setting: Setting, members: Sequence[int]) -> str:
     )
 
 
-def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (i, j) for each member i that may preempt pods of member j."""
+class _Outranked(NamedTuple):
+    """Members that are alike, and groups of alike members whose pods they may preempt."""
+
+    strong: Sequence[int]
+    weak: Sequence[Sequence[int]]
+
+
+def _outranked(setting: Setting, members: Sequence[int]) -> list[_Outranked]:
+    """Return who may preempt whom: members alike are on the same nodes, as eager and as easy to preempt."""
     if len({rank for i in members for rank in _ranks(setting, i)}) < 2:
         return []
-    work.spend(len(members) ** 2 // 4)
-    return [(i, j) for i in members for j in members if outranks(setting, i, j)]
+    alike: dict[tuple[NodeSet, float, int], list[int]] = {}
+    for i in members:
+        alike.setdefault((setting.reach[i], _eagerness(setting, i), min(_ranks(setting, i))), []).append(i)
+    work.spend(len(members) + len(alike) ** 2 // 4)
+    found = []
+    for (reach, eagerness, _), strong in alike.items():
+        weak = [group for (there, _, rank), group in alike.items() if reach & there and eagerness > rank]
+        if weak:
+            found.append(_Outranked(strong, weak))
+    return found
 
 
 def outranks(setting: Setting, strong: int, weak: int) -> bool:
@@ -145,7 +160,7 @@ def _ranks(setting: Setting, number: int) -> Iterator[int]:
     return (pod.priority or 0 for pod in setting.kinds[number])
 
 
-def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[int, int]], strong: Workload) -> str:
+def _hindrance(setting: Setting, members: Sequence[int], outranked: Sequence[_Outranked]) -> str:
     pods, workloads = setting.pods, setting.workloads
     followed = {id(bound): guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
     lost = next((w for w in guests_of(setting).weaker(members) if id(w.bound) not in followed), None)
@@ -155,16 +170,21 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
             f"preemption: {workloads[i]} (priority {pods[i].priority or 0}) may drive out pod {bound.namespace}/"
             f"{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not known"
         )
-    for i, j in pairs:
+    hindering = {j for j in members if setting.guards(j) or workloads[j].kind == "Pod"} if outranked else ()
+    for strong, weak in outranked if hindering else ():
+        firsts = (next((j for j in group if j in hindering), None) for group in weak)
+        j = min((first for first in firsts if first is not None), default=None)
+        if j is None:
+            continue
         guard = next(iter(setting.guards(j)), None)
         if guard is not None:
             return (
-                f"preemption: {workloads[i]} may drive out {workloads[j]}, which PDB {guard.name} guards: whom it "
-                "spares depends on the budget's state at that moment"
+                f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which PDB {guard.name} guards: "
+                "whom it spares depends on the budget's state at that moment"
             )
-        if workloads[j].kind == "Pod":
-            return f"preemption: {workloads[i]} may drive out {workloads[j]}, which no controller recreates"
-    ranks = {rank for pair in pairs for i in pair for rank in _ranks(setting, i)}
+        return f"preemption: {workloads[strong[0]]} may drive out {workloads[j]}, which no controller recreates"
+    meeting = {i for strong, weak in outranked for group in (strong, *weak) for i in group}
+    ranks = {rank for i in meeting for rank in _ranks(setting, i)}
     for weaker in guests_of(setting).weaker(members):
         ranks.add(pods[weaker.member].priority or 0)
         if followed[id(weaker.bound)].kind != "Pod":  # no controller recreates a bare pod, so it never waits

@@ -7,12 +7,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
 from operator import or_
 
-from kubesched_lint import work
 from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.controllers.bounds import covers, daemon_bounds, rolling_bounds
+from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.hints import Any, TypeVar
 from kubesched_lint.lifecycle.coupling import PodSelection
@@ -243,8 +242,11 @@ class Setting(Record):
 
     @cached_property
     def _guards(self) -> Sequence[Sequence[DisruptionBudget]]:
-        work.spend(len(self.objects.budgets) * len(self.pods) // 4)
-        return [[b for b in self.objects.budgets if covers(b, p.namespace, p.labels)] for p in self.pods]
+        found: list[list[DisruptionBudget]] = [[] for _ in self.pods]
+        for budget in self.objects.budgets:
+            for number in self.selection.of(budget.selector, budget.namespace) if budget.selector is not None else ():
+                found[number].append(budget)
+        return found
 
     @cached_property
     def _guarded(self) -> Mapping[int, int]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, counts, unset
-from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.workload import SCALED, Workload
+from kubesched_lint.world.running import RunningPods, pods_of_others
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _STEPS = 8
@@ -17,13 +17,13 @@ STANDING = (*SCALED, "DaemonSet")
 """Kinds whose pods all exist at the same time (those of a Job run in turn)."""
 
 
-def used(quota: ResourceQuota, entry: str, pods: Sequence[BoundPod]) -> int:
-    """Return how much of a quota's entry running pods use; ``pods`` are those of other workloads that count.
-
-    Terminating pods do not count: they are charged only until their grace period is over (QuotaV1Pod).
-    """
-    staying = (b.pod for b in pods if b.namespace == quota.namespace and not b.terminating)
-    return sum(asked(pod, entry) for pod in staying if not quota.scopes or counts(quota, pod))
+def used(quota: ResourceQuota, entry: str, pods: RunningPods) -> int:
+    """Return how much of a quota's entry running pods use; ``pods`` are those of other workloads that count."""
+    known, key = pods.quota_uses, (id(quota), entry)
+    if key not in known:
+        charged = pods.charged.get(quota.namespace, ())
+        known[key] = sum(asked(p, entry) * count for p, count in charged if not quota.scopes or counts(quota, p))
+    return known[key]
 
 
 def drawing(quota: ResourceQuota, world: World) -> tuple[Workload, ...]:
@@ -59,9 +59,9 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
     for i, ((workload, _), pod) in enumerate(zip(wanted, pods, strict=True)):
         for quota in world.admission.quotas_of(workload, pod):
             counted.setdefault(id(quota), []).append(i)
-    for quota in world.objects.quotas:
-        taken = {name: used(quota, name, world.other_pods) for name in quota.hard}
-        for i in counted.get(id(quota), ()):
+    for _, quota in sorted(_numbered(world)[key] for key in counted):
+        taken = {name: used(quota, name, pods_of_others(world)) for name in quota.hard}
+        for i in counted[id(quota)]:
             if not found[i]:
                 continue
             workload, _ = wanted[i]
@@ -72,6 +72,12 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
             for name, amount in each.items():
                 taken[name] += amount * found[i]
     return found
+
+
+@once_per_world
+def _numbered(world: World) -> dict[int, tuple[int, ResourceQuota]]:
+    """``id`` of each quota → its place among all, and the quota."""
+    return {id(quota): (number, quota) for number, quota in enumerate(world.objects.quotas)}
 
 
 def shown_as(entry: str) -> str:

@@ -16,7 +16,7 @@ from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.world.staying import staying_beside_set
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import Member, World, once_per_world
 
 _REQUESTS: Mapping[str, str] = {"cpu": "cpu", "requests.cpu": "cpu", "memory": "memory", "requests.memory": "memory"}
 _STEPS = 10
@@ -137,11 +137,16 @@ def _together(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
 
 def _surely_used(quota: ResourceQuota, entry: str, world: World) -> int:
     """Return how much other pods surely use: pods that the set may preempt free their part of the quota."""
-    return used(quota, entry, staying_beside_set(world).pods)
+    return used(quota, entry, staying_beside_set(world))
 
 
 def _is_live(quota: ResourceQuota, world: World) -> bool:
-    return world.cluster is not None and any(q is quota for q in world.cluster.inventory.quotas)
+    return id(quota) in _live(world)
+
+
+@once_per_world
+def _live(world: World) -> frozenset[int]:
+    return frozenset() if world.cluster is None else frozenset(map(id, world.cluster.inventory.quotas))
 
 
 def _premises(quota: ResourceQuota, world: World) -> tuple[str, ...]:

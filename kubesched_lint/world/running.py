@@ -24,6 +24,8 @@ class RunningPods:
     def __init__(self, world: World, pods: tuple[BoundPod, ...]) -> None:
         self._world = world
         self.pods = pods
+        self.quota_uses: dict[tuple[int, str], int] = {}
+        """What ``analysis.quota_demand`` keeps: ``id`` of a quota and an entry → how much of it these pods use."""
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
@@ -54,6 +56,19 @@ class RunningPods:
         for position in group.positions:
             if among >> position & 1 and topology_key in nodes[position].labels:
                 yield nodes[position].labels[topology_key]
+
+    @cached_property
+    def charged(self) -> Mapping[str, Sequence[tuple[Pod, int]]]:
+        """Namespace → the pods that a quota counts, one for each template, and how many have it.
+
+        Terminating pods do not count: they are charged only until their grace period is over (QuotaV1Pod).
+        """
+        counts = Counter(id(bound.pod) for bound in self.pods if not bound.terminating)
+        found: dict[str, list[tuple[Pod, int]]] = {}
+        for pod in {id(bound.pod): bound.pod for bound in self.pods}.values():
+            if counts[id(pod)]:
+                found.setdefault(pod.namespace, []).append((pod, counts[id(pod)]))
+        return found
 
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:

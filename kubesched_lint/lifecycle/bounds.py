@@ -7,7 +7,7 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from math import inf
 
 from kubesched_lint import work
@@ -16,6 +16,7 @@ from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.others import drawing, other_pods
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.revisions import is_looser, is_mixed, reaches_old, stands_in_room
@@ -134,7 +135,7 @@ def _shuns_its_like(setting: Setting, number: int) -> bool:
         return False
     if any(i != number for i in setting.selection.of_all(pod.required_affinity, pod.namespace)):
         return False
-    others = [b.pod for pods in (setting.objects.pods, *setting.running.values(), setting.leaving) for b in pods]
+    others = (*_kinds_that_run(setting), *(bound.pod for bound in setting.leaving))
     return not any(all(setting.selects(t, pod, p) for t in pod.required_affinity) for p in others)
 
 
@@ -145,8 +146,8 @@ def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
 @once_per_setting
 def _kinds_that_run(setting: Setting) -> tuple[Pod, ...]:
     """Return the pods of others, and the running pods of all workloads: one of each kind."""
-    running = (b for pods in setting.running.values() for b in pods)
-    return tuple({id(b.pod): b.pod for b in (*setting.objects.pods, *running)}.values())
+    running = (b.pod for pods in setting.running.values() for b in pods)
+    return tuple({id(pod): pod for pod in chain((kind.pod for kind in other_pods(setting)), running)}.values())
 
 
 def _spread_ceiling(
@@ -226,7 +227,7 @@ def most_beside(
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
     hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
-    guests = sum(draws(bound.pod) for bound in setting.objects.pods)
+    guests = sum(kind.number for kind in drawing(setting, number))
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
     key = pod.required_affinity[0].topology_key
     moving = moving and not (with_nodes and index.one_node_each(key) and not guests and not running)

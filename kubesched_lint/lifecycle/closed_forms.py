@@ -11,6 +11,7 @@ from __future__ import annotations
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.groups import acquaintances
+from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting
@@ -68,8 +69,8 @@ def stands_alone(setting: Setting, number: int) -> bool:
         and len(acquaintances(setting, number)) == 1
         and not any(setting.usable[i] & nodes for i in rivals if i != number)
         and not any(
-            selector is not None and selector.matches(bound.pod.labels)
-            for bound in setting.objects.pods
+            selector is not None and selector.matches(kind.pod.labels)
+            for kind in other_pods(setting)
             for selector in [
                 *(t.selector for t in setting.pods[number].required_anti_affinity),
                 *(c.selector for c in setting.pods[number].spread),

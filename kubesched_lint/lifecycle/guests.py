@@ -7,12 +7,15 @@ of Kubernetes).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from math import inf
 
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.lifecycle.events import Guest
+from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
@@ -52,7 +55,7 @@ class Guests:
     @cached_property
     def _kinds(self) -> Mapping[int, Pod]:
         """``id`` → pod: identical pods are one Pod object."""
-        return {id(bound.pod): bound.pod for bound in self._pods}
+        return {id(kind.pod): kind.pod for kind in other_pods(self._setting)}
 
     @cached_property
     def weakest(self) -> float:
@@ -63,11 +66,10 @@ class Guests:
         """Yield the pods that members may preempt, the least important ones first."""
         setting = self._setting
         for i in members:
-            pod = setting.pods[i]
-            if pod.preemption_policy == "Never" or pod.node_name or self.weakest >= (pod.priority or 0):
+            if i not in self._preempting:
                 continue
             for bound in self._by_rank:
-                if (bound.pod.priority or 0) >= (pod.priority or 0):
+                if (bound.pod.priority or 0) >= (setting.pods[i].priority or 0):
                     break
                 at = setting.index.positions.get(bound.node, -1)
                 if at >= 0 and setting.usable[i] >> at & 1:
@@ -79,20 +81,24 @@ class Guests:
         return {kind: self._kinds[kind] for kind in self.preemptors}
 
     @cached_property
-    def preemptors(self) -> Mapping[int, Collection[int]]:
+    def preemptors(self) -> Mapping[int, Sequence[int]]:
         """``id`` of a pod → the workloads of the set that may preempt it, for pods that have any."""
-        found: dict[int, dict[int, None]] = {}
-        for member, bound in self.weaker(range(len(self._setting.workloads))):
-            found.setdefault(id(bound.pod), {})[member] = None
+        setting = self._setting
+        alike: dict[tuple[NodeSet, int], list[int]] = {}
+        for i, pod in enumerate(setting.pods):
+            if pod.preemption_policy != "Never" and not pod.node_name and self.weakest < (pod.priority or 0):
+                alike.setdefault((setting.usable[i], pod.priority or 0), []).append(i)
+        found: dict[int, list[int]] = {}
+        for kind in other_pods(setting) if alike else ():
+            rank = kind.pod.priority or 0
+            groups = [own for (usable, priority), own in alike.items() if rank < priority and usable & kind.nodes]
+            if groups:
+                found[id(kind.pod)] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
         return found
 
-    def stays(self, bound: BoundPod) -> bool:
-        """Whether nobody of the set may delete a pod."""
-        return id(bound.pod) not in self.preemptors and id(bound) not in self._going
-
     @cached_property
-    def _going(self) -> Collection[int]:
-        return frozenset(map(id, self._setting.going))
+    def _preempting(self) -> frozenset[int]:
+        return frozenset(chain.from_iterable({id(own): own for own in self.preemptors.values()}.values()))
 
     # --- who may have gone ------------------------------------------------------------------------------------------
 

@@ -7,11 +7,12 @@ waits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
+from kubesched_lint.lifecycle import others
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
 from kubesched_lint.lifecycle.event_bounds import Counted
@@ -24,7 +25,7 @@ from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.tied import is_tied
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
@@ -170,9 +171,10 @@ def _is_counted(holder: Pod, other: Pod, constraint: SpreadConstraint) -> bool:
 
 def _holding(setting: Setting, number: int, constraint: SpreadConstraint) -> NodeSet:
     """Return the nodes with pods outside the set that the constraint counts."""
-    pod, at = setting.pods[number], setting.index.positions
-    bound = (b for b in setting.objects.pods if b.node in at and _is_counted(pod, b.pod, constraint))
-    return of([at[b.node] for b in bound])
+    selector = constraint.selector
+    if selector is None or selector.is_empty:
+        return EMPTY
+    return others.where(others.selected_by(setting, selector, setting.pods[number].namespace))
 
 
 def _counts_others(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
@@ -279,9 +281,9 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
         return all(setting.selects(t, pod, other) for t in terms)
 
     domains = index.domains(key)
-    at = [index.positions[b.node] for b in _that_stay(setting, without) if matches(b.pod)]
-    for domain in {index.domain_of(key, p) for p in at}:
-        held = of([p for p in at if domain >> p & 1])
+    staying = _staying(ask) & ~without
+    for domain in domains.values() if staying else ():
+        held = staying & domain
         home = domain & ask.open_
         # Each node that an event removes may be one that holds such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
@@ -293,9 +295,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     reach = ask.open_ if matches(pod) else 0
     for contender in drawing(setting, number, terms):
         reach |= contender.nodes
-    for bound in setting.objects.pods:
-        if bound.node in index.positions and matches(bound.pod):
-            reach |= 1 << index.positions[bound.node]
+    reach |= others.where(others.drawing(setting, number))
     if gone:
         reach &= ~without
     for value, domain in domains.items():
@@ -307,11 +307,12 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     return Counted(wanted, f"its affinity may lead to any {key}, and none of them can fill up")
 
 
-def _that_stay(setting: Setting, without: NodeSet) -> Iterator[BoundPod]:
-    """Yield the pods outside the set that nobody deletes and that are not on lost nodes."""
-    at, stays = setting.index.positions, guests_of(setting).stays
-    here = (b for b in setting.objects.pods if b.node in at and not b.terminating and not without >> at[b.node] & 1)
-    return filter(stays, here)
+def _staying(ask: _Ask) -> NodeSet:
+    """Return the nodes with pods outside the set that affinity selects and nobody deletes."""
+    found, preempted = EMPTY, guests_of(ask.setting).weaker_kinds
+    for kind in others.drawing(ask.setting, ask.number):
+        found |= EMPTY if id(kind.pod) in preempted else kind.staying
+    return found
 
 
 def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
@@ -326,14 +327,13 @@ def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
     if mixed and workload.kind == "Deployment" and workload.strategy.type != "Recreate":
         return False
     pod = setting.pods[number]
-    others = (bound.pod for bound in (*setting.objects.pods, *setting.leaving))
 
     def matches(other: Pod) -> bool:
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
     if not matches(pod) or next(drawing(setting, number, pod.required_affinity), None) is not None:
         return False
-    return not any(map(matches, others))
+    return next(others.drawing(setting, number), None) is None and not any(matches(b.pod) for b in setting.leaving)
 
 
 def _least_alone(ask: _Ask) -> Counted:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from kubesched_lint.admission.schedulers import default_selector, owner_selector
+from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per_workload
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
@@ -100,7 +101,7 @@ class _Outside(NamedTuple):
 
 @once_per_setting
 def _outside(setting: Setting) -> _Outside:
-    kinds = {id(bound.pod): bound.pod for bound in setting.objects.pods}.values()
+    kinds = [kind.pod for kind in other_pods(setting)]
     held = [(pod.namespace, term) for pod in kinds for terms in _terms(pod) for _, term in terms]
     named = (name for own, term in held for name in named_namespaces(term, own))
     by_label = any(term.namespace_selector is not None for _, term in held)

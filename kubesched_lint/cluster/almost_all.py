@@ -1,4 +1,4 @@
-"""Terms of required anti-affinity that select all pods but a few: against whom they stand is kept by node.
+"""Terms of pod affinity and anti-affinity that select all pods but a few: the pods that have them are kept by node.
 
 A term that names labels is looked up by them. One that names labels which pods must not have, or any value of a label,
 has to be asked about each pod; a pod asks instead which of these terms leave it out.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.cluster.topology import NodeCounter, differing, sum_of
+from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
 from kubesched_lint.hints import Generic, Protocol, TypeVar
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import PodAffinityTerm
@@ -41,7 +41,7 @@ def leaves_out_few(selector: Selector | None) -> bool:
 
 
 class AlmostAll(Generic[H]):
-    """The holders of such terms that stand against pods of one namespace, by one topology key."""
+    """The holders of such terms about pods of one namespace, by one topology key."""
 
     def __init__(self) -> None:
         self.holders: list[H] = []
@@ -54,6 +54,7 @@ class AlmostAll(Generic[H]):
 
     def add(self, holders: H) -> None:
         self.holders.append(holders)
+        self.tally.planes[:] = sum_of((self.tally, *(one.tally for one in holders.classes))).planes
         selector = holders.term.selector
         assert selector is not None, "a null selector leaves out every pod"
         for requirement in selector.requirements:
@@ -72,6 +73,14 @@ class AlmostAll(Generic[H]):
         if not others:
             return self.tally.nodes
         return differing(self.tally, sum_of(one.tally for holders in others.values() for one in holders.classes))
+
+    def counts(self, labels: Labels) -> NodeCounter:
+        """Return how many pods of a holder whose term selects a pod with these labels are on each node."""
+        others = self._leaving_out(labels)
+        work.spend(2 + len(others))
+        if not others:
+            return self.tally
+        return difference(self.tally, sum_of(one.tally for holders in others.values() for one in holders.classes))
 
     def _leaving_out(self, labels: Labels) -> Mapping[int, H]:
         """Return the holders whose terms do not select a pod with these labels, by ``id``."""

@@ -90,6 +90,10 @@ class Pull(NamedTuple):
     is_required: bool = False
     """The running pod requires it: the scheduler's configuration says how much that weighs."""
 
+    @property
+    def classes(self) -> Sequence[PodClass]:
+        return (self.pod_class,)
+
 
 _STEPS = 30
 """Cost of a new class, in steps of ``work``."""
@@ -122,6 +126,8 @@ class PodClasses:
         self._pulls: _Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
+        self._almost_all_pulls: dict[str, dict[tuple[str, int, bool], AlmostAll[Pull]]] = {}
+        """Namespace of pods → topology key, weight and whether it is required → the terms about nearly all of them."""
 
     def __len__(self) -> int:
         return len(self.all)
@@ -260,12 +266,12 @@ class PodClasses:
         found = self._holders.get(key)
         if found is None:
             found = self._holders[key] = AntiAffinityHolders(term, namespace, [], [])
-            if term.namespace_selector is None and leaves_out_few(term.selector):
-                for space in dict.fromkeys(term.namespaces or (namespace,)):
-                    among = self._almost_all.setdefault(space, {}).setdefault(term.topology_key, AlmostAll())
-                    among.add(found)
-                    found.among.append(among)
-            else:
+            spaces = _spaces_if_almost_all(term, namespace)
+            for space in spaces:
+                among = self._almost_all.setdefault(space, {}).setdefault(term.topology_key, AlmostAll())
+                among.add(found)
+                found.among.append(among)
+            if not spaces:
                 _post(found, term, namespace, self._postings)
         return found
 
@@ -293,18 +299,38 @@ class PodClasses:
     def possible_pulls(self, pod: Pod, since: int) -> Iterator[Pull]:
         """Yield every term that might score a pod, of classes numbered ``since`` and higher.
 
-        The caller checks selector and namespace.
+        The caller checks selector and namespace. Those of ``pulls_of_almost_all`` are not among them.
         """
         self._post_pulls()
         for posted in _posted_for(pod, self._pulls):
             yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
 
+    def pulls_of_almost_all(self, namespace: str) -> Mapping[tuple[str, int, bool], AlmostAll[Pull]]:
+        """Return topology key, weight and whether it is required → the terms that score nearly all pods alike."""
+        self._post_pulls()
+        return self._almost_all_pulls.get(namespace, {})
+
     def _post_pulls(self) -> None:
         """Index the terms for scoring; deferred until a score is needed."""
         for pod_class in self.members(self.preferring >> self._pulls_posted << self._pulls_posted):
+            own = pod_class.pod.namespace
             for pull in _pulls_of(pod_class):
-                _post(pull, pull.term, pod_class.pod.namespace, self._pulls)
+                spaces = _spaces_if_almost_all(pull.term, own)
+                kind = pull.term.topology_key, pull.weight, pull.is_required
+                for space in spaces:
+                    among = self._almost_all_pulls.setdefault(space, {}).setdefault(kind, AlmostAll())
+                    among.add(pull)
+                    pod_class.followers.append(among.tally)
+                if not spaces:
+                    _post(pull, pull.term, own, self._pulls)
         self._pulls_posted = len(self.all)
+
+
+def _spaces_if_almost_all(term: PodAffinityTerm, own: str) -> Collection[str]:
+    """Return the namespaces of which a term selects all pods but a few; none if it is found by labels."""
+    if term.namespace_selector is not None or not leaves_out_few(term.selector):
+        return ()
+    return tuple(dict.fromkeys(term.namespaces or (own,)))
 
 
 def _post(item: T, term: PodAffinityTerm, own: str, posted: _Posted[T]) -> None:

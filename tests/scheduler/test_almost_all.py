@@ -1,4 +1,4 @@
-"""Nodes that repel a pod are those found pod by pod, also where terms select all pods but a few."""
+"""What running pods do to a pod is what each of them does, also where terms select all pods but a few."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from random import Random
 
 import pytest
 
+from kubesched_lint.cluster.classes import signed
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import only
+from kubesched_lint.cluster.nodeset import only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import sum_of
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod, unwelcoming_nodes
+from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity, normalised
 
 KEYS, VALUES = "ab", "123"
 
@@ -35,28 +38,75 @@ def drawn_pod(dice: Random) -> Pod:
     return Pod(namespace=dice.choice("xy"), labels=labels, required_anti_affinity=terms)
 
 
-@pytest.mark.parametrize("seed", range(40))
+def drawn_preferring_pod(dice: Random) -> Pod:
+    def terms() -> tuple[WeightedPodAffinityTerm, ...]:
+        return tuple(WeightedPodAffinityTerm(dice.choice([1, 7]), drawn_term(dice)) for _ in range(dice.randint(0, 2)))
+
+    return replace(
+        drawn_pod(dice), required_anti_affinity=(), preferred_affinity=terms(), preferred_anti_affinity=terms()
+    )
+
+
+def drawn_state(dice: Random) -> ClusterState:
+    return ClusterState(
+        NodeIndex([Node(f"n{i}", {"h": f"n{i}", **({"z": f"z{i % 3}"} if i else {})}) for i in range(7)])
+    )
+
+
+def change(state: ClusterState, pods: list[Pod], dice: Random) -> None:
+    there = list(state.placements())
+    if there and dice.random() < 0.25:
+        state.remove(dice.choice(there))
+    elif dice.random() < 0.2:
+        state.undo(dice.randint(0, state.mark()))
+    else:
+        state.place(dice.choice(pods), dice.randrange(len(state.index)))
+
+
+@pytest.mark.parametrize("seed", range(30))
 def test_pods_that_come_and_go_repel_what_each_of_them_repels(seed: int) -> None:
     dice = Random(seed)
-    index = NodeIndex([Node(f"n{i}", {"h": f"n{i}", **({"z": f"z{i % 3}"} if i else {})}) for i in range(7)])
-    state, pods = ClusterState(index), [drawn_pod(dice) for _ in range(25)]
-    for _ in range(60):
-        there = list(state.placements())
-        if there and dice.random() < 0.2:
-            state.remove(dice.choice(there))
-        elif dice.random() < 0.5:
-            state.place(dice.choice(pods), dice.randrange(len(index)))
-        elif dice.random() < 0.2:
-            state.undo(dice.randint(0, state.mark()))
-        else:
-            pod, expected = dice.choice(pods), 0
-            for one in there:
-                for term in one.pod.required_anti_affinity:
-                    if selects_pod(term, one.pod.namespace, pod, state):
-                        expected |= index.spanned(term.topology_key, only(one.position))
-            assert unwelcoming_nodes(pod, state) == expected
-            few = 1 << dice.randrange(len(state.classes) + 1)
-            most = state.classes.everything & ~few
-            summed = sum_of(one.tally for one in state.classes.members(most))
-            assert state.classes.tally_of(most).planes == summed.planes
-            assert state.classes.nodes_of(most) == summed.nodes
+    state, pods = drawn_state(dice), [drawn_pod(dice) for _ in range(25)]
+    for _ in range(40):
+        change(state, pods, dice)
+        pod, expected = dice.choice(pods), 0
+        for one in state.placements():
+            for term in one.pod.required_anti_affinity:
+                if selects_pod(term, one.pod.namespace, pod, state):
+                    expected |= state.index.spanned(term.topology_key, only(one.position))
+        assert unwelcoming_nodes(pod, state) == expected
+        most = state.classes.everything & ~(1 << dice.randrange(len(state.classes) + 1))
+        summed = sum_of(one.tally for one in state.classes.members(most))
+        assert state.classes.tally_of(most).planes == summed.planes
+        assert state.classes.nodes_of(most) == summed.nodes
+
+
+def points_one_by_one(pod: Pod, state: ClusterState) -> list[int]:
+    points = [0] * len(state.index)
+    for one in state.placements():
+        pairs = [(pod, one.pod, weighted, sign) for weighted, sign in terms_of(pod)]
+        pairs += [(one.pod, pod, weighted, sign) for weighted, sign in terms_of(one.pod)]
+        for holder, other, weighted, sign in pairs:
+            if selects_pod(weighted.term, holder.namespace, other, state):
+                for position in positions(state.index.domain_of(weighted.term.topology_key, one.position)):
+                    points[position] += sign * weighted.weight
+    return points
+
+
+def terms_of(pod: Pod) -> list[tuple[WeightedPodAffinityTerm, int]]:
+    return list(signed(pod.preferred_affinity, pod.preferred_anti_affinity))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_pods_that_come_and_go_score_as_each_of_them_does(seed: int) -> None:
+    dice = Random(seed)
+    state, pods = drawn_state(dice), [drawn_preferring_pod(dice) for _ in range(12)]
+    scorers = [InterPodAffinity(pod, state) for pod in pods]
+    for _ in range(40):
+        change(state, pods, dice)
+        number = dice.randrange(len(pods))
+        expected: dict[int, int] = {}
+        for position, points in enumerate(points_one_by_one(pods[number], state)):
+            expected[points] = expected.get(points, 0) | only(position)
+        found = scorers[number].levels(state.index.all)
+        assert (found or {0: state.index.all}) == normalised(expected)

@@ -158,3 +158,16 @@ def alone(n: int) -> Files:
         return workload(f"w{i}", affinity([against], "podAntiAffinity"))
 
     return Files(stream(map(one, range(n))), nodes(n))
+
+
+def avoiding(n: int) -> Files:
+    """Deployments that prefer nodes without pods of all others."""
+
+    def one(i: int) -> Json:
+        others = {"matchExpressions": [isin("app", [f"w{i}"], "NotIn")]}
+        return workload(
+            f"w{i}",
+            preferred([{"topologyKey": "kubernetes.io/hostname", "labelSelector": others}], "podAntiAffinity"),
+        )
+
+    return Files(stream(map(one, range(n))), nodes(n))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint.cli.bytecode import QuietModule
+
 ROOT = Path(__file__).parents[2]
 STATED = """
 import json, os, sys
@@ -19,7 +21,9 @@ def tell(code):
     ours = {name: module for name, module in sys.modules.items() if name.startswith("kubesched_lint.")}
     ours.pop("kubesched_lint.writing", None)  # what writes the bundle
     bundled = [name for name, module in ours.items() if type(module.__loader__).__name__ == "_Loader"]
-    print(json.dumps({"code": code, "modules": len(ours), "bundled": len(bundled)}), file=sys.stderr)
+    quiet = [name for name, module in ours.items() if type(module).__name__ == "QuietModule"]
+    stated = {"code": code, "modules": len(ours), "bundled": len(bundled), "quiet": len(quiet)}
+    print(json.dumps(stated), file=sys.stderr)
     leave(code)
 os._exit = tell
 from kubesched_lint.cli import main
@@ -93,6 +97,7 @@ def test_the_second_run_imports_all_modules_from_one_file_and_says_the_same(inst
     second, again = installed.run()
     assert (second, again["code"], again["modules"]) == (first, stated["code"], stated["modules"])
     assert again["bundled"] == again["modules"] - FIRST
+    assert (again["quiet"] > again["bundled"] / 2) == (sys.version_info < (3, 12))
     # A run that needs more adds it, and the next has both.
     _, other = installed.run("rules", "list")
     assert 0 < other["bundled"] < other["modules"] - FIRST
@@ -129,6 +134,23 @@ def test_a_changed_message_is_seen(installed: Installation) -> None:
     footer.write_text(old.replace("checked", "CHECKED"))
     assert "CHECKED  1 file" in installed.run()[0]
     assert "CHECKED  1 file" in installed.run()[0]
+
+
+def test_a_quiet_module_lacks_attributes_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = QuietModule("quiet")
+    module.known = 1  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "quiet", module)
+    assert __import__("quiet", fromlist=["known"]).known == 1
+    assert not hasattr(module, "unknown")
+    with pytest.raises(ImportError, match="cannot import name 'unknown' from 'quiet'"):
+        exec("from quiet import unknown")
+
+
+def test_no_module_answers_for_attributes_itself() -> None:
+    """A quiet module would not ask its ``__getattr__``; a package is none."""
+    modules = [path for path in (ROOT / "kubesched_lint").rglob("*.py") if path.name != "__init__.py"]
+    assert modules
+    assert [path for path in modules if "\ndef __getattr__(" in path.read_text()] == []
 
 
 def test_a_damaged_or_foreign_file_is_replaced(installed: Installation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -111,19 +112,29 @@ class Inventory(Record):
 
     def services_of(self, namespace: str, labels: Labels) -> Iterator[Service]:
         """Yield the Services of a namespace that select these labels; one without a selector selects none."""
-        for key, value in labels.items():
-            for service in self._services_by_pair.get((namespace, key, value), ()):
+        found = []
+        for pair in labels.items() if self.services else ():
+            for number, service in self._services_by_pair.get((namespace, *pair), ()):
                 if all(labels.get(k) == v for k, v in service.selector.items()):
-                    yield service
+                    found.append((number, service))
+        if len(found) > 1:  # in the order of the labels with which their selectors begin
+            at = {key: place for place, key in enumerate(labels)}
+            found.sort(key=lambda one: (at[next(iter(one[1].selector))], one[0]))
+        yield from (service for _, service in found)
 
     @cached_property
-    def _services_by_pair(self) -> Mapping[tuple[str, str, str], Sequence[Service]]:
-        """(namespace, key, value) → the Services whose selector begins with the pair."""
-        found: dict[tuple[str, str, str], list[Service]] = {}
-        for service in self.services:
-            for key, value in service.selector.items():
-                found.setdefault((service.namespace, key, value), []).append(service)
-                break
+    def _services_by_pair(self) -> Mapping[tuple[str, str, str], Sequence[tuple[int, Service]]]:
+        """(namespace, key, value) → the Services, numbered, of whose labels this one is asked for by the fewest others.
+
+        Of several with the same selector it is the first.
+        """
+        first = {(s.namespace, *sorted(s.selector.items())): s for s in reversed(self.services)}
+        users = Counter((s.namespace, *pair) for s in first.values() for pair in s.selector.items())
+        found: dict[tuple[str, str, str], list[tuple[int, Service]]] = {}
+        for number, service in enumerate(self.services):
+            if service.selector and first[service.namespace, *sorted(service.selector.items())] is service:
+                pairs = [(service.namespace, *pair) for pair in service.selector.items()]
+                found.setdefault(min(pairs, key=users.__getitem__), []).append((number, service))
         return found
 
     @cached_property

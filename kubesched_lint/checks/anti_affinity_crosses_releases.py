@@ -77,8 +77,10 @@ def _others(it: Member, term: PodAffinityTerm) -> Iterator[tuple[str, tuple[Labe
         if other.stays and it.surely_selects(term, other):
             place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)
             yield str(other), (other.pod.labels, place)
-    for group in pods_of_others(it.world).in_namespace.get(own.namespace, ()):
-        if it.world.namespaces.selects(term, own.namespace, group.pod, unknown=False):
+    for group in pods_of_others(it.world).in_reach(term, own.namespace):
+        if group.pod.namespace == own.namespace and it.world.namespaces.selects(
+            term, own.namespace, group.pod, unknown=False
+        ):
             for bound in group.bound:
                 yield f"the running {bound.owner.name if bound.owner else bound.name}", (group.pod.labels, None)
 

@@ -13,18 +13,13 @@ from itertools import chain, islice
 from kubesched_lint import work
 from kubesched_lint.cluster.almost_all import AlmostAll, leaves_out_few
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
-from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
 from kubesched_lint.record import NamedTuple
 
-T = TypeVar("T")
-_Label = tuple[str, str] | None
-"""A label that a pod must have so that a term may select it; None for any."""
-_Posted = dict[str | None, dict[_Label, list[T]]]
-"""Items of terms by the namespace (None: any) and by a label of the pods that they may select."""
 ClassSet = int
 """A set of pod classes: bit i is the class numbered i."""
 
@@ -119,11 +114,11 @@ class PodClasses:
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
         self._held: dict[tuple[str, tuple[PodAffinityTerm, ...]], Sequence[AntiAffinityHolders]] = {}
         """Namespace and terms of a pod → the holders of each distinct term."""
-        self._postings: _Posted[AntiAffinityHolders] = {}
+        self._postings: Posted[AntiAffinityHolders] = {}
         self._almost_all: dict[str, dict[str, AlmostAll[AntiAffinityHolders]]] = {}
         """Namespace of pods → topology key → the terms against nearly all of them."""
         self._total: NodeCounter | None = None
-        self._pulls: _Posted[Pull] = {}
+        self._pulls: Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
         self._almost_all_pulls: dict[str, dict[tuple[str, int, bool], AlmostAll[Pull]]] = {}
@@ -272,7 +267,7 @@ class PodClasses:
                 among.add(found)
                 found.among.append(among)
             if not spaces:
-                _post(found, term, namespace, self._postings)
+                post(found, term, namespace, self._postings)
         return found
 
     @property
@@ -288,7 +283,7 @@ class PodClasses:
 
     def posted_holders(self, pod: Pod) -> Iterator[AntiAffinityHolders]:
         """Yield the same without those of ``against_almost_all``."""
-        return chain.from_iterable(_posted_for(pod, self._postings))
+        return chain.from_iterable(posted_for(pod, self._postings))
 
     def against_almost_all(self, namespace: str) -> Mapping[str, AlmostAll[AntiAffinityHolders]]:
         """Return topology key → the held terms that leave out few pods of a namespace."""
@@ -302,7 +297,7 @@ class PodClasses:
         The caller checks selector and namespace. Those of ``pulls_of_almost_all`` are not among them.
         """
         self._post_pulls()
-        for posted in _posted_for(pod, self._pulls):
+        for posted in posted_for(pod, self._pulls):
             yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
 
     def pulls_of_almost_all(self, namespace: str) -> Mapping[tuple[str, int, bool], AlmostAll[Pull]]:
@@ -322,7 +317,7 @@ class PodClasses:
                     among.add(pull)
                     pod_class.followers.append(among.tally)
                 if not spaces:
-                    _post(pull, pull.term, own, self._pulls)
+                    post(pull, pull.term, own, self._pulls)
         self._pulls_posted = len(self.all)
 
 
@@ -331,29 +326,6 @@ def _spaces_if_almost_all(term: PodAffinityTerm, own: str) -> Collection[str]:
     if term.namespace_selector is not None or not leaves_out_few(term.selector):
         return ()
     return tuple(dict.fromkeys(term.namespaces or (own,)))
-
-
-def _post(item: T, term: PodAffinityTerm, own: str, posted: _Posted[T]) -> None:
-    """Add an item where ``_posted_for`` finds it for each pod that its term selects: by labels with few others."""
-    named = tuple(dict.fromkeys(term.namespaces)) or (own,)
-    spaces: Sequence[str | None] = (None,) if term.namespace_selector is not None else named
-    labels: Collection[_Label] | None = None
-    if term.selector is not None:
-        there = posted.get(spaces[0], {})
-        labels = term.selector.labels_of_selected(lambda label: len(there.get(label, ())))
-    for space in spaces:
-        for label in labels or (None,):
-            posted.setdefault(space, {}).setdefault(label, []).append(item)
-
-
-def _posted_for(pod: Pod, posted: _Posted[T]) -> Iterator[Sequence[T]]:
-    """Yield the items that are posted under the namespace of a pod and one of its labels, or under any."""
-    for space in (None, pod.namespace):
-        by_label = posted.get(space)
-        if by_label:
-            for label in (None, *pod.labels.items()):
-                if label in by_label:
-                    yield by_label[label]
 
 
 def _pulls_of(pod_class: PodClass) -> Iterator[Pull]:

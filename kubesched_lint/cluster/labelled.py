@@ -23,6 +23,13 @@ class LabelIndex:
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
 
+    @classmethod
+    def of(cls, labels: Sequence[Labels]) -> LabelIndex:
+        """Return the index of anything with these labels."""
+        made = cls(len(labels))
+        made.labels = labels
+        return made
+
     @cached_property
     def labels(self) -> Sequence[Labels]:
         """The labels of each; read when somebody asks for one."""

@@ -13,7 +13,6 @@ from kubesched_lint.world.running import all_running_pods, pods_of_others
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.alike import Alike
     from kubesched_lint.world.running import RunningPods
     from kubesched_lint.world.world import World
 
@@ -34,15 +33,14 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
     holders: list[BoundPod] = []
     if "InterPodAffinity" not in profile_of(pod).filters:
         return blocked, ()
-    for group in others.repelling:
-        for term in group.pod.required_anti_affinity:
-            if not it.world.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
-                continue
-            for bound, position in zip(group.bound, group.positions, strict=True):
-                domain = it.world.index.domain_of(term.topology_key, position)
-                if domain & ~blocked:
-                    blocked |= domain
-                    holders.append(bound)
+    for group, term in others.repelling(pod):
+        if not it.world.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
+            continue
+        for bound, position in zip(group.bound, group.positions, strict=True):
+            domain = it.world.index.domain_of(term.topology_key, position)
+            if domain & ~blocked:
+                blocked |= domain
+                holders.append(bound)
     return blocked, tuple(holders)
 
 
@@ -63,10 +61,11 @@ def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
     terms = it.pod.required_affinity
     if not terms or answers_itself(it) or may_be_answered_by_set(it):
         return it.world.index.all
-    groups = [g for g in all_running_pods(it.world).alike if _answers(it, g.pod)]
+    everyone = all_running_pods(it.world)
+    groups = [g for g in everyone.in_reach(terms[0], it.workload.namespace) if _answers(it, g.pod)]
     if is_answered_by_waiting(it) or any(b.owner is not None for g in groups for b in g.bound):
         return it.world.index.all
-    return nodes_near(it.world, terms, answering(it, groups))
+    return nodes_near(it.world, terms, answering(it, everyone))
 
 
 def answers_itself(it: Member) -> bool:
@@ -80,10 +79,11 @@ def _answers(it: Member, pod: Pod) -> bool:
     return all(it.world.namespaces.selects(term, it.workload.namespace, pod, unknown=True) for term in terms)
 
 
-def answering(it: Member, groups: Iterable[Alike]) -> NodeSet:
-    """Return the nodes with pods that may satisfy the workload's required affinity."""
+def answering(it: Member, others: RunningPods) -> NodeSet:
+    """Return the nodes with some of ``others`` that may satisfy the workload's required affinity."""
     found: NodeSet = EMPTY
-    for group in groups:
+    terms = it.pod.required_affinity
+    for group in others.in_reach(terms[0], it.workload.namespace) if terms else others.alike:
         if _answers(it, group.pod):
             found |= group.nodes
     return found

@@ -303,12 +303,12 @@ def nodes_near_running(it: Member) -> NodeSet | None:
     and every other matching pod may go: then the first one starts anywhere (satisfyPodAffinity).
     """
     terms = it.pod.required_affinity
-    if not answering(it, pods_of_others(it.world).alike) or is_answered_by_waiting(it):
+    if not answering(it, pods_of_others(it.world)) or is_answered_by_waiting(it):
         return None
     keyed = EMPTY
     for term in terms:
         keyed |= it.world.index.with_key(term.topology_key)
-    staying = answering(it, staying_beside_set(it.world).alike) if answers_itself(it) else keyed
+    staying = answering(it, staying_beside_set(it.world)) if answers_itself(it) else keyed
     if not staying & keyed:
         return None  # a pod on a node without the key counts for no domain (updateWithAffinityTerms)
-    return nodes_near(it.world, terms, answering(it, all_running_pods(it.world).alike))
+    return nodes_near(it.world, terms, answering(it, all_running_pods(it.world)))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from kubesched_lint.cluster.alike import Alike, alike
-from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.labelled import LabelIndex
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
@@ -16,6 +19,9 @@ from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.state import ClusterState
+
+_FEW = 16
+"""So many groups of pods are asked one by one."""
 
 
 class RunningPods:
@@ -44,11 +50,22 @@ class RunningPods:
         return found
 
     def in_reach(self, term: PodAffinityTerm, holder: str) -> Iterable[Alike]:
-        """Return the groups of ``alike`` that a term of a pod in namespace ``holder`` may select by their namespace."""
+        """Return a superset of the groups of ``alike`` that a term of a pod in namespace ``holder`` may select."""
         if term.namespace_selector is not None:
-            return self.alike
-        names = dict.fromkeys(term.namespaces or (holder,))
-        return (group for name in names for group in self.in_namespace.get(name, ()))
+            return self.selected_by(term.selector)
+        names = term.namespaces or (holder,)
+        inside = [self.in_namespace.get(name, ()) for name in dict.fromkeys(names)]
+        if sum(map(len, inside)) <= _FEW:
+            return chain.from_iterable(inside)
+        return (group for group in self.selected_by(term.selector) if group.pod.namespace in names)
+
+    def selected_by(self, selector: Selector | None) -> Iterator[Alike]:
+        """Return the groups of ``alike`` that a selector matches by their labels, in their order."""
+        return map(self.alike.__getitem__, positions(self._labels.selected_by(selector)))
+
+    @cached_property
+    def _labels(self) -> LabelIndex:
+        return LabelIndex.of([group.pod.labels for group in self.alike])
 
     def domains_of(self, group: Alike, topology_key: str, among: NodeSet) -> Iterator[str]:
         """Yield the domain of each pod of a group that runs on a node of ``among`` with the key."""
@@ -76,9 +93,25 @@ class RunningPods:
         return tuple({id(bound.pod): bound.pod for bound in self.pods if not bound.node}.values())
 
     @cached_property
-    def repelling(self) -> tuple[Alike, ...]:
-        """The groups of ``alike`` with required anti-affinity."""
-        return tuple(group for group in self.alike if group.pod.required_anti_affinity)
+    def _terms(self) -> Posted[tuple[int, int]]:
+        """The required anti-affinity of ``alike``: each term as its group's number, and its own in the group."""
+        found: Posted[tuple[int, int]] = {}
+        for number, group in enumerate(self.alike):
+            for term_number, term in enumerate(group.pod.required_anti_affinity):
+                post((number, term_number), term, group.pod.namespace, found)
+        return found
+
+    def repelling(self, pod: Pod) -> Iterator[tuple[Alike, PodAffinityTerm]]:
+        """Yield the groups of ``alike``, in their order, with the terms of anti-affinity that may select a pod.
+
+        All terms for a pod that stands for several with varying labels.
+        """
+        if pod.varying:
+            yield from ((group, term) for group in self.alike for term in group.pod.required_anti_affinity)
+            return
+        for number, term_number in sorted(chain.from_iterable(posted_for(pod, self._terms))):
+            group = self.alike[number]
+            yield group, group.pod.required_anti_affinity[term_number]
 
     @cached_property
     def state(self) -> ClusterState:
@@ -146,7 +179,7 @@ def matching_by_domain(
     It has only the domains with such a pod: there may be a domain for each node.
     """
     counts: Counter[str] = Counter()
-    for group in others.in_namespace.get(namespace, ()):
+    for group in others.in_reach(PodAffinityTerm("", selector), namespace):
         if not group.terminating and group.nodes & among and selector.matches(group.pod.labels):
             counts.update(others.domains_of(group, topology_key, among))
     return counts

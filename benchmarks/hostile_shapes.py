@@ -32,7 +32,7 @@ _CODES = (0, 1, 2)
 REPORTS = {
     "lint": re.compile("^ *checked ", re.M),
     "simulate": re.compile("^ *deploy .* drain$|no workloads", re.M),
-    "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* on \\d+ nodes?", re.M),
+    "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* on [\\d,]+ nodes?", re.M),
 }
 """What a report of each command says: a run that fails at its start may also end with exit code 1."""
 

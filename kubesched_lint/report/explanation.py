@@ -45,7 +45,8 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
         if silent:
             blocks[-1] += "\n" + palette.dim(f"0 for every node: {', '.join(silent)}")
     elif fitting and len(found.nodes) > 1:
-        blocks.append(f"Fits on {_names([node.node for node in fitting], len(fitting))}.")
+        more = "" if each or len(fitting) <= MANY else " (--each lists them)"
+        blocks.append(f"Fits on {_names([n.node for n in fitting], len(fitting) if each else MANY)}{more}.")
     if any(node.devices for node in fitting):
         blocks.append("\n".join(_devices(fitting, each, palette, width)))
     refused = [node for node in found.nodes if not node.fits]

@@ -205,6 +205,12 @@ def test_many_nodes_with_equal_rows_share_one():
     assert all(f"n{i} " in as_text(found, each=True) for i in range(30))
 
 
+def test_of_many_nodes_of_a_daemonset_the_first_are_named():
+    found = explain(pod(), state_of([node(f"n{i}") for i in range(30)]), one_node_each=True)
+    assert "n18, n19 and 10 more (--each lists them)." in as_text(found)
+    assert "n28, n29." in as_text(found, each=True)
+
+
 def test_where_details_differ_a_shared_row_gives_an_example():
     nodes = [node(f"n{i}", taints=(Taint("t", str(i), "NoSchedule"),)) for i in range(21)]
     assert "n0: taint t=0:NoSchedule" in as_text(explain(pod(), state_of(nodes)))

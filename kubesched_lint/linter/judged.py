@@ -173,18 +173,16 @@ def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Ite
 # --- One finding per cause: drop a finding if a rule that names the cause better has one on the same object -----------
 
 
-def without_yielding(
-    judged: Sequence[Judged], meet: Callable[[Judged, Judged], bool] = lambda one, other: True
-) -> Iterator[Judged]:
+def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] = lambda one: None) -> Iterator[Judged]:
     """Yield the findings that no better one explains; the better ones list them in ``also``.
 
     An error never yields to a lower severity. It yields to a finding on another object only if that one counts all
     of its workloads. A trial does not yield to findings that explain fewer waiting pods. If rules yield in a circle,
     one finding stays. A finding of a stable rule stays beside one of a rule in preview, and names it in ``told_by``:
-    who does not rely on rules in preview loses nothing. ``meet`` tells whether two findings may be of one set that
-    somebody applies.
+    who does not rely on rules in preview loses nothing. ``home`` returns the set that somebody applies and that has a
+    finding; two findings meet if they are of one set or of one source.
     """
-    explains, tells = _explanations(judged, meet)
+    explains, tells = _explanations(judged, home)
     parts: dict[int, list[Finding]] = {}
     for one in judged:
         if id(one) in explains:
@@ -200,21 +198,47 @@ _Explanations = Mapping[int, Judged]
 """Identity of a finding → a better one."""
 
 
-def _explanations(
-    judged: Sequence[Judged], meet: Callable[[Judged, Judged], bool]
-) -> tuple[_Explanations, _Explanations]:
+class _Findings:
+    """Findings of one rule about one object, numbered: an object may have some in each of many sets."""
+
+    __slots__ = ("_by_home", "_by_source")
+
+    def __init__(self) -> None:
+        self._by_home: dict[int, list[tuple[int, Judged]]] = {}
+        self._by_source: dict[int, list[tuple[int, Judged]]] = {}
+
+    def add(self, number: int, one: Judged, home: object) -> None:
+        self._by_home.setdefault(id(home), []).append((number, one))
+        self._by_source.setdefault(id(one.source), []).append((number, one))
+
+    def meeting(self, one: Judged, home: object) -> Iterator[Judged]:
+        """Yield those of the same set or source, in their order."""
+        found = dict(self._by_home.get(id(home), ()))
+        found.update(self._by_source.get(id(one.source), ()))
+        return (found[number] for number in sorted(found))
+
+    def beside(self, one: Judged) -> Iterator[Judged]:
+        """Yield those of the same source, in their order."""
+        return (other for _, other in self._by_source.get(id(one.source), ()))
+
+
+_ByRule = Mapping[tuple[str, ObjectRef], _Findings]
+_NONE = _Findings()
+
+
+def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) -> tuple[_Explanations, _Explanations]:
     """Return the findings that a better one explains, and those of stable rules that only one in preview explains."""
-    about: dict[tuple[str, ObjectRef], list[Judged]] = {}
-    counting: dict[tuple[str, ObjectRef], list[Judged]] = {}
-    for one in judged:
-        about.setdefault((one.rule.slug, one.finding.object), []).append(one)
+    about: dict[tuple[str, ObjectRef], _Findings] = {}
+    counting: dict[tuple[str, ObjectRef], _Findings] = {}
+    for number, one in enumerate(judged):
+        about.setdefault((one.rule.slug, one.finding.object), _Findings()).add(number, one, home(one))
         for ref in dict.fromkeys(one.hazard.together):
             if ref != one.finding.object:
-                counting.setdefault((one.rule.slug, ref), []).append(one)
+                counting.setdefault((one.rule.slug, ref), _Findings()).add(number, one, home(one))
     explains: dict[int, Judged] = {}
     tells: dict[int, Judged] = {}
     for one in judged:
-        found = [other for other in _better(one, about, counting, meet) if _last(other, explains) is not one]
+        found = [other for other in _better(one, about, counting, home) if _last(other, explains) is not one]
         best = next((other for other in found if one.rule.preview or not other.rule.preview), None)
         if best is not None:
             explains[id(one)] = best
@@ -225,24 +249,26 @@ def _explanations(
 
 def _better(
     one: Judged,
-    about: Mapping[tuple[str, ObjectRef], Sequence[Judged]],
-    counting: Mapping[tuple[str, ObjectRef], Sequence[Judged]],
-    meet: Callable[[Judged, Judged], bool],
+    about: _ByRule,
+    counting: _ByRule,
+    home: Callable[[Judged], object],
 ) -> Iterator[Judged]:
     """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
     finding, rule = one.finding, one.rule
     is_error = finding.severity is Severity.ERROR
-    better = [other for slug in rule.yields_to for other in about.get((slug, finding.object), ())]
-    groups = [other for slug in rule.yields_to for other in counting.get((slug, finding.object), ())]
+    own_set = home(one) if rule.yields_to else None
+    better, groups = (
+        [other for slug in rule.yields_to for other in each.get((slug, finding.object), _NONE).meeting(one, own_set)]
+        for each in (about, counting)
+    )
     together = set(one.hazard.together)
     better += [
         other for other in groups if not is_error or 0 < len(together) == len(together & {*other.hazard.together})
     ]
-    better = [other for other in better if meet(one, other)]
     if not _saw_more(one, better):
         yield from (other for other in better if not is_error or other.finding.severity is Severity.ERROR)
     for slug in rule.yields_here_to:
-        for other in about.get((slug, finding.object), ()):
+        for other in about.get((slug, finding.object), _NONE).beside(one):
             if other.finding.severity >= finding.severity and _same_place(one, other):
                 yield other
 

@@ -80,7 +80,7 @@ def concluded(
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
-    judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.meet))))
+    judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.home))))
     run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established, is_tried
@@ -270,11 +270,7 @@ class Run:
         is_of_all = rule.every_definition or (rule.each == "set" and rule.evidence == ("pattern",))
         return (self.of_all,) if is_of_all else self.sets
 
-    def meet(self, one: Judged, other: Judged) -> bool:
-        """Return whether two findings are of one set or one object, not of two alternatives."""
-        return len(self.sets) == 1 or one.source is other.source or self._home(one) is self._home(other)
-
-    def _home(self, judged: Judged) -> OfSet | None:
+    def home(self, judged: Judged) -> OfSet | None:
         """The set that has a finding; None for one that is about no set."""
         return self.sets[0] if len(self.sets) == 1 else self._homes.get(identity_of(judged), (None,))[0]
 
@@ -317,7 +313,7 @@ class Run:
 
     def world_of(self, judged: Judged, world: World) -> World:
         """Return the world with one definition of each object, including the finding's own."""
-        of_set = self._home(judged)
+        of_set = self.home(judged)
         return world if of_set is None else of_set.views(judged.source, of_set.whole(world))[0]
 
     def refuting(self, errors: Sequence[Judged], world: World) -> Iterator[str]:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from kubesched_lint.hints import TypeVar
 
 T = TypeVar("T")
+LONGEST_LIST = 6
+"""So many items of a long list are shown."""
 _LONG = 300
 """Texts with fewer characters are never cut."""
 _FEW, _MANY = 6, 12
@@ -31,6 +33,11 @@ def many(count: int, noun: str, nouns: str | None = None) -> str:
 def joined(parts: Sequence[str]) -> str:
     """Return ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def and_others(shown: Sequence[str], left: int) -> str:
+    """Return ``a, b … and 3 more``."""
+    return f"{', '.join(shown)} … and {left} more"
 
 
 def and_more(left: int, noun: str = "") -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import budgets_of, is_linted
+from kubesched_lint.analysis.disruption import first_and_last_budget, is_linted
 from kubesched_lint.findings import Hazard, Path, Place, proof
+from kubesched_lint.text import LONGEST_LIST, and_others
 from kubesched_lint.world.world import Member
 
 _SELECTOR: Path = ("spec", "selector")
@@ -14,17 +15,24 @@ _SELECTOR: Path = ("spec", "selector")
 def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or not it.replicas:
         return  # a drain does not evict a DaemonSet's pods
-    budgets = tuple(budgets_of(it))
-    if len(budgets) < 2:
+    found = first_and_last_budget(it, LONGEST_LIST + 1)
+    if found.count < 2:
         return
-    ours = [budget for budget in budgets if is_linted(budget, it.world)]
-    names = tuple(budget.name for budget in budgets)
+    last, few = found.last_of_set, found.first
+    names: str | tuple[str, ...] = tuple(budget.name for budget in few)
+    if found.count > len(few):
+        few = few[:LONGEST_LIST]
+        names = and_others(names[:LONGEST_LIST], found.count - len(few))
     yield Hazard(
-        at=_SELECTOR if ours else ("metadata", "name"),
-        source=ours[-1].source if ours else None,
+        at=_SELECTOR if last else ("metadata", "name"),
+        source=last.source if last else None,
         victim=it.workload.ref,
         # pkg/registry/core/pod/storage/eviction.go answers 500 as soon as a second budget selects the pod.
-        evidence=proof(f"{len(budgets)} budgets select its pods, and an eviction takes at most 1"),
-        values={"budgets": names, "count": len(budgets)},
-        related=tuple(Place(_SELECTOR, "selects them too", budget.source) for budget in ours[:-1]),
+        evidence=proof(f"{found.count} budgets select its pods, and an eviction takes at most 1"),
+        values={"budgets": names, "count": found.count},
+        related=tuple(
+            Place(_SELECTOR, "selects them too", budget.source)
+            for budget in few
+            if budget is not last and is_linted(budget, it.world)
+        ),
     )

@@ -15,6 +15,37 @@ from kubesched_lint.hints import Generic, Protocol, TypeVar
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 
+T = TypeVar("T")
+
+
+class LeftOut(Generic[T]):
+    """What selectors that leave out few stand for, found by the labels that each of them leaves out."""
+
+    def __init__(self) -> None:
+        self._barred_by: dict[tuple[str, str | None], list[T]] = {}
+        """A label, or a key with any value (None) → what selects nothing with it."""
+        self._needing: dict[str, list[T]] = {}
+        """A key → what selects only what has it."""
+
+    def add(self, selector: Selector, item: T) -> None:
+        for requirement in selector.requirements:
+            if requirement.operator == "Exists":
+                self._needing.setdefault(requirement.key, []).append(item)
+                continue
+            for value in requirement.values if requirement.operator == "NotIn" else (None,):
+                self._barred_by.setdefault((requirement.key, value), []).append(item)
+
+    def by(self, labels: Labels) -> Mapping[int, T]:
+        """Return, by ``id``, what does not select these labels."""
+        found: dict[int, T] = {}
+        for key, value in labels.items():
+            for barred in ((key, value), (key, None)):
+                found.update((id(one), one) for one in self._barred_by.get(barred, ()))
+        for key, needing in self._needing.items():
+            if key not in labels:
+                found.update((id(one), one) for one in needing)
+        return found
+
 
 class Counted(Protocol):
     """Equal pods."""
@@ -47,26 +78,17 @@ class AlmostAll(Generic[H]):
         self.holders: list[H] = []
         self.tally = NodeCounter()
         """Their pods by node, once for each term that a pod has: ``PodClass.followers`` keeps it so."""
-        self._barred_by: dict[tuple[str, str | None], list[H]] = {}
-        """A label, or a key with any value (None) → the holders whose terms select no pod with it."""
-        self._needing: dict[str, list[H]] = {}
-        """A key → the holders whose terms select only pods with it."""
+        self._left_out: LeftOut[H] = LeftOut()
 
     def add(self, holders: H) -> None:
         self.holders.append(holders)
         self.tally.planes[:] = sum_of((self.tally, *(one.tally for one in holders.classes))).planes
-        selector = holders.term.selector
-        assert selector is not None, "a null selector leaves out every pod"
-        for requirement in selector.requirements:
-            if requirement.operator == "Exists":
-                self._needing.setdefault(requirement.key, []).append(holders)
-            for value in requirement.values if requirement.operator == "NotIn" else (None,):
-                if requirement.operator != "Exists":
-                    self._barred_by.setdefault((requirement.key, value), []).append(holders)
+        assert holders.term.selector is not None, "a null selector leaves out every pod"
+        self._left_out.add(holders.term.selector, holders)
 
     def nodes(self, labels: Labels) -> NodeSet:
         """Return the nodes with pods of a holder whose term selects a pod with these labels."""
-        others = self._leaving_out(labels)
+        others = self._left_out.by(labels)
         work.spend(2 + len(others))
         if len(others) == len(self.holders):
             return EMPTY
@@ -76,19 +98,8 @@ class AlmostAll(Generic[H]):
 
     def counts(self, labels: Labels) -> NodeCounter:
         """Return how many pods of a holder whose term selects a pod with these labels are on each node."""
-        others = self._leaving_out(labels)
+        others = self._left_out.by(labels)
         work.spend(2 + len(others))
         if not others:
             return self.tally
         return difference(self.tally, sum_of(one.tally for holders in others.values() for one in holders.classes))
-
-    def _leaving_out(self, labels: Labels) -> Mapping[int, H]:
-        """Return the holders whose terms do not select a pod with these labels, by ``id``."""
-        found: dict[int, H] = {}
-        for key, value in labels.items():
-            for barred in ((key, value), (key, None)):
-                found.update((id(one), one) for one in self._barred_by.get(barred, ()))
-        for key, needing in self._needing.items():
-            if key not in labels:
-                found.update((id(one), one) for one in needing)
-        return found

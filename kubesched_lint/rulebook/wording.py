@@ -13,9 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import lru_cache
 
-from kubesched_lint.text import joined, plural
-
-LONGEST_LIST = 6
+from kubesched_lint.text import LONGEST_LIST, and_others, joined, plural
 
 _PIECE = (
     r"\{\{|\}\}|\{\}|"
@@ -93,7 +91,7 @@ def listed(items: Iterable[object], longest: int = LONGEST_LIST) -> str:
     # "and 1 more" is no shorter than the one it hides.
     shown = [words(item) for item in (every[:longest] if len(every) > longest + 1 else every)]
     if len(every) > longest + 1:
-        return f"{', '.join(shown)} … and {len(every) - longest} more"
+        return and_others(shown, len(every) - longest)
     return joined(shown)
 
 

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from kubesched_lint.analysis import disruption
-from kubesched_lint.analysis.disruption import budgets_of, budgets_of_no_other, is_linted, unscaled_budgets
+from kubesched_lint.analysis.disruption import (
+    Covering,
+    budgets_of,
+    budgets_of_no_other,
+    first_and_last_budget,
+    is_linted,
+    unscaled_budgets,
+)
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.findings import ObjectRef
@@ -38,20 +45,32 @@ def workload(name: str, namespace: str, labels: dict[str, str]) -> Workload:
     return Workload("Deployment", namespace, name, Pod(namespace, labels), replicas=2)
 
 
-def drawn(seed: int) -> World:
+def drawn(seed: int, most: int = 8, live: str = "b") -> World:
     random = Random(seed)
 
-    def budgets() -> Iterator[DisruptionBudget]:
-        for number in range(random.randint(0, 8)):
+    def budgets(called: str = "b") -> Iterator[DisruptionBudget]:
+        for number in range(random.randint(0, most)):
             chosen = random.sample(REQUIREMENTS, random.randint(0, 2))
-            yield budget(f"b{number}", random.choice("mn"), *chosen, absent=random.random() < 0.1)
+            yield budget(f"{called}{number}", random.choice("mn"), *chosen, absent=random.random() < 0.1)
 
     def labels() -> dict[str, str]:
         return {key: random.choice(values) for key, values in (("app", "abc"), ("tier", "xy")) if random.random() < 0.8}
 
     workloads = tuple(workload(f"w{n}", random.choice("mn"), labels()) for n in range(6))
-    cluster = Cluster(Inventory(budgets=tuple(budgets())))
+    cluster = Cluster(Inventory(budgets=tuple(budgets(live))))
     return World(Inventory(workloads=workloads, budgets=tuple(budgets())), cluster)
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("live", ["b", "live"])
+def test_the_first_and_the_last_are_those_of_all(seed: int, live: str) -> None:
+    """Also where a budget of the cluster has the name of one of the set, so that the pods of both are asked."""
+    world = drawn(seed, most=20, live=live)
+    for one in world.manifests.workloads:
+        it = world.member(one)
+        every = tuple(budgets_of(it))
+        ours = [budget for budget in every if is_linted(budget, world)]
+        assert first_and_last_budget(it, 3) == Covering(len(every), every[:3], ours[-1] if ours else None)
 
 
 @pytest.mark.parametrize("seed", range(60))

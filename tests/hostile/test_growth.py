@@ -27,6 +27,7 @@ SIZES = {
     "scoped-quotas": 40,
     "all-but-one": 25,
     "alone": 25,
+    "negative-budgets": 25,
     "avoiding": 25,
     "own-zones": 25,
     "default-classes": 25,

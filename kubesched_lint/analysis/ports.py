@@ -170,4 +170,5 @@ def taken_by_running(it: Member) -> tuple[NodeSet, tuple[BoundPod, ...]]:
     if not taken:
         return taken, ()
     ports = by_key(it.workload.pod.host_ports)
-    return taken, tuple(b for b in staying(it).pods if b.node and _clash(ports, b.pod))
+    users = dict(user for key in ports for user in staying(it).at_ports.get(key, ()))
+    return taken, tuple(users[number] for number in sorted(users) if _clash(ports, users[number].pod))

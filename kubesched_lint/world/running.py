@@ -88,6 +88,15 @@ class RunningPods:
         return found
 
     @cached_property
+    def at_ports(self) -> Mapping[tuple[str, int], Sequence[tuple[int, BoundPod]]]:
+        """(protocol, port) → the pods that have a node and take the port of it, numbered."""
+        found: dict[tuple[str, int], list[tuple[int, BoundPod]]] = {}
+        for number, bound in enumerate(self.pods):
+            for port in bound.pod.host_ports if bound.node else ():
+                found.setdefault((port.protocol, port.port), []).append((number, bound))
+        return found
+
+    @cached_property
     def waiting(self) -> tuple[Pod, ...]:
         """The pods that wait for a node, one for each template."""
         return tuple({id(bound.pod): bound.pod for bound in self.pods if not bound.node}.values())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.cluster.labelled import LabelIndex
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.commands.audit.found import DRAINS, FACT, Found
 from kubesched_lint.commands.audit.now import Now, place_in, pods_of, ref_of
-from kubesched_lint.controllers.bounds import covers, lets_unready_go
+from kubesched_lint.controllers.bounds import lets_unready_go
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import BoundPod
@@ -43,9 +45,10 @@ def _covered(now: Now, budgets: Sequence[DisruptionBudget]) -> Iterator[tuple[Di
     for bound in now.cluster.inventory.pods if budgets else ():
         if bound.namespace in by_namespace:
             by_namespace[bound.namespace].append(bound)
+    labels = {name: LabelIndex.of([bound.pod.labels for bound in there]) for name, there in by_namespace.items()}
     for budget in budgets:
-        there = by_namespace[budget.namespace]
-        yield budget, [b for b in there if covers(budget, budget.namespace, b.pod.labels)]
+        chosen = labels[budget.namespace].selected_by(budget.selector)
+        yield budget, [by_namespace[budget.namespace][at] for at in positions(chosen)]
 
 
 def _lets_unready_go(budget: DisruptionBudget, covered: Sequence[BoundPod]) -> bool:

@@ -74,7 +74,7 @@ def forge() -> Iterator[tuple[Forge, str]]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield found, f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()

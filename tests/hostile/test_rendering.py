@@ -511,7 +511,7 @@ def asked() -> Iterator[list[str]]:
             pass
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         paths.append(str(server.server_port))
         yield paths
         server.shutdown()

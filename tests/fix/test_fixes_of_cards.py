@@ -17,7 +17,7 @@ from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.rulebook.examples import CLUSTER, Example, ExampleOptions, examples, rules_for
@@ -132,20 +132,23 @@ class Workspace:
         self.cluster = None
         if example.cluster is not None:
             self.cluster = cluster_from([(CLUSTER, example.cluster.encode())], CLUSTER, elastic=setting.elastic)
+        self._linted: dict[bytes, tuple[ManifestSet, Report]] = {}
+
+    def linted(self, data: bytes) -> tuple[ManifestSet, Report]:
+        """Lint the file with these bytes, once for all searches."""
+        if data not in self._linted:
+            manifests = manifest_set(documents(str(self.file), data, SHIPPED.is_read), self.options.namespace)
+            report, _ = lint(manifests, self.cluster, self.options, self.rules)
+            self._linted[data] = manifests, suppress(report, manifests, BOOK, self.rules, self.options)
+        return self._linted[data]
 
     def findings(self, data: bytes) -> list[Finding]:
-        manifests = manifest_set(documents(str(self.file), data, SHIPPED.is_read), self.options.namespace)
-        report, _ = lint(manifests, self.cluster, self.options, self.rules)
-        report = suppress(report, manifests, BOOK, self.rules, self.options)
+        _, report = self.linted(data)
         assert not report.errors
         return [finding for finding in report.findings if finding.suppressed is None]
 
     def mended(self, *, unsafe: bool) -> Mended:
-        manifests = manifest_set(
-            documents(str(self.file), self.file.read_bytes(), SHIPPED.is_read), self.options.namespace
-        )
-        report, _ = lint(manifests, self.cluster, self.options, self.rules)
-        report = suppress(report, manifests, BOOK, self.rules, self.options)
+        manifests, report = self.linted(self.file.read_bytes())
         return mend(manifests, self.cluster, self.options, BOOK, report, unsafe=unsafe)
 
     def promised(self, findings: list[Finding]) -> tuple[int, int]:

@@ -36,9 +36,9 @@ def replacing(path: str, mode: int = 0o666) -> Iterator[IO[bytes]]:
 def destination(path: str) -> str:
     """Return the target of a path for a report: a link in a repository must not leave it. Raises OSError.
 
-    Names of the system (``/dev/stderr``) are returned unchanged.
+    Names of the system (``/dev/stderr``) are returned unchanged; below ``/dev/shm`` lie files like any other.
     """
-    if is_own_stream(path) or path.startswith("/dev/"):
+    if is_own_stream(path) or (path.startswith("/dev/") and not path.startswith("/dev/shm/")):
         return path
     try:
         return place_of(path).real

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -93,6 +94,17 @@ def test_a_replaced_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert real.read_text() == "new"
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no folder in memory")
+def test_a_link_in_memory_is_followed_like_any_other() -> None:
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        real, link = Path(folder) / "real.json", Path(folder) / "link.json"
+        real.write_text("old")
+        link.symlink_to(real)
+        write_file(str(link), ["new"])
+        assert link.is_symlink()
+        assert real.read_text() == "new"
 
 
 def test_a_new_file_has_the_mode_that_the_user_wants(tmp_path: Path) -> None:

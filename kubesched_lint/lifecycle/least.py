@@ -8,6 +8,7 @@ waits.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import partial
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.controllers.bounds import daemon_bounds
@@ -24,7 +25,7 @@ from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.lifecycle.tied import is_tied
+from kubesched_lint.lifecycle.tied import MAY_TIE, least_tied, tie_of
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.framework import as_checked, diagnose
@@ -82,21 +83,24 @@ def least_placed(
 
     ``without`` are lost nodes; ``nodes_fewer`` is the number of further nodes, whichever these are, that are lost
     (``gone``) or else cordoned. ``fresh``: no event deletes its pods, so none waits for the node of a bound claim;
-    ``others_stay``: no event deletes pods of others. ``mixed``: some pods are of another revision, which some selectors
-    do not match.
+    ``others_stay``: no event deletes pods of others. ``mixed``: some pods are of a revision that some selectors miss.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
-    if is_tied(setting, number, wanted, fresh=fresh):
-        return Counted(0, "its volumes may tie it to where they are")
+    tie = tie_of(setting, number, wanted, fresh=fresh)
+    if tie is None:
+        return MAY_TIE
     if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
     keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
-    open_ = open_but_for_affinity(setting, number) & keyed & ~without
+    open_ = open_but_for_affinity(setting, number) & tie.open_ & keyed & ~without
     if not open_:
         return Counted(0, "no node that it may use")
     ask = _ask(setting, number, wanted, open_, nodes_fewer, others_stay=others_stay)
     if isinstance(ask, Counted):
         return ask
+    if tie.reaches:
+        is_wide = bool(pod.required_affinity or ask.wide_spread or ask.wide_apart or ask.shut)
+        return MAY_TIE if is_wide else least_tied(tie, wanted, ask.open_, partial(ask.closed, wanted - 1), nodes_fewer)
     if pod.required_affinity:
         if _opens_by_itself(ask, remade_early=not gone and bool(nodes_fewer), mixed=mixed):
             return _least_alone(ask)
@@ -348,9 +352,7 @@ def _least_alone(ask: _Ask) -> Counted:
 
 def _is_led(ask: _Ask, without: NodeSet, *, gone: bool) -> bool:
     """Whether at least one pod of a workload to which affinity leads is bound in the end."""
-    setting = ask.setting
-
-    stay = ask.others_stay
+    setting, stay = ask.setting, ask.others_stay
 
     def is_bound(i: int) -> bool:
         wanted = setting.wanted(i)

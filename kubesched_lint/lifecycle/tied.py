@@ -1,38 +1,138 @@
-"""Whether a waiting pod may need the nodes that its volumes reach."""
+"""Which nodes a waiting pod may need because its volumes are there, and how many pods that leaves in the end."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from kubesched_lint import work
+from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.controllers.statefulset import claim_name
-from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.quotas import most_pods
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
+from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import NamedTuple
 
+MAY_TIE = Counted(0, "its volumes may tie it to where they are")
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_MOST_REACHES = 64
+"""With more sets of nodes that a volume may be reachable from, skip the bound."""
 
 
-def is_tied(setting: Setting, number: int, wanted: int, *, fresh: bool) -> bool:
-    """Whether volumes may tie pods of a workload to nodes.
+class Tie(NamedTuple):
+    """Where the volumes of a workload may hold its pods."""
+
+    open_: NodeSet
+    """Nodes where new volumes can be made and attached, whatever other pods are there."""
+    reaches: Mapping[str, NodeSet]
+    """In words: sets of nodes; a pod that ran before may only return to those of one of them. Empty: to any."""
+
+
+def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | None:
+    """Return where volumes may tie ``wanted`` pods of a workload; None if that is not known.
 
     ``fresh``: nobody deletes its pods, so that none waits for the node of a bound claim.
     """
-    workload, volumes = setting.workloads[number], setting.pods[number].volumes
-    if any(volume.claim for volume in volumes):
-        return True
-    return bool(workload.claim_templates) and not (fresh and _made_anywhere(setting.objects, workload, wanted))
+    workload = setting.workloads[number]
+    if any(volume.claim for volume in setting.pods[number].volumes):
+        return None
+    if not workload.claim_templates:
+        return Tie(setting.index.all, {})
+    # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
+    if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
+        return None
+    classes = setting.cluster.storage.classes
+    drivers = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
+    open_ = _attaching(setting, drivers)
+    if fresh:
+        return Tie(open_, {})
+    reaches = _reaches(setting, drivers, setting.usable[number])
+    return Tie(open_, reaches) if len(reaches) <= _MOST_REACHES else None
 
 
-def _made_anywhere(objects: Inventory, workload: Workload, wanted: int) -> bool:
+def least_tied(tie: Tie, wanted: int, open_: NodeSet, closed: Callable[[NodeSet, int], int], fewer: int) -> Counted:
+    """Return ``wanted`` if each set of nodes to which volumes may tie a pod keeps one that is open to it, else 0.
+
+    ``closed`` is the most nodes of a set that others close, beside the ``fewer`` that are lost, whichever these are.
+    """
+    for words, reach in tie.reaches.items():
+        home = reach & open_
+        if home.bit_count() <= closed(home, fewer) + fewer:
+            why = "where all nodes may fill up" if home else "where no node is left for it"
+            return Counted(0, f"its volumes may tie it to {words}, {why}")
+    return Counted(wanted, f"its volumes may tie it to {' or '.join(tie.reaches)}, and none of these can fill up")
+
+
+def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
     """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
-    if objects.volumes or objects.csi_nodes or objects.storage_capacities:
+    objects, storage = setting.objects, setting.cluster.storage
+    if objects.storage_capacities:
         return False
     anywhere = {
         c.name
         for c in objects.storage_classes
         if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
     }
+    if any(t.storage_class not in anywhere or storage.loose(t.storage_class).left for t in workload.claim_templates):
+        return False
     taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
-    return all(
-        t.storage_class in anywhere and claim_name(workload, t, i) not in taken
-        for t in workload.claim_templates
-        for i in range(wanted)
-    )
+    taken |= {v.claim_ref[1] for v in objects.volumes if v.claim_ref and v.claim_ref[0] == workload.namespace}
+    return all(claim_name(workload, t, i) not in taken for t in workload.claim_templates for i in range(wanted))
+
+
+def _attaching(setting: Setting, drivers: frozenset[str]) -> NodeSet:
+    """Return the nodes that have the drivers, and that never refuse a volume because of its driver's limit.
+
+    Pods of others stay where they are, so that only pods of the set bring volumes: at most all of them, of two
+    revisions, come to one node.
+    """
+    known = _kept(setting)
+    if drivers not in known:
+        csi_nodes, at = setting.cluster.storage.csi_nodes, setting.index.positions
+        attached = Counter(attachment.node for attachment in setting.cluster.storage.attachments)
+        coming = 2 * sum(
+            most_pods(setting, i) * (len(pod.volumes) + len(workload.claim_templates))
+            for i, (pod, workload) in enumerate(zip(setting.pods, setting.workloads, strict=True))
+        )
+        lacking = []
+        for name, csi_node in csi_nodes.items():
+            limits = [most for driver in drivers if (most := csi_node.limits.get(driver)) is not None]
+            if name not in at or (not limits and drivers <= csi_node.drivers.keys()):
+                continue
+            held = sum(len(placement.pod.volumes) for placement in setting.cluster.pods_on(at[name]))
+            if not drivers <= csi_node.drivers.keys() or min(limits) < attached[name] + held + coming:
+                lacking.append(at[name])
+        known[drivers] = setting.index.all & ~of(lacking)
+    return known[drivers]
+
+
+def _reaches(setting: Setting, drivers: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
+    """Return the sets of nodes that reach volumes made for a pod on one of the usable nodes (see ``provisioned``)."""
+    known, key = _kept_reaches(setting), (drivers, usable)
+    if key not in known:
+        csi_nodes, index = setting.cluster.storage.csi_nodes, setting.index
+        found: dict[str, NodeSet] = {}
+        for node in index.nodes_of(usable):
+            csi_node = csi_nodes.get(node.name)
+            keys = {k for driver in drivers for k in (csi_node.drivers.get(driver, ()) if csi_node else (ZONE,))}
+            labels = {key: node.labels[key] for key in sorted(keys) if key in node.labels}
+            words = ", ".join(f"{key}={value}" for key, value in labels.items()) or "no node"
+            if words not in found:
+                found[words] = index.with_labels(labels)
+        work.spend(usable.bit_count() // 4 + len(found))
+        known[key] = found
+    return known[key]
+
+
+@once_per_setting
+def _kept(setting: Setting) -> dict[frozenset[str], NodeSet]:
+    """Return the cache of ``_attaching``."""
+    return {}
+
+
+@once_per_setting
+def _kept_reaches(setting: Setting) -> dict[tuple[frozenset[str], NodeSet], Mapping[str, NodeSet]]:
+    """Return the cache of ``_reaches``."""
+    return {}

@@ -1,0 +1,141 @@
+"""Volumes tie pods of a StatefulSet to where they were made: what counting proves of that, no search contradicts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, settings
+
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.storage import CSINode, PersistentVolume
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+from tests import drawn as st
+from tests.drawn import given
+from tests.lifecycle import simulated
+from tests.lifecycle.enclosed import is_enclosed, thorough
+from tests.lifecycle.made_settings import nodes
+from tests.lifecycle.test_leading import CLAIM, MADE
+
+DRIVER = "ebs.csi.aws.com"
+RACK = "example.com/rack"
+SURVIVED = ("rollout", "node-loss", "drain")
+
+
+def db(replicas: int = 2, cpu: str = "100m", spec: dict | None = None) -> Workload:
+    asked = simulated.asking(cpu, **(spec or {}))
+    return decode_workload(
+        simulated.workload("StatefulSet", "db", replicas, asked, volumeClaimTemplates=[CLAIM]), "default"
+    )
+
+
+def web(replicas: int, cpu: str, spec: dict | None = None) -> Workload:
+    return decode_workload(
+        simulated.workload("Deployment", "web", replicas, simulated.asking(cpu, **(spec or {}))), "default"
+    )
+
+
+def cluster(zones: str = "abc", each: int = 2, cpu: int = 1000) -> tuple[Node, ...]:
+    room = {"cpu": cpu, "memory": 8 << 30, "pods": 110}
+    return tuple(
+        Node(f"n{zone}{i}", {HOSTNAME: f"n{zone}{i}", ZONE: f"z{zone}", RACK: f"r{i}"}, allocatable=room)
+        for zone in zones
+        for i in range(each)
+    )
+
+
+def with_drivers(found: tuple[Node, ...], keys: tuple[str, ...] = (ZONE,), limit: int | None = None):
+    return replace(MADE, csi_nodes=tuple(CSINode(n.name, {DRIVER: limit}, {DRIVER: keys}) for n in found))
+
+
+def test_a_pod_returns_to_the_zone_of_its_volume_if_that_keeps_a_node():
+    setting = Setting(cluster(), MADE, (db(), web(2, "100m")))
+    for event in SURVIVED:
+        assert count(setting, event, 0).is_fine
+        assert is_enclosed(setting, event)
+
+
+def test_a_zone_of_one_node_or_a_lost_zone_keeps_none():
+    for event in ("node-loss", "drain"):
+        setting = Setting(cluster(each=1), MADE, (db(),))
+        assert count(setting, event, 0).least.pods == 0
+        assert is_enclosed(setting, event)
+    assert count(Setting(cluster(), MADE, (db(),)), "zone-loss", 0).least.pods == 0
+
+
+def test_a_zone_that_others_may_fill_keeps_none():
+    """Either node of a zone is full with one pod of web, of which there are two."""
+    setting = Setting(cluster("ab"), MADE, (db(1), web(2, "950m")))
+    assert count(setting, "rollout", 0).least.pods == 0
+    assert is_enclosed(setting, "rollout")
+    assert count(Setting(cluster("ab", each=4), MADE, (db(1), web(2, "950m"))), "node-loss", 0).is_fine
+
+
+def test_a_zone_in_which_pods_of_others_leave_no_room_counts():
+    """A volume may be made there while such a pod is away."""
+    full = tuple(BoundPod(f"full-{i}", f"nc{i}", web(1, "950m").pod) for i in range(2))
+    assert count(Setting(cluster(), MADE, (db(),)), "node-loss", 0).is_fine
+    assert count(Setting(cluster(), replace(MADE, pods=full), (db(),)), "node-loss", 0).least.pods == 0
+
+
+def test_a_driver_says_what_its_volumes_are_reached_from():
+    found = cluster()
+    for keys, survives in (((ZONE,), True), ((RACK,), True), ((HOSTNAME,), False), ((), True)):
+        setting = Setting(found, with_drivers(found, keys), (db(),))
+        assert count(setting, "deploy", 0).is_fine
+        assert count(setting, "node-loss", 0).is_fine is survives
+        assert is_enclosed(setting, "node-loss")
+
+
+@pytest.mark.parametrize(("limit", "is_fine"), [(None, True), (8, True), (3, False)])
+def test_a_limit_of_volumes_must_hold_all_that_may_come(limit, is_fine):
+    """Two pods in two revisions bring at most four volumes."""
+    found = cluster()
+    setting = Setting(found, with_drivers(found, limit=limit), (db(),))
+    assert count(setting, "deploy", 0).is_fine is is_fine
+
+
+def test_a_node_without_the_driver_does_not_count():
+    found = cluster("ab")
+    objects = replace(MADE, csi_nodes=tuple(CSINode(n.name) for n in found))
+    assert not count(Setting(found, objects, (db(),)), "deploy", 0).least.pods
+
+
+@pytest.mark.parametrize("claim", [None, ("default", "data-db-0", "")])
+def test_volumes_that_exist_may_be_taken_instead(claim):
+    made = PersistentVolume("pv", storage_class="ssd", capacity=1 << 40, claim_ref=claim)
+    assert not count(Setting(cluster(), replace(MADE, volumes=(made,)), (db(),)), "deploy", 0).least.pods
+    others = replace(made, claim_ref=("default", "another", ""))
+    assert count(Setting(cluster(), replace(MADE, volumes=(others,)), (db(),)), "deploy", 0).is_fine
+
+
+@st.composite
+def drivers(draw, found: tuple[Node, ...]) -> tuple[CSINode, ...]:
+    made = []
+    for node in found:
+        if draw(st.integers(0, 3)):
+            keys = draw(st.sampled_from([(ZONE,), (ZONE,), (HOSTNAME,), (ZONE, HOSTNAME), ()]))
+            limit = draw(st.sampled_from([None, None, 1, 2, 6]))
+            made.append(CSINode(node.name, {DRIVER: limit}, {DRIVER: keys} if draw(st.integers(0, 5)) else {}))
+    return tuple(made)
+
+
+@st.composite
+def settings_of_volumes(draw) -> Setting:
+    found = draw(nodes(most=4))
+    hostname = simulated.apart("db", HOSTNAME) if draw(st.booleans()) else {}
+    own = db(draw(st.integers(1, 2)), draw(st.sampled_from(["50m", "100m", "600m"])), hostname)
+    pinned = {"nodeSelector": {ZONE: "za"}} if draw(st.booleans()) else {}
+    crowd = web(draw(st.integers(1, 2)), draw(st.sampled_from(["50m", "300m", "600m", "950m"])), pinned)
+    csi_nodes = draw(drivers(found)) if draw(st.booleans()) else ()
+    return Setting(found, replace(MADE, csi_nodes=csi_nodes), (own, crowd), together=draw(st.booleans()))
+
+
+@settings(thorough, max_examples=2 * thorough.max_examples)
+@given(settings_of_volumes(), st.sampled_from(EVENTS))
+def test_bounds_enclose_every_end_of_pods_with_volumes(setting, event):
+    assume(is_enclosed(setting, event))

@@ -76,18 +76,33 @@ class AntiAffinityHolders(NamedTuple):
     """Where they are kept if the term leaves out few pods."""
 
 
-class Pull(NamedTuple):
+class Pull:
     """A scoring affinity term of running pods: a positive weight attracts new pods, a negative one repels them."""
 
-    pod_class: PodClass
-    term: PodAffinityTerm
-    weight: int
-    is_required: bool = False
-    """The running pod requires it: the scheduler's configuration says how much that weighs."""
+    __slots__ = ("among", "is_required", "namespace", "number", "tally", "term", "weight")
+
+    def __init__(self, number: int, namespace: str, term: PodAffinityTerm, weight: int, is_required: bool) -> None:
+        self.number = number
+        self.namespace = namespace
+        """That of the pods, to which the term refers; of any of them if the term names or selects namespaces."""
+        self.term = term
+        self.weight = weight
+        self.is_required = is_required
+        """The running pods require it: the scheduler's configuration says how much that weighs."""
+        self.tally = NodeCounter()
+        """The number of pods with the term on each node."""
+        self.among: list[AlmostAll[Pull]] = []
+        """Where it is kept if the term leaves out few pods."""
 
     @property
-    def classes(self) -> Sequence[PodClass]:
-        return (self.pod_class,)
+    def classes(self) -> Sequence[Pull]:
+        return (self,)
+
+    def join(self, pod_class: PodClass) -> None:
+        """Count the pods of a class from now on."""
+        for counter in (self.tally, *(among.tally for among in self.among)):
+            counter.planes[:] = sum_of((counter, pod_class.tally)).planes
+            pod_class.followers.append(counter)
 
 
 _STEPS = 30
@@ -121,6 +136,7 @@ class PodClasses:
         self._pulls: Posted[Pull] = {}
         """What a term requires of pods → the terms, in the order of their classes."""
         self._pulls_posted = 0
+        self._pull_of: dict[tuple[str, PodAffinityTerm, int, bool], Pull] = {}
         self._almost_all_pulls: dict[str, dict[tuple[str, int, bool], AlmostAll[Pull]]] = {}
         """Namespace of pods → topology key, weight and whether it is required → the terms about nearly all of them."""
 
@@ -292,33 +308,50 @@ class PodClasses:
     # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
     def possible_pulls(self, pod: Pod, since: int) -> Iterator[Pull]:
-        """Yield every term that might score a pod, of classes numbered ``since`` and higher.
+        """Yield every term that might score a pod, of those numbered ``since`` and higher.
 
         The caller checks selector and namespace. Those of ``pulls_of_almost_all`` are not among them.
         """
         self._post_pulls()
         for posted in posted_for(pod, self._pulls):
-            yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
+            yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.number), None)
 
     def pulls_of_almost_all(self, namespace: str) -> Mapping[tuple[str, int, bool], AlmostAll[Pull]]:
         """Return topology key, weight and whether it is required → the terms that score nearly all pods alike."""
         self._post_pulls()
         return self._almost_all_pulls.get(namespace, {})
 
+    @property
+    def pulls(self) -> int:
+        """The number of distinct terms that score pods."""
+        self._post_pulls()
+        return len(self._pull_of)
+
     def _post_pulls(self) -> None:
         """Index the terms for scoring; deferred until a score is needed."""
         for pod_class in self.members(self.preferring >> self._pulls_posted << self._pulls_posted):
-            own = pod_class.pod.namespace
-            for pull in _pulls_of(pod_class):
-                spaces = _spaces_if_almost_all(pull.term, own)
-                kind = pull.term.topology_key, pull.weight, pull.is_required
-                for space in spaces:
-                    among = self._almost_all_pulls.setdefault(space, {}).setdefault(kind, AlmostAll())
-                    among.add(pull)
-                    pod_class.followers.append(among.tally)
-                if not spaces:
-                    post(pull, pull.term, own, self._pulls)
+            pod = pod_class.pod
+            for term in pod.required_affinity:
+                self._pull(pod.namespace, term, 1, True).join(pod_class)
+            for weighted, sign in signed(pod.preferred_affinity, pod.preferred_anti_affinity):
+                self._pull(pod.namespace, weighted.term, sign * weighted.weight, False).join(pod_class)
         self._pulls_posted = len(self.all)
+
+    def _pull(self, own: str, term: PodAffinityTerm, weight: int, is_required: bool) -> Pull:
+        named = bool(term.namespaces) or term.namespace_selector is not None
+        key = ("" if named else own, term, weight, is_required)
+        found = self._pull_of.get(key)
+        if found is None:
+            found = self._pull_of[key] = Pull(len(self._pull_of), own, term, weight, is_required)
+            spaces = _spaces_if_almost_all(term, own)
+            for space in spaces:
+                kind = term.topology_key, weight, is_required
+                among = self._almost_all_pulls.setdefault(space, {}).setdefault(kind, AlmostAll())
+                among.add(found)
+                found.among.append(among)
+            if not spaces:
+                post(found, term, own, self._pulls)
+        return found
 
 
 def _spaces_if_almost_all(term: PodAffinityTerm, own: str) -> Collection[str]:
@@ -326,15 +359,6 @@ def _spaces_if_almost_all(term: PodAffinityTerm, own: str) -> Collection[str]:
     if term.namespace_selector is not None or not leaves_out_few(term.selector):
         return ()
     return tuple(dict.fromkeys(term.namespaces or (own,)))
-
-
-def _pulls_of(pod_class: PodClass) -> Iterator[Pull]:
-    """Yield the terms of running pods that score new pods."""
-    holder = pod_class.pod
-    for term in holder.required_affinity:
-        yield Pull(pod_class, term, 1, is_required=True)
-    for weighted, sign in signed(holder.preferred_affinity, holder.preferred_anti_affinity):
-        yield Pull(pod_class, weighted.term, sign * weighted.weight)
 
 
 def signed(

@@ -29,6 +29,7 @@ SIZES = {
     "alone": 25,
     "negative-budgets": 25,
     "avoiding": 25,
+    "together": 25,
     "own-zones": 25,
     "default-classes": 25,
     "loose-volumes": 25,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
 from kubesched_lint.cluster.almost_all import leaves_out_few
-from kubesched_lint.cluster.classes import PodClass, signed
+from kubesched_lint.cluster.classes import PodClass, Pull, signed
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
@@ -24,15 +24,15 @@ _STEPS = 3
 
 
 class _Pull(NamedTuple):
-    """Pods of one class attract the pod to their domains of a topology key; a negative weight repels it."""
+    """Some pods attract the pod to their domains of a topology key; a negative weight repels it."""
 
-    pod_class: PodClass
+    pods: PodClass | Pull
     topology_key: str
     weight: int
 
 
 class InterPodAffinity:
-    """Keeps the contribution of each class to each domain; recounts only classes whose pods changed."""
+    """Keeps what pods that are counted together contribute to each domain; recounts only those that changed."""
 
     name = "InterPodAffinity"
 
@@ -41,7 +41,8 @@ class InterPodAffinity:
         self._state = state
         is_indifferent = not (pod.preferred_affinity or pod.preferred_anti_affinity)
         self._ignores_others = is_indifferent and profile_of(pod).ignores_preferred_terms_of_existing_pods
-        self._classes_seen = 0
+        self._seen = 0, 0
+        """How many classes of pods, and terms of them, are among ``_pulls``."""
         self._pulls: dict[tuple[int, str], _Pull] = {}
         self._counted: dict[tuple[int, str], tuple[list[NodeSet], Mapping[str, int]]] = {}
         self._sums: dict[str, dict[str, int]] = {}
@@ -54,7 +55,7 @@ class InterPodAffinity:
     def levels(self, feasible: NodeSet) -> Levels | None:
         if self._ignores_others:
             return None
-        self._meet_new_classes()
+        self._meet_new()
         for pull in self._pulls.values():
             self._recount(pull)
         about_most = list(self._about_most())
@@ -92,32 +93,33 @@ class InterPodAffinity:
                 counts[count] = counts.get(count, EMPTY) | domain
         yield {count * weight: nodes for count, nodes in counts.items()} if weight else level(0, index.all)
 
-    def _meet_new_classes(self) -> None:
-        """Add terms of new classes: a class's terms never change, and classes are never removed."""
+    def _meet_new(self) -> None:
+        """Add new classes and terms: none of them changes, and none is removed."""
         classes = self._state.classes
-        if len(classes) == self._classes_seen:
+        now = len(classes), classes.pulls
+        if now == self._seen:
             return
-        for pull in _pulls(self._pod, self._state, since=self._classes_seen):
-            at = (pull.pod_class.number, pull.topology_key)
+        for pull in _pulls(self._pod, self._state, *self._seen):
+            at = (id(pull.pods), pull.topology_key)
             known = self._pulls.get(at)
             self._pulls[at] = pull if known is None else pull._replace(weight=known.weight + pull.weight)
-        self._classes_seen = len(classes)
+        self._seen = now
 
     def _recount(self, pull: _Pull) -> None:
-        at = (pull.pod_class.number, pull.topology_key)
+        at = (id(pull.pods), pull.topology_key)
         planes, then = self._counted.get(at, ([], {}))
-        if planes == pull.pod_class.tally.planes:
+        if planes == pull.pods.tally.planes:
             return
         now = self._counts(pull)
         for value in {**then, **now}:
             change = now.get(value, 0) - then.get(value, 0)
             if change:
                 self._shift(pull.topology_key, value, change * pull.weight)
-        self._counted[at] = (list(pull.pod_class.tally.planes), now)
+        self._counted[at] = (list(pull.pods.tally.planes), now)
 
     def _counts(self, pull: _Pull) -> Mapping[str, int]:
         """Return the pods of the class per domain."""
-        index, key, tally = self._state.index, pull.topology_key, pull.pod_class.tally
+        index, key, tally = self._state.index, pull.topology_key, pull.pods.tally
         if index.one_node_each(key):
             nodes = tally.nodes & index.with_key(key)
             return {index.nodes[i].labels[key]: tally.at(i) for i in positions(nodes)}
@@ -157,8 +159,8 @@ def normalised(levels: Levels) -> Levels:
     return found
 
 
-def _pulls(pod: Pod, state: ClusterState, since: int) -> Iterator[_Pull]:
-    """Yield the attractions and repulsions between the pod and the classes numbered ``since`` and higher.
+def _pulls(pod: Pod, state: ClusterState, since: int, terms_since: int) -> Iterator[_Pull]:
+    """Yield the attractions and repulsions between the pod and classes, and terms, of these numbers and higher.
 
     Those by terms that select all pods but a few are not among them.
     """
@@ -170,8 +172,8 @@ def _pulls(pod: Pod, state: ClusterState, since: int) -> Iterator[_Pull]:
         for pod_class in state.classes.members(selected_classes(weighted.term, pod.namespace, state) & fresh):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
     required = profile_of(pod).hard_pod_affinity_weight
-    for pull in state.classes.possible_pulls(pod, since):
+    for pull in state.classes.possible_pulls(pod, terms_since):
         work.spend(_STEPS)
-        if selects_pod(pull.term, pull.pod_class.pod.namespace, pod, state):
+        if selects_pod(pull.term, pull.namespace, pod, state):
             weight = pull.weight * required if pull.is_required else pull.weight
-            yield _Pull(pull.pod_class, pull.term.topology_key, weight)
+            yield _Pull(pull, pull.term.topology_key, weight)

@@ -34,6 +34,7 @@ SHAPES: Mapping[str, Shape] = {
     "selecting": Shape(600, neighbours.selecting),
     "crowd": Shape(2_000, neighbours.crowd),
     "alone": Shape(1_000, neighbours.alone),
+    "together": Shape(1_000, neighbours.together),
     "avoiding": Shape(1_000, neighbours.avoiding),
     "spreads": Shape(300, neighbours.spreads),
     "spread-keys": Shape(300, neighbours.spread_keys),

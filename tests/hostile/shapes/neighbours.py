@@ -160,6 +160,12 @@ def alone(n: int) -> Files:
     return Files(stream(map(one, range(n))), nodes(n))
 
 
+def together(n: int) -> Files:
+    """Deployments that share one label, each beside any that carry it."""
+    beside: Json = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"tier": "x"}}}
+    return Files(stream(workload(f"w{i}", affinity([beside]), labels={"tier": "x"}) for i in range(n)), nodes(n))
+
+
 def avoiding(n: int) -> Files:
     """Deployments that prefer nodes without pods of all others."""
 

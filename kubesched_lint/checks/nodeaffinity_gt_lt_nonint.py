@@ -38,14 +38,11 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def _on_nodes(it: Member, comparison: Requirement, required: bool, nowhere: bool) -> Iterator[Hazard]:
     """Yield hazards for nodes whose label is not an integer: they never match, however large it looks."""
-    domains = it.world.index.domains(comparison.key)
-    odd = {value: nodes.bit_count() for value, nodes in domains.items() if go_int(value) is None}
+    index, odd = it.world.index, it.world.index.numbers(comparison.key).others
     if not odd:
         return
-    count, all_odd = sum(odd.values()), len(odd) == len(domains)
-    text = (
-        f"{count} of {sum(n.bit_count() for n in domains.values())} nodes with {comparison.key} have no integer there"
-    )
+    count, all_odd = sum(nodes.bit_count() for nodes in odd.values()), len(odd) == len(index.domains(comparison.key))
+    text = f"{count} of {index.with_key(comparison.key).bit_count()} nodes with {comparison.key} have no integer there"
     only_term = len(it.workload.pod.required_node_terms or ()) == 1
     proven = required and all_odd and only_term and it.workload.kind != "DaemonSet"
     if nowhere and not proven:

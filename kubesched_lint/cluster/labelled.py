@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import itemgetter, or_
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of
 from kubesched_lint.hints import TypeVar
-from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.model.labels import Labels, Requirement, Selector, go_int
+from kubesched_lint.record import NamedTuple
 
 T = TypeVar("T")
 FEW = 16
 """So many keys are looked up on each thing; if more are asked for, one pass reads those of all."""
+
+
+class Numbers(NamedTuple):
+    """The values of a label: those that are integers, ascending, with the things that have them, and the others."""
+
+    values: Sequence[int]
+    things: Sequence[NodeSet]
+    others: Mapping[str, NodeSet]
 
 
 class LabelIndex:
@@ -22,6 +33,7 @@ class LabelIndex:
         self._values: dict[str, list[str | None]] = {}
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
+        self._numbered: dict[str, Numbers] = {}
 
     @classmethod
     def of(cls, labels: Sequence[Labels]) -> LabelIndex:
@@ -101,9 +113,22 @@ class LabelIndex:
             case "DoesNotExist":
                 found = self.all & ~self.with_key(requirement.key)
             case "Gt" | "Lt":
-                for value, nodes in domains.items():
-                    if requirement.matches({requirement.key: value}):
-                        found |= nodes
+                want = go_int(requirement.values[0]) if len(requirement.values) == 1 else None
+                if want is not None:
+                    numbers, nodes, _ = self.numbers(requirement.key)
+                    above = slice(bisect_right(numbers, want), None)
+                    below = slice(bisect_left(numbers, want))
+                    found = reduce(or_, nodes[above if requirement.operator == "Gt" else below], EMPTY)
+        return found
+
+    def numbers(self, key: str) -> Numbers:
+        """Return the values of a label as Gt and Lt read them."""
+        found = self._numbered.get(key)
+        if found is None:
+            read = [(go_int(value), value, things) for value, things in self.domains(key).items()]
+            counted = sorted(((n, things) for n, _, things in read if n is not None), key=itemgetter(0))
+            others = {value: things for n, value, things in read if n is None}
+            found = self._numbered[key] = Numbers([n for n, _ in counted], [things for _, things in counted], others)
         return found
 
     def selected_by(self, selector: Selector | None) -> NodeSet:

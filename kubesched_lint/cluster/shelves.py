@@ -37,7 +37,7 @@ class Shelf(LabelIndex):
         return [volume.labels for volume in self.volumes]
 
     @cached_property
-    def numbers(self) -> Mapping[str, int]:
+    def places(self) -> Mapping[str, int]:
         """Name → position."""
         return {volume.name: number for number, volume in enumerate(self.volumes)}
 
@@ -98,7 +98,7 @@ class Loose(Record):
         return self.left & self.shelf.open_to(claim)
 
     def without(self, name: str) -> Loose:
-        return replace(self, left=self.left & ~(1 << self.shelf.numbers[name]))
+        return replace(self, left=self.left & ~(1 << self.shelf.places[name]))
 
 
 NOTHING_LOOSE = Loose(Shelf(()), EMPTY)

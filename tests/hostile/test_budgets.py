@@ -148,7 +148,7 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
 ASKED: dict[str, tuple[int, str, str]] = {
     "spreads": (4, "kubesched_lint.lifecycle.skew", "skews"),
     "preferring": (8, "kubesched_lint.scheduler.scores.inter_pod_affinity", "selects_pod"),
-    "node-numbers": (40, "kubesched_lint.model.labels.Requirement", "matches"),
+    "node-numbers": (40, "kubesched_lint.cluster.labelled", "go_int"),
     "claims": (15, "kubesched_lint.world.volume_places", "_answerable"),
     "local-volumes": (20, "kubesched_lint.scheduler.volume_reach", "reachable"),
     "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),

@@ -187,8 +187,7 @@ LONG = {
     "threads": "fleet SET --clusters CLUSTERS --executor threads:3",
     "simulate": "simulate SET -c CLUSTERS/0.yaml",
 }
-SIGNALS = {signal.SIGINT: 0.1, signal.SIGTERM: 0.25, signal.SIGHUP: 0.5}
-"""Signal → seconds after which it comes: one handler has them all, and each finds the run elsewhere."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def as_from_a_terminal() -> None:
@@ -249,9 +248,10 @@ def test_a_signal_ends_the_run_and_its_workers(name: str, number: signal.Signals
     workers: list[int] = []
     if name in ("jobs", "fleet"):
         assert until(lambda: len(below(run.pid)) >= 2, 20)
-    time.sleep(SIGNALS[number])
-    if name in ("jobs", "fleet"):
+        time.sleep(0.5)
         workers = below(run.pid)
+    else:
+        time.sleep(0.5)
     run.send_signal(number)
     _, said = run.communicate(timeout=20)
     assert (run.returncode, said) == (128 + number, "")

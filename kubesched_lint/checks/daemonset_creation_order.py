@@ -207,9 +207,7 @@ def _roomy(it: Member, daemons: Iterable[_Daemon]) -> Mapping[int, NodeSet]:
     state = lasting_state(it.world)
     mark = state.mark()
     try:
-        for position, most in copies(it.pod, state, nodes, it.replicas):
-            for _ in range(most):
-                state.place(it.pod, position)
+        state.place_many(it.pod, {at: most for at, most in copies(it.pod, state, nodes, it.replicas) if most})
         return {daemon.likeness: diagnose(pod, state).feasible for daemon, pod in looking}
     finally:
         state.undo(mark)

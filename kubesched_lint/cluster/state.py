@@ -10,7 +10,7 @@ from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.classes import ClassSet, PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS, Ledger
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.hints import TYPE_CHECKING, Any
@@ -167,6 +167,21 @@ class ClusterState:
         self._log.append(("place", placement))
         return placement
 
+    def place_many(self, pod: Pod, counts: Mapping[int, int]) -> None:
+        """Put equal anonymous pods on nodes, whether they fit or not: position → how many, which are more than 0."""
+        pod_class = self.classes.of(pod)
+        for position, count in counts.items():
+            self._on.setdefault(position, []).extend(Placement(pod_class, position, None) for _ in range(count))
+        self._move_many(pod_class, counts, 1)
+        self._log.append(("place many", (pod_class, counts)))
+
+    def _move_many(self, pod_class: PodClass, counts: Mapping[int, int], sign: int) -> None:
+        move = pod_class.come if sign > 0 else pod_class.leave
+        for step in range(max(counts.values(), default=0)):
+            move(of([position for position, count in counts.items() if count > step]))
+        self._book(pod_class, {position: sign * count for position, count in counts.items()})
+        self._hold(pod_class.pod, [position for position, count in counts.items() for _ in range(count)], sign)
+
     def remove(self, placement: Placement) -> None:
         """Remove a pod, with its claims for devices. Raises ValueError if it is not there."""
         self.set_aside(placement)
@@ -192,6 +207,11 @@ class ClusterState:
             what, value = self._log.pop()
             if what == "place":
                 self._leave(value)
+            elif what == "place many":
+                pod_class, counts = value
+                self._move_many(pod_class, counts, -1)
+                for position, count in counts.items():
+                    del self._on[position][-count:]
             elif what == "remove":
                 self._enter_at(*value)
             elif what == "storage":

@@ -59,6 +59,8 @@ def change(state: ClusterState, pods: list[Pod], dice: Random) -> None:
         state.remove(dice.choice(there))
     elif dice.random() < 0.2:
         state.undo(dice.randint(0, state.mark()))
+    elif dice.random() < 0.2:
+        state.place_many(dice.choice(pods), {dice.randrange(len(state.index)): dice.randint(1, 3) for _ in range(3)})
     else:
         state.place(dice.choice(pods), dice.randrange(len(state.index)))
 

@@ -86,6 +86,9 @@ def test_what_is_undone_never_was(made: Made, random: Random) -> None:
         present = list(state.placements())
         if present and random.random() < 0.5:
             state.remove(random.choice(present))
+        elif random.random() < 0.3:
+            some = random.sample(range(len(made.nodes)), random.randint(1, len(made.nodes)))
+            state.place_many(pods(rich=False).draw(random), {at: random.randint(1, 3) for at in some})
         else:
             state.place(pods(rich=False).draw(random), random.randrange(len(made.nodes)))
         diagnose(made.pod, state)  # answers that are memoised on the way must not outlive the undo

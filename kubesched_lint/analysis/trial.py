@@ -19,7 +19,7 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import Record, replace
-from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.binding import bind, bind_each
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import Preemption, preempt
@@ -136,8 +136,7 @@ def _place_daemons(world: World, state: ClusterState) -> None:
         pod = _scheduled(it.pod, it) if workload.kind == "DaemonSet" else None
         if pod is not None:
             pod = with_daemon_tolerations(pod)
-            for position in positions(it.daemon_nodes & diagnose(pod, state).feasible):
-                bind(pod, position, state)
+            bind_each(pod, it.daemon_nodes & diagnose(pod, state).feasible, state)
 
 
 @once_per_world

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from kubesched_lint.cluster.nodeset import only
+from kubesched_lint.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.cluster.shelves import Loose, Shelf
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
@@ -34,6 +34,20 @@ def bind(pod: Pod | BoundPod, position: int, state: ClusterState, *, allocates: 
     if plain.volumes:
         _bind_claims(plain, position, state)
     return placed(pod, position, state, allocates=allocates)
+
+
+def bind_each(pod: Pod, nodes: NodeSet, state: ClusterState) -> None:
+    """Bind one such pod to each of some nodes."""
+    if pod.volumes or state.devices is not None:
+        for position in positions(nodes):
+            bind(pod, position, state)
+        return
+    labelled: dict[int, tuple[Pod, dict[int, int]]] = {}
+    for position in positions(nodes):
+        own = with_topology_labels(pod, state.index.nodes[position], state)
+        labelled.setdefault(id(own), (own, {}))[1][position] = 1
+    for own, counts in labelled.values():
+        state.place_many(own, counts)
 
 
 def placed(pod: Pod | BoundPod, position: int, state: ClusterState, *, allocates: bool = True) -> Placement:

@@ -39,6 +39,11 @@ def web(replicas: int, cpu: str, spec: dict | None = None) -> Workload:
     )
 
 
+def spread(key: str) -> dict:
+    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
+    return {"topologySpreadConstraints": [{**constraint, "labelSelector": {"matchLabels": {"app": "db"}}}]}
+
+
 def cluster(zones: str = "abc", each: int = 2, cpu: int = 1000) -> tuple[Node, ...]:
     room = {"cpu": cpu, "memory": 8 << 30, "pods": 110}
     return tuple(
@@ -127,8 +132,8 @@ def drivers(draw, found: tuple[Node, ...]) -> tuple[CSINode, ...]:
 @st.composite
 def settings_of_volumes(draw) -> Setting:
     found = draw(nodes(most=4))
-    hostname = simulated.apart("db", HOSTNAME) if draw(st.booleans()) else {}
-    own = db(draw(st.integers(1, 2)), draw(st.sampled_from(["50m", "100m", "600m"])), hostname)
+    alone = draw(st.sampled_from([{}, simulated.apart("db", HOSTNAME), spread(HOSTNAME), spread(ZONE)]))
+    own = db(draw(st.integers(1, 3)), draw(st.sampled_from(["50m", "100m", "600m"])), alone)
     pinned = {"nodeSelector": {ZONE: "za"}} if draw(st.booleans()) else {}
     crowd = web(draw(st.integers(1, 2)), draw(st.sampled_from(["50m", "300m", "600m", "950m"])), pinned)
     csi_nodes = draw(drivers(found)) if draw(st.booleans()) else ()

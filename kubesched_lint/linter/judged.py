@@ -198,43 +198,49 @@ _Explanations = Mapping[int, Judged]
 """Identity of a finding → a better one."""
 
 
-class _Findings:
-    """Findings of one rule about one object, numbered: an object may have some in each of many sets."""
+_FEW = 8
+"""So many findings of one rule about one object are compared one by one."""
 
-    __slots__ = ("_by_home", "_by_source")
+
+class _Findings:
+    """Findings of one rule about one object: it may have some in each of many sets."""
+
+    __slots__ = ("_all", "_numbered")
 
     def __init__(self) -> None:
-        self._by_home: dict[int, list[tuple[int, Judged]]] = {}
-        self._by_source: dict[int, list[tuple[int, Judged]]] = {}
+        self._all: list[Judged] = []
+        self._numbered: dict[tuple[str, int], list[tuple[int, Judged]]] = {}
+        """``id`` of a set, or of a source → the findings with it; made if there are many."""
 
-    def add(self, number: int, one: Judged, home: object) -> None:
-        self._by_home.setdefault(id(home), []).append((number, one))
-        self._by_source.setdefault(id(one.source), []).append((number, one))
+    def add(self, one: Judged) -> None:
+        self._all.append(one)
 
-    def meeting(self, one: Judged, home: object) -> Iterator[Judged]:
-        """Yield those of the same set or source, in their order."""
-        found = dict(self._by_home.get(id(home), ()))
-        found.update(self._by_source.get(id(one.source), ()))
-        return (found[number] for number in sorted(found))
-
-    def beside(self, one: Judged) -> Iterator[Judged]:
-        """Yield those of the same source, in their order."""
-        return (other for _, other in self._by_source.get(id(one.source), ()))
+    def meeting(self, one: Judged, home: Callable[[Judged], object]) -> Iterable[Judged]:
+        """Return those of the same set or source, in their order."""
+        own = home(one)
+        if len(self._all) <= _FEW:
+            return [other for other in self._all if other.source is one.source or home(other) is own]
+        if not self._numbered:
+            for number, other in enumerate(self._all):
+                for key in (("set", id(home(other))), ("source", id(other.source))):
+                    self._numbered.setdefault(key, []).append((number, other))
+        found = dict(self._numbered.get(("set", id(own)), ()))
+        found.update(self._numbered.get(("source", id(one.source)), ()))
+        return [found[number] for number in sorted(found)]
 
 
 _ByRule = Mapping[tuple[str, ObjectRef], _Findings]
-_NONE = _Findings()
 
 
 def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) -> tuple[_Explanations, _Explanations]:
     """Return the findings that a better one explains, and those of stable rules that only one in preview explains."""
     about: dict[tuple[str, ObjectRef], _Findings] = {}
     counting: dict[tuple[str, ObjectRef], _Findings] = {}
-    for number, one in enumerate(judged):
-        about.setdefault((one.rule.slug, one.finding.object), _Findings()).add(number, one, home(one))
+    for one in judged:
+        about.setdefault((one.rule.slug, one.finding.object), _Findings()).add(one)
         for ref in dict.fromkeys(one.hazard.together):
             if ref != one.finding.object:
-                counting.setdefault((one.rule.slug, ref), _Findings()).add(number, one, home(one))
+                counting.setdefault((one.rule.slug, ref), _Findings()).add(one)
     explains: dict[int, Judged] = {}
     tells: dict[int, Judged] = {}
     for one in judged:
@@ -256,9 +262,13 @@ def _better(
     """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
     finding, rule = one.finding, one.rule
     is_error = finding.severity is Severity.ERROR
-    own_set = home(one) if rule.yields_to else None
     better, groups = (
-        [other for slug in rule.yields_to for other in each.get((slug, finding.object), _NONE).meeting(one, own_set)]
+        [
+            other
+            for slug in rule.yields_to
+            if (found := each.get((slug, finding.object))) is not None
+            for other in found.meeting(one, home)
+        ]
         for each in (about, counting)
     )
     together = set(one.hazard.together)
@@ -268,7 +278,8 @@ def _better(
     if not _saw_more(one, better):
         yield from (other for other in better if not is_error or other.finding.severity is Severity.ERROR)
     for slug in rule.yields_here_to:
-        for other in about.get((slug, finding.object), _NONE).beside(one):
+        found = about.get((slug, finding.object))
+        for other in found.meeting(one, home) if found is not None else ():
             if other.finding.severity >= finding.severity and _same_place(one, other):
                 yield other
 

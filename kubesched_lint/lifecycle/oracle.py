@@ -135,7 +135,8 @@ class Oracle:
     def _storage_at(self, position: int) -> Hashable:
         """Return the facts about a node that volumes, classes and drivers read."""
         node = self.index.nodes[position]
-        drivers = tuple(frozenset(c.limits.items()) for c in self.objects.csi_nodes if c.name == node.name)
+        own = (c for c in self.objects.csi_nodes if c.name == node.name)
+        drivers = tuple((frozenset(c.limits.items()), frozenset(c.drivers.items())) for c in own)
         read = tuple((key, node.labels.get(key)) for key in self._storage_keys)
         return read, drivers, node.name if node.name in self._named_by_storage else ""
 

@@ -10,6 +10,9 @@ from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting, once_per_setting
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.binding import is_local
+from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
+from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER
 from kubesched_lint.text import and_more, first_few
 
 _FEW = 3
@@ -40,6 +43,9 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
         yield f"whether the manifest changes the template of {names} is unknown: the verdict covers both cases"
     if has_unknown_class(workload):
         yield "volumes of an unknown class are provisioned in their pod's zone, and stay there"
+    for provisioner in _unlocated(setting, workload):
+        where = "stay on their node" if is_local(provisioner) else "are reached from their zone"
+        yield f"volumes that {provisioner} makes {where}: no CSINode says where they are"
     if _has_jobs(setting):
         yield "no pod of a Job has ended yet"
     if any(scaler.mode != "Off" for scaler in setting.objects.vertical_autoscalers):
@@ -49,6 +55,20 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
     if setting.leaving:
         yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving], _FEW)}"
     yield from _of_guests(setting)
+
+
+def _unlocated(setting: Setting, workload: Workload) -> list[str]:
+    """Return the provisioners of new volumes for which no CSINode has topology keys, so that ours are a guess."""
+    storage = setting.cluster.storage
+    classes = (storage.classes.get(t.storage_class or "") for t in workload.claim_templates)
+    makers = {c.provisioner for c in classes if c is not None and c.provisioner and c.name != UNKNOWN_CLASS.name}
+    return sorted(m for m in makers - {NO_PROVISIONER} if migrated(m) not in _located(setting)) if makers else []
+
+
+@once_per_setting
+def _located(setting: Setting) -> frozenset[str]:
+    """Return the drivers that some CSINode has."""
+    return frozenset(name for csi_node in setting.cluster.storage.csi_nodes.values() for name in csi_node.drivers)
 
 
 @once_per_setting

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.scheduler.binding import is_local
 from kubesched_lint.scheduler.plugins.volume_binding import SELECTED_NODE
 
 
 def keys_read(objects: Inventory, *, makes_volumes: bool) -> tuple[str, ...]:
     """Return the label keys that storage objects read, and those of volumes that a driver makes for new pods."""
     found: set[str] = {ZONE} if makes_volumes else set()
+    if makes_volumes and any(is_local(c.provisioner) for c in objects.storage_classes):
+        found.add(HOSTNAME)
     if makes_volumes:
         found |= {key for c in objects.csi_nodes for keys in c.drivers.values() for key in keys}
     for volume in objects.volumes:

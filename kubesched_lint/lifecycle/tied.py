@@ -11,9 +11,10 @@ from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple
+from kubesched_lint.scheduler.binding import topology_keys
+from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
 
 MAY_TIE = Counted(0, "its volumes may tie it to where they are")
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -44,11 +45,11 @@ def tie_of(setting: Setting, number: int, wanted: int, *, fresh: bool) -> Tie | 
     if setting.running.get(number) or setting.lingering or not _are_made_anew(setting, workload, wanted):
         return None
     classes = setting.cluster.storage.classes
-    drivers = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
-    open_ = _attaching(setting, drivers)
+    provisioners = frozenset(classes[t.storage_class or ""].provisioner for t in workload.claim_templates)
+    open_ = _attaching(setting, frozenset(map(migrated, provisioners)))
     if fresh:
         return Tie(open_, {})
-    reaches = _reaches(setting, drivers, setting.usable[number])
+    reaches = _reaches(setting, provisioners, setting.usable[number])
     return Tie(open_, reaches) if len(reaches) <= _MOST_REACHES else None
 
 
@@ -108,15 +109,14 @@ def _attaching(setting: Setting, drivers: frozenset[str]) -> NodeSet:
     return known[drivers]
 
 
-def _reaches(setting: Setting, drivers: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
+def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
     """Return the sets of nodes that reach volumes made for a pod on one of the usable nodes (see ``provisioned``)."""
-    known, key = _kept_reaches(setting), (drivers, usable)
+    known, key = _kept_reaches(setting), (provisioners, usable)
     if key not in known:
-        csi_nodes, index = setting.cluster.storage.csi_nodes, setting.index
+        storage, index = setting.cluster.storage, setting.index
         found: dict[str, NodeSet] = {}
         for node in index.nodes_of(usable):
-            csi_node = csi_nodes.get(node.name)
-            keys = {k for driver in drivers for k in (csi_node.drivers.get(driver, ()) if csi_node else (ZONE,))}
+            keys = {key for each in provisioners for key in topology_keys(each, node, storage)}
             labels = {key: node.labels[key] for key in sorted(keys) if key in node.labels}
             words = ", ".join(f"{key}={value}" for key, value in labels.items()) or "no node"
             if words not in found:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from kubesched_lint.cluster.nodeset import NodeSet, only, positions
@@ -16,8 +17,10 @@ from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import Claim, PersistentVolume
 from kubesched_lint.quirks import POD_TOPOLOGY_LABELS, has
 from kubesched_lint.record import replace
+from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, NO_PROVISIONER, Choice, choices, pod_claims
 
+_LOCAL = re.compile(r"(^|[-_./])(local|topolvm|directpv|zfspv)([-_./]|$)|^(lvm|zfs)\.csi\.")
 _HOLDER = "kubesched-lint/"
 """No name of a pod has a slash."""
 MADE_AT_ONCE = "kubesched-lint/made-at-once"
@@ -118,13 +121,11 @@ def _bound_claim(claim: Claim, volume: PersistentVolume) -> Claim:
 def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
     """Return the volume that a driver makes for a claim of a pod on ``node``.
 
-    It is reachable from the nodes that share the driver's topology keys (CSINode), else from the node's zone, else, if
-    nodes have no zones, from every node.
+    It is reachable from the nodes with the same values of the ``topology_keys``; if there are none, from every node.
     """
     storage_class = storage.class_of(claim)
     driver = storage_class.provisioner if storage_class is not None else ""
-    csi_node = storage.csi_nodes.get(node.name)
-    keys = csi_node.drivers.get(driver, ()) if csi_node is not None else (ZONE,)
+    keys = topology_keys(driver, node, storage)
     return PersistentVolume(
         name=f"pvc-{claim.namespace}-{claim.name}",
         storage_class=storage_class.name if storage_class is not None else "",
@@ -136,6 +137,25 @@ def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
         csi_driver=driver,
         volume_handle=f"{claim.namespace}/{claim.name}",
     )
+
+
+def is_local(provisioner: str) -> bool:
+    """Return whether the name of a provisioner says that its volumes stay on their node."""
+    return _LOCAL.search(provisioner) is not None
+
+
+def topology_keys(provisioner: str, node: Node, storage: Storage) -> Sequence[str]:
+    """Return the labels of a node that a volume made for its pods asks other nodes for.
+
+    Those of the driver's CSINode. A driver that a CSINode does not have asks for none, unless its name says that it
+    makes local volumes: those of Rancher's and OpenEBS's provisioners stay on their node. Without a CSINode, the zone.
+    """
+    driver, csi_node = migrated(provisioner), storage.csi_nodes.get(node.name)
+    if csi_node is not None and driver in csi_node.drivers:
+        return csi_node.drivers[driver]
+    if is_local(provisioner):
+        return (HOSTNAME,)
+    return () if csi_node is not None else (ZONE,)
 
 
 @lru_cache(maxsize=256)

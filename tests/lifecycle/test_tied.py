@@ -6,8 +6,9 @@ import pytest
 from hypothesis import assume, settings
 
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod
@@ -96,6 +97,32 @@ def test_a_driver_says_what_its_volumes_are_reached_from():
         assert is_enclosed(setting, "node-loss")
 
 
+def by(provisioner: str):
+    return replace(MADE, storage_classes=(replace(MADE.storage_classes[0], provisioner=provisioner),))
+
+
+@pytest.mark.parametrize(
+    "provisioner", ["rancher.io/local-path", "openebs.io/local", "topolvm.io", "zfs.csi.openebs.io"]
+)
+def test_local_volumes_stay_on_their_node(provisioner):
+    """Other CSINodes do not say where volumes of a provisioner are that is no CSI driver."""
+    found = cluster(each=3)
+    others = tuple(CSINode(n.name, {DRIVER: None}, {DRIVER: (ZONE,)}) for n in found)
+    for csi_nodes in ((), others):
+        setting = Setting(found, replace(by(provisioner), csi_nodes=csi_nodes), (db(1),))
+        assert not count(setting, "node-loss", 0).least.pods
+        assert is_enclosed(setting, "node-loss")
+        assert Matrix(setting).cell("node-loss", 0).verdict in (DEPENDS, BAD)
+
+
+def test_an_in_tree_provisioner_asks_for_what_its_csi_driver_does():
+    found = cluster(each=1)
+    objects = replace(by("kubernetes.io/aws-ebs"), csi_nodes=with_drivers(found).csi_nodes)
+    for event in ("node-loss", "zone-loss"):
+        assert is_enclosed(Setting(found, objects, (db(1),)), event)
+        assert not count(Setting(found, objects, (db(1),)), event, 0).is_fine
+
+
 @pytest.mark.parametrize(("limit", "is_fine"), [(None, True), (8, True), (3, False)])
 def test_a_limit_of_volumes_must_hold_all_that_may_come(limit, is_fine):
     """Two pods in two revisions bring at most four volumes."""
@@ -137,7 +164,8 @@ def settings_of_volumes(draw) -> Setting:
     pinned = {"nodeSelector": {ZONE: "za"}} if draw(st.booleans()) else {}
     crowd = web(draw(st.integers(1, 2)), draw(st.sampled_from(["50m", "300m", "600m", "950m"])), pinned)
     csi_nodes = draw(drivers(found)) if draw(st.booleans()) else ()
-    return Setting(found, replace(MADE, csi_nodes=csi_nodes), (own, crowd), together=draw(st.booleans()))
+    made = by(draw(st.sampled_from([DRIVER, DRIVER, DRIVER, "rancher.io/local-path", "kubernetes.io/aws-ebs"])))
+    return Setting(found, replace(made, csi_nodes=csi_nodes), (own, crowd), together=draw(st.booleans()))
 
 
 @settings(thorough, max_examples=2 * thorough.max_examples)

@@ -34,6 +34,12 @@ _MIGRATED = {
     "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
 }
 
+
+def migrated(provisioner: str) -> str:
+    """Return the CSI driver that replaced an in-tree provisioner; any other name is returned as it is."""
+    return _MIGRATED.get(provisioner, provisioner)
+
+
 Attachment = tuple[str, str]
 """A CSI driver, and the driver's name of the volume."""
 
@@ -146,8 +152,7 @@ def _driver_and_handle(claim: Claim, storage: Storage) -> Attachment | None:
     storage_class = storage.classes.get(claim.storage_class or "")
     if storage_class is None:
         return None
-    provisioner = storage_class.provisioner
-    return _MIGRATED.get(provisioner, provisioner), f"unbound {claim.namespace}/{claim.name}"
+    return migrated(storage_class.provisioner), f"unbound {claim.namespace}/{claim.name}"
 
 
 def _attached(attachments: Iterable[VolumeAttachment], storage: Storage) -> Iterator[Attachment]:

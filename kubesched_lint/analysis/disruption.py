@@ -9,7 +9,7 @@ from itertools import islice
 from operator import itemgetter
 
 from kubesched_lint import work
-from kubesched_lint.cluster.almost_all import LeftOut
+from kubesched_lint.cluster.almost_all import LeftOut, leaves_out_few
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
@@ -59,7 +59,9 @@ class Budgets:
         self._group: dict[int, int] = {}
         self._posted: _Posted = {}
         self._wide: dict[str, _Wide] = {}
-        """Namespace → the budgets that are posted under no label."""
+        """Namespace → the budgets whose selectors leave out few pods."""
+        self._odd: dict[str, list[_Group]] = {}
+        """Namespace → the others that are posted under no label: the API server knows no such operator."""
         self._labels: dict[int, Collection[_Label]] = {}
         """Group → the labels under which it is posted: each selected pod has one of them."""
         self._named = Counter((budget.namespace, budget.name) for budget in (*world.manifests.budgets, *live))
@@ -73,9 +75,11 @@ class Budgets:
                 labels = self._labels[id(group)] = self._labels_of_selected(budget.namespace, budget.selector)
                 for label in labels:
                     self._posted.setdefault((budget.namespace, label), []).append(group)
-                if None in labels:
+                if leaves_out_few(budget.selector):
                     self._wide.setdefault(budget.namespace, _Wide([], LeftOut())).left_out.add(budget.selector, group)
-            if None in self._labels[id(group)]:
+                elif None in labels:
+                    self._odd.setdefault(budget.namespace, []).append(group)
+            if leaves_out_few(budget.selector):
                 self._wide[budget.namespace].members.append((number, budget, id(group)))
         self._first_covered: dict[int, Sequence[Workload]] = {}
         self._first_of_kinds: dict[int, Mapping[str, Workload]] = {}
@@ -97,6 +101,7 @@ class Budgets:
             return Covering(len(every), every[:most], ours[-1] if ours else None)
         labels = labels_when_created(workload)
         groups = [g for pair in labels.items() for g in self._posted.get((workload.namespace, pair), ())]
+        groups += self._odd.get(workload.namespace, ())
         near = [one for g in groups if covers(g[0][1], workload.namespace, labels) for one in g]
         left_out = wide.left_out.by(labels)
         work.spend(_STEPS * (1 + len(groups) + len(left_out)))

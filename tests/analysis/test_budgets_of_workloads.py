@@ -34,6 +34,7 @@ REQUIREMENTS = (
     Requirement("tier", "Exists"),
     Requirement("tier", "NotIn", ("x",)),
     Requirement("app", "DoesNotExist"),
+    Requirement("tier", "Equals", ("x",)),  # no operator of the API: it selects nothing
 )
 
 

@@ -196,41 +196,21 @@ def matching_by_domain(
 
 def running_match(world: World, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:
     """Return a bound pod of the snapshot that all the terms of a pod in namespace ``holder`` may select; else None."""
-    candidates: Sequence[BoundPod] = _bound_pods(world)
+    pods, labels = _bound_pods(world)
+    found = labels.all
     for term in terms:
-        for requirement in () if term.selector is None else term.selector.requirements:
-            if requirement.operator == "In" and len(requirement.values) == 1:
-                labelled = _bound_with(world, requirement.key).get(requirement.values[0], ())
-                candidates = min(candidates, labelled, key=len)
-    for bound in candidates:
+        found &= labels.selected_by(term.selector)
+    for bound in map(pods.__getitem__, positions(found)):
         if all(world.namespaces.selects(t, holder, bound.pod, unknown=True) for t in terms):
             return bound
     return None
 
 
 @once_per_world
-def _bound_pods(world: World) -> Sequence[BoundPod]:
-    """Return the bound pods of the snapshot, one for each template."""
-    pods = () if world.cluster is None else world.cluster.inventory.pods
+def _bound_pods(world: World) -> tuple[Sequence[BoundPod], LabelIndex]:
+    """Return the bound pods of the snapshot, one for each template, and the index of their labels."""
     first: dict[int, BoundPod] = {}
-    for bound in pods:
+    for bound in () if world.cluster is None else world.cluster.inventory.pods:
         if bound.node:
             first.setdefault(id(bound.pod), bound)
-    return tuple(first.values())
-
-
-def _bound_with(world: World, key: str) -> Mapping[str, Sequence[BoundPod]]:
-    """Return those of ``_bound_pods`` with a label, by its value."""
-    known = _known_bound_with(world)
-    if key not in known:
-        found = known[key] = dict[str, list[BoundPod]]()
-        for bound in _bound_pods(world):
-            if key in bound.pod.labels:
-                found.setdefault(bound.pod.labels[key], []).append(bound)
-    return known[key]
-
-
-@once_per_world
-def _known_bound_with(world: World) -> dict[str, dict[str, list[BoundPod]]]:
-    """Return a cache: the key of a label → its value → pods."""
-    return {}
+    return tuple(first.values()), LabelIndex.of([bound.pod.labels for bound in first.values()])

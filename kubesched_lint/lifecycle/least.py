@@ -25,7 +25,7 @@ from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
 from kubesched_lint.lifecycle.revisions import reaches_old, repels_old_alone
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.lifecycle.tied import MAY_TIE, least_tied, tie_of
+from kubesched_lint.lifecycle.tied import MAY_TIE, REFUSED, least_tied, tie_of
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.framework import as_checked, diagnose
@@ -92,9 +92,12 @@ def least_placed(
     if mixed and any(repels_old_alone(setting, term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
     keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
-    open_ = open_but_for_affinity(setting, number) & tie.open_ & keyed & ~without
+    open_ = open_but_for_affinity(setting, number) & keyed & ~without
     if not open_:
         return Counted(0, "no node that it may use")
+    open_ &= tie.open_
+    if not open_:
+        return REFUSED
     ask = _ask(setting, number, wanted, open_, nodes_fewer, others_stay=others_stay)
     if isinstance(ask, Counted):
         return ask
@@ -166,13 +169,6 @@ def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
 # --- pods that constraints count --------------------------------------------------------------------------------------
 
 
-def _is_counted(holder: Pod, other: Pod, constraint: SpreadConstraint) -> bool:
-    selector = constraint.selector
-    if selector is None or selector.is_empty or other.namespace != holder.namespace:
-        return False
-    return selector.matches(other.labels)
-
-
 def _holding(setting: Setting, number: int, constraint: SpreadConstraint) -> NodeSet:
     """Return the nodes with pods outside the set that the constraint counts."""
     selector = constraint.selector
@@ -186,8 +182,9 @@ def _counts_others(setting: Setting, number: int, constraint: SpreadConstraint) 
 
 
 def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
-    pod = setting.pods[number]
-    return _is_counted(pod, pod, constraint) or _counts_others(setting, number, constraint)
+    selector, labels = constraint.selector, setting.pods[number].labels
+    counts_own = selector is not None and not selector.is_empty and selector.matches(labels)
+    return counts_own or _counts_others(setting, number, constraint)
 
 
 def closed_by_room(

@@ -29,12 +29,10 @@ from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim
-from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
-from kubesched_lint.scheduler.binding import bind, placed
+from kubesched_lint.scheduler.binding import bind, bound_claim, placed
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.placement import is_sampled
-from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED
 from kubesched_lint.scheduler.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -367,9 +365,7 @@ class Oracle:
         """Return the claim bound to a volume; thousands of states ask for the same ones."""
         before, bound = self._bound_claims.get((id(claim), volume), (None, claim))
         if before is not claim:
-            marks = {**claim.annotations, BIND_COMPLETED: "yes"}
-            name = self.pod_types.volumes[volume].name
-            bound = replace(claim, volume_name=name, phase="Bound", annotations=marks)
+            bound = bound_claim(claim, self.pod_types.volumes[volume])
             self._bound_claims[id(claim), volume] = claim, bound
         return bound
 

@@ -9,8 +9,8 @@ from kubesched_lint.lifecycle.groups import unknown_templates
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.preemption_scope import PreemptionScope
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting, once_per_setting
+from kubesched_lint.model.storage import is_local
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.binding import is_local
 from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER
 from kubesched_lint.text import and_more, first_few
@@ -44,8 +44,7 @@ def premises(setting: Setting, number: int, scope: PreemptionScope) -> Iterator[
     if has_unknown_class(workload):
         yield "volumes of an unknown class are provisioned in their pod's zone, and stay there"
     for provisioner in _unlocated(setting, workload):
-        where = "stay on their node" if is_local(provisioner) else "are reached from their zone"
-        yield f"volumes that {provisioner} makes {where}: no CSINode says where they are"
+        yield f"volumes that {provisioner} makes {_where(setting, provisioner)}: no CSINode says where they are"
     if _has_jobs(setting):
         yield "no pod of a Job has ended yet"
     if any(scaler.mode != "Off" for scaler in setting.objects.vertical_autoscalers):
@@ -63,6 +62,17 @@ def _unlocated(setting: Setting, workload: Workload) -> list[str]:
     classes = (storage.classes.get(t.storage_class or "") for t in workload.claim_templates)
     makers = {c.provisioner for c in classes if c is not None and c.provisioner and c.name != UNKNOWN_CLASS.name}
     return sorted(m for m in makers - {NO_PROVISIONER} if migrated(m) not in _located(setting)) if makers else []
+
+
+def _where(setting: Setting, provisioner: str) -> str:
+    """Return the words for ``scheduler.binding.topology_keys`` where no CSINode has the driver."""
+    if is_local(provisioner):
+        return "stay on their node"
+    csi_nodes = setting.cluster.storage.csi_nodes
+    some = sum(node.name in csi_nodes for node in setting.nodes)
+    if not some:
+        return "are reached from their zone"
+    return "are reached from every node" if some == len(setting.nodes) else "are reached from every node or their zone"
 
 
 @once_per_setting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.scheduler.binding import is_local
+from kubesched_lint.model.storage import is_local
 from kubesched_lint.scheduler.plugins.volume_binding import SELECTED_NODE
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.statefulset import claim_name
 from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -14,10 +13,11 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.binding import topology_keys
-from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
+from kubesched_lint.scheduler.plugins.node_volume_limits import lacking, migrated, nearly_full
+from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER
 
 MAY_TIE = Counted(0, "its volumes may tie it to where they are")
-_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+REFUSED = Counted(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
 _MOST_REACHES = 64
 """With more sets of nodes that a volume may be reachable from, skip the bound."""
 
@@ -26,7 +26,7 @@ class Tie(NamedTuple):
     """Where the volumes of a workload may hold its pods."""
 
     open_: NodeSet
-    """Nodes where new volumes can be made and attached, whatever other pods are there."""
+    """Nodes that refuse no new volume, whatever other pods are there."""
     reaches: Mapping[str, NodeSet]
     """In words: sets of nodes; a pod that ran before may only return to those of one of them. Empty: to any."""
 
@@ -74,7 +74,7 @@ def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
     anywhere = {
         c.name
         for c in objects.storage_classes
-        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
+        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != NO_PROVISIONER
     }
     if any(t.storage_class not in anywhere or storage.loose(t.storage_class).left for t in workload.claim_templates):
         return False
@@ -84,46 +84,49 @@ def _are_made_anew(setting: Setting, workload: Workload, wanted: int) -> bool:
 
 
 def _attaching(setting: Setting, drivers: frozenset[str]) -> NodeSet:
-    """Return the nodes that have the drivers, and that never refuse a volume because of its driver's limit.
+    """Return the nodes that never refuse a new volume because of its driver, or of the driver's limit.
 
     Pods of others stay where they are, so that only pods of the set bring volumes: at most all of them, of two
     revisions, come to one node.
     """
-    known = _kept(setting)
+    known, state = _kept(setting), setting.cluster
     if drivers not in known:
-        csi_nodes, at = setting.cluster.storage.csi_nodes, setting.index.positions
-        attached = Counter(attachment.node for attachment in setting.cluster.storage.attachments)
-        coming = 2 * sum(
-            most_pods(setting, i) * (len(pod.volumes) + len(workload.claim_templates))
-            for i, (pod, workload) in enumerate(zip(setting.pods, setting.workloads, strict=True))
-        )
-        lacking = []
-        for name, csi_node in csi_nodes.items():
-            limits = [most for driver in drivers if (most := csi_node.limits.get(driver)) is not None]
-            if name not in at or (not limits and drivers <= csi_node.drivers.keys()):
-                continue
-            held = sum(len(placement.pod.volumes) for placement in setting.cluster.pods_on(at[name]))
-            if not drivers <= csi_node.drivers.keys() or min(limits) < attached[name] + held + coming:
-                lacking.append(at[name])
-        known[drivers] = setting.index.all & ~of(lacking)
+        refusing = nearly_full(dict.fromkeys(drivers, 2 * _volumes_of_all(setting)), state)
+        for _, nodes in lacking(drivers, state, setting.index.all):
+            refusing |= nodes
+        known[drivers] = setting.index.all & ~refusing
     return known[drivers]
 
 
+@once_per_setting
+def _volumes_of_all(setting: Setting) -> int:
+    """Return how many volumes all pods of the set have, as many as may ever be there at once."""
+    return sum(
+        most_pods(setting, i) * (len(pod.volumes) + len(workload.claim_templates))
+        for i, (pod, workload) in enumerate(zip(setting.pods, setting.workloads, strict=True))
+    )
+
+
 def _reaches(setting: Setting, provisioners: frozenset[str], usable: NodeSet) -> Mapping[str, NodeSet]:
-    """Return the sets of nodes that reach volumes made for a pod on one of the usable nodes (see ``provisioned``)."""
-    known, key = _kept_reaches(setting), (provisioners, usable)
-    if key not in known:
+    """Return the sets of nodes that reach volumes made for a pod on one of the usable nodes (see ``provisioned``).
+
+    At most one more than ``_MOST_REACHES``.
+    """
+    known, asked = _kept_reaches(setting), (provisioners, usable)
+    if asked not in known:
         storage, index = setting.cluster.storage, setting.index
+        work.spend(usable.bit_count() // 4)
         found: dict[str, NodeSet] = {}
         for node in index.nodes_of(usable):
-            keys = {key for each in provisioners for key in topology_keys(each, node, storage)}
-            labels = {key: node.labels[key] for key in sorted(keys) if key in node.labels}
+            keys = sorted({key for each in provisioners for key in topology_keys(each, node, storage)})
+            labels = {key: node.labels[key] for key in keys if key in node.labels}
             words = ", ".join(f"{key}={value}" for key, value in labels.items()) or "no node"
             if words not in found:
                 found[words] = index.with_labels(labels)
-        work.spend(usable.bit_count() // 4 + len(found))
-        known[key] = found
-    return known[key]
+            if len(found) > _MOST_REACHES:
+                break
+        known[asked] = found
+    return known[asked]
 
 
 @once_per_setting

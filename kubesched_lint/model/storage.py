@@ -5,6 +5,7 @@ Sizes are bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from kubesched_lint.findings import Path, Source
@@ -14,6 +15,12 @@ from kubesched_lint.record import Record, field
 
 _NOW = "~"
 """Sorts after every time: a class that is about to be applied is the newest."""
+_LOCAL = r"(^|[-_./])(local|topolvm|directpv|zfspv)([-_./]|$)|^(lvm|zfs)\.csi\."
+
+
+def is_local(name: str) -> bool:
+    """Return whether the name of a provisioner, or of a class, says that its volumes stay on their node."""
+    return re.search(_LOCAL, name) is not None
 
 
 class Claim(Record):

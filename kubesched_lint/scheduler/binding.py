@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -14,13 +13,12 @@ from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
-from kubesched_lint.model.storage import Claim, PersistentVolume
+from kubesched_lint.model.storage import Claim, PersistentVolume, is_local
 from kubesched_lint.quirks import POD_TOPOLOGY_LABELS, has
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, NO_PROVISIONER, Choice, choices, pod_claims
 
-_LOCAL = re.compile(r"(^|[-_./])(local|topolvm|directpv|zfspv)([-_./]|$)|^(lvm|zfs)\.csi\.")
 _HOLDER = "kubesched-lint/"
 """No name of a pod has a slash."""
 MADE_AT_ONCE = "kubesched-lint/made-at-once"
@@ -105,7 +103,7 @@ def _bound_storage(choice: Choice, node: Node, storage: Storage) -> Storage:
     pairs = list(choice.static)
     pairs += [(claim, provisioned(claim, node, storage)) for claim in choice.provision]
     return storage.with_objects(
-        claims=(_bound_claim(claim, volume) for claim, volume in pairs),
+        claims=(bound_claim(claim, volume) for claim, volume in pairs),
         volumes=(
             replace(volume, claim_ref=(claim.namespace, claim.name, claim.uid), phase="Bound")
             for claim, volume in pairs
@@ -113,7 +111,8 @@ def _bound_storage(choice: Choice, node: Node, storage: Storage) -> Storage:
     )
 
 
-def _bound_claim(claim: Claim, volume: PersistentVolume) -> Claim:
+def bound_claim(claim: Claim, volume: PersistentVolume) -> Claim:
+    """Return the claim as it is once it is bound to a volume."""
     annotations = {**claim.annotations, BIND_COMPLETED: "yes"}
     return replace(claim, volume_name=volume.name, phase="Bound", annotations=annotations)
 
@@ -137,11 +136,6 @@ def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
         csi_driver=driver,
         volume_handle=f"{claim.namespace}/{claim.name}",
     )
-
-
-def is_local(provisioner: str) -> bool:
-    """Return whether the name of a provisioner says that its volumes stay on their node."""
-    return _LOCAL.search(provisioner) is not None
 
 
 def topology_keys(provisioner: str, node: Node, storage: Storage) -> Sequence[str]:
@@ -182,7 +176,7 @@ def settle(storage: Storage, contested: Collection[str] = ()) -> Storage:
         volume = free or _made_at_once(claim, storage)
         if volume is not None:
             bound = replace(volume, claim_ref=(claim.namespace, claim.name, claim.uid), phase="Bound")
-            storage = storage.with_objects([_bound_claim(claim, volume)], [bound])
+            storage = storage.with_objects([bound_claim(claim, volume)], [bound])
     return storage
 
 

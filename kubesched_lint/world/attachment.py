@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.model.storage import is_local
 from kubesched_lint.world.claims import storage_class_of, volumes_for
 
 if TYPE_CHECKING:
@@ -15,10 +16,8 @@ _FILE_SYSTEMS = (
     "nfs|smb|cifs|cephfs|filesystem|efs|fsx|lustre|azurefile|filestore|rwx|glusterfs|juicefs|seaweedfs|cubefs"
 )
 _OBJECT_STORES = "s3|blob|gcsfuse|rclone"
-_LOCAL = "local|hostpath|topolvm|directpv|zfspv|no-provisioner"
-_NOT_ATTACHED = (
-    rf"(^|[-_./])({_FILE_SYSTEMS}|{_OBJECT_STORES}|{_LOCAL})([-_./]|$)|^file\.csi\.azure\.com$|^(lvm|zfs)\.csi\."
-)
+_OF_NODES = "hostpath|no-provisioner"
+_NOT_ATTACHED = rf"(^|[-_./])({_FILE_SYSTEMS}|{_OBJECT_STORES}|{_OF_NODES})([-_./]|$)|^file\.csi\.azure\.com$"
 """Provisioners and names of classes whose volumes no controller attaches to one node."""
 _SHARED_OR_LOCAL = ("nfs", "cephfs", "glusterfs", "azureFile", "hostPath", "local")
 
@@ -33,7 +32,7 @@ def is_attached(world: World, claim: Claim) -> bool:
         return False
     storage_class = storage_class_of(world, claim)
     name = claim.storage_class or "" if storage_class is None else storage_class.provisioner
-    return re.search(_NOT_ATTACHED, name) is None
+    return re.search(_NOT_ATTACHED, name) is None and not is_local(name)
 
 
 def has_known_class(world: World, claim: Claim) -> bool:

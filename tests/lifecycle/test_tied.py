@@ -12,7 +12,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.storage import CSINode, PersistentVolume
+from kubesched_lint.model.storage import CSIDriver, CSINode, PersistentVolume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from tests import drawn as st
@@ -131,10 +131,38 @@ def test_a_limit_of_volumes_must_hold_all_that_may_come(limit, is_fine):
     assert count(setting, "deploy", 0).is_fine is is_fine
 
 
-def test_a_node_without_the_driver_does_not_count():
+def test_nodes_without_a_driver_that_must_be_there_do_not_count():
+    """Only if the CSIDriver says so (preventPodSchedulingIfMissing), kube-scheduler keeps pods from them."""
     found = cluster("ab")
     objects = replace(MADE, csi_nodes=tuple(CSINode(n.name) for n in found))
-    assert not count(Setting(found, objects, (db(),)), "deploy", 0).least.pods
+    assert count(Setting(found, objects, (db(),)), "deploy", 0).is_fine
+    needed = replace(objects, csi_drivers=(CSIDriver(DRIVER, is_needed_on_nodes=True),))
+    refused = count(Setting(found, needed, (db(),), kubernetes_version="1.37"), "deploy", 0).least
+    assert (refused.pods, "driver" in refused.why) == (0, True)
+
+
+def test_local_volumes_deploy_beside_the_csi_nodes_of_other_drivers():
+    found = cluster()
+    objects = replace(by("rancher.io/local-path"), csi_nodes=with_drivers(found, limit=1).csi_nodes)
+    assert count(Setting(found, objects, (db(),)), "deploy", 0).is_fine
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "drivers_of", "words"),
+    [
+        ("rancher.io/local-path", "ab", "stay on their node"),
+        ("nfs.example.com", "", "are reached from their zone"),
+        ("nfs.example.com", "ab", "are reached from every node"),
+        ("nfs.example.com", "a", "are reached from every node or their zone"),
+        (DRIVER, "ab", ""),
+    ],
+)
+def test_a_verdict_names_what_no_csi_node_says(provisioner, drivers_of, words):
+    found = cluster("ab")
+    told = tuple(n for n in found if n.name[1] in drivers_of)
+    setting = Setting(found, replace(by(provisioner), csi_nodes=with_drivers(told).csi_nodes), (db(1),))
+    said = [one for one in Matrix(setting).cell("deploy", 0).assumes if "CSINode" in one]
+    assert said == ([f"volumes that {provisioner} makes {words}: no CSINode says where they are"] if words else [])
 
 
 @pytest.mark.parametrize("claim", [None, ("default", "data-db-0", "")])

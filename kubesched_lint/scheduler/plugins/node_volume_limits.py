@@ -8,7 +8,7 @@ does not lack a driver either: a kubelet makes its CSINode when it starts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -51,11 +51,11 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
     drivers = {driver for driver, _ in wanted}
     if not drivers:
         return
-    for driver, nodes in _lacking(drivers, state, among):
+    for driver, nodes in lacking(drivers, state, among):
         yield Rejection(NAME, f"{driver} CSI driver is not installed on the node", nodes, resolvable=True)
         among &= ~nodes
     full = EMPTY
-    for position in positions(_nearly_full(wanted, state) & among):
+    for position in positions(nearly_full(Counter(driver for driver, _ in wanted), state) & among):
         csi_node = state.storage.csi_nodes[state.index.names[position]]
         limits = {d: n for d, n in csi_node.limits.items() if n is not None and d in drivers}
         if _exceeds(wanted, limits, position, state):
@@ -63,10 +63,13 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
     yield Rejection(NAME, "node(s) exceed max volume count", full, resolvable=True)
 
 
-def _nearly_full(wanted: set[Attachment], state: ClusterState) -> NodeSet:
-    """Return the nodes that may have too many volumes: those of all drivers count, each as often as a pod uses it."""
+def nearly_full(wanted: Mapping[str, int], state: ClusterState) -> NodeSet:
+    """Return the nodes that may have too many volumes with so many new ones of each driver.
+
+    Those of all drivers count, each as often as a pod uses it.
+    """
     room, found = _limits(state).room, EMPTY
-    for driver, new in Counter(driver for driver, _ in wanted).items():
+    for driver, new in wanted.items():
         for left, nodes in room.get(driver, {}).items():
             found |= state.mounted.at_least(left - new + 1, nodes)
     return found
@@ -99,9 +102,9 @@ def _limits(state: ClusterState) -> _Limits:
     return known
 
 
-def _lacking(drivers: set[str], state: ClusterState, among: NodeSet) -> Iterator[tuple[str, NodeSet]]:
+def lacking(drivers: Collection[str], state: ClusterState, among: NodeSet) -> Iterator[tuple[str, NodeSet]]:
     """Yield the drivers that must be on a node, each with the nodes that lack it and no earlier one."""
-    needed = sorted(drivers & state.storage.drivers_needed_on_nodes)
+    needed = sorted(state.storage.drivers_needed_on_nodes.intersection(drivers))
     if not needed or not has(state.kubernetes_version, CSI_DRIVER_ON_THE_NODE):
         return
     for driver in needed:

@@ -22,9 +22,9 @@ from pathlib import Path as File
 from random import Random
 from types import CodeType, FunctionType, ModuleType
 
+from kubesched_lint.analysis import attempts
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
-from kubesched_lint.linter import refuting
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.rulebook.examples import Example, Trial
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
@@ -179,7 +179,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    refuting.raising = False
+    attempts.raising = False
     trial = Trial.of(cards_folder())
     random = Random(options.seed)
     tried = [e for e in trial.examples if e.cluster is not None]

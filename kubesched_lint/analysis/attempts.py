@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 Choose = Callable[[NodeSet, Random], int]
 """Return the feasible node to bind a pod to; every choice is one that some scheduler could make."""
 
+raising = False
+"""Set by tests, where a refuted proof is a failure."""
+
+
+class RefutedError(AssertionError):
+    """A run of the model contradicts a proof."""
+
+
 _STEPS_EACH = 20
 """Most decisions per pod in one run; without a limit preemption could go on for long."""
 

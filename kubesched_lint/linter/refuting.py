@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubesched_lint import work
+from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_followed, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Severity, pattern
@@ -38,13 +39,6 @@ MOST_DECISIONS = 5_000
 MOST_ALONE = 50_000
 """Limit of pods times nodes for a run of one workload."""
 
-raising = False
-"""Set by tests, where a refuted proof is a failure."""
-
-
-class RefutedError(AssertionError):
-    """A run of the model contradicts a proof."""
-
 
 def established(judged: Iterable[Judged], runs: Iterable[str]) -> Iterator[Judged]:
     """Yield the findings; an error that a run refutes becomes a warning.
@@ -54,8 +48,8 @@ def established(judged: Iterable[Judged], runs: Iterable[str]) -> Iterator[Judge
     run_of = iter(runs)
     for one in judged:
         run = next(run_of) if is_tried(one) else ""
-        if run and raising:
-            raise RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
+        if run and attempts.raising:
+            raise attempts.RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
         yield _not_established(one, run) if run else one
 
 

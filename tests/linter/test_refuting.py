@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from kubesched_lint.analysis import attempts
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.lifecycle import matrix
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
-from kubesched_lint.linter import refuting
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
@@ -66,7 +66,7 @@ def found(values, *objects, event="deploy"):
 
 @pytest.fixture
 def quiet(monkeypatch):
-    monkeypatch.setattr(refuting, "raising", False)
+    monkeypatch.setattr(attempts, "raising", False)
 
 
 def test_what_a_run_beats_is_a_warning_that_asks_for_a_report(quiet):
@@ -80,7 +80,7 @@ def test_what_a_run_beats_is_a_warning_that_asks_for_a_report(quiet):
 
 
 def test_under_tests_it_raises():
-    with pytest.raises(refuting.RefutedError, match="2 of 2 pods find a node"):
+    with pytest.raises(attempts.RefutedError, match="2 of 2 pods find a node"):
         found({}, deployment())
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
-from kubesched_lint.commands.simulate.what_if_cells import _helped
 from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.verdicts.what_if_cells import _helped
 
 Writer = Callable[..., str]
 NODES = """

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubesched_lint.linter import refuting
+from kubesched_lint.analysis import attempts
 
 
 @pytest.fixture(autouse=True, scope="module")
 def refutations_are_told() -> Iterator[None]:
-    before, refuting.raising = refuting.raising, False
+    before, attempts.raising = attempts.raising, False
     yield
-    refuting.raising = before
+    attempts.raising = before

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_modelled
 from kubesched_lint.analysis.trial import created_counts, trials_of
 from kubesched_lint.analysis.worlds import with_known_growth
@@ -25,7 +26,6 @@ from kubesched_lint.findings import Finding, Report
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
-from kubesched_lint.linter import refuting
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -138,7 +138,7 @@ class _Dumper(yaml.SafeDumper):
 def contradictions(world: World, *, thorough: bool = False) -> list[Contradiction]:
     """All that is found in one world; ``thorough`` asks about every event and reads the files in other ways too."""
     found: list[Contradiction] = []
-    before, refuting.raising = refuting.raising, False  # refuted proofs are told here, not raised
+    before, attempts.raising = attempts.raising, False  # refuted proofs are told here, not raised
     for question in (_against_reference, _of_events, _of_reading) if thorough else (_against_reference,):
         try:
             found.extend(question(world))
@@ -146,7 +146,7 @@ def contradictions(world: World, *, thorough: bool = False) -> list[Contradictio
             found.append(
                 Contradiction(f"{question.__name__}: {type(error).__name__}", _where(error), "no answer at all")
             )
-    refuting.raising = before
+    attempts.raising = before
     return found
 
 

@@ -15,10 +15,10 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from kubesched_lint.analysis import attempts
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
-from kubesched_lint.linter import refuting
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.agreement import LONG, OPTIONS, Reading
 from tests.worlds.controllers import State
@@ -226,11 +226,11 @@ def disagreements(seed: int) -> list[str] | None:
     if true is None:
         return None
     reading = Reading(world)
-    was, refuting.raising = refuting.raising, True
+    was, attempts.raising = attempts.raising, True
     try:
         result = simulate(reading.manifests, reading.cluster, OPTIONS, (), LONG, wishes=change.wishes)
     finally:
-        refuting.raising = was
+        attempts.raising = was
     said = {str(result.workloads[r.number]): {c.event: c for c in r.cells} for r in result.rows}
     return [
         f"{workload} {change.event}: said {cell.text} ({cell.verdict}{', proven' * cell.proven}: {cell.why}); true "

@@ -16,9 +16,7 @@ from kubesched_lint.analysis.worlds import (
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
-from kubesched_lint.commands.simulate.rows import WHOLE, Rows
 from kubesched_lint.commands.simulate.scaling import scale_events
-from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
@@ -37,6 +35,8 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
+from kubesched_lint.verdicts.table import WHOLE, Rows
+from kubesched_lint.verdicts.what_if_cells import MEANWHILE
 from kubesched_lint.world.world import World
 
 MOST_STEPS, STEPS_EACH = 6_000_000, 80_000

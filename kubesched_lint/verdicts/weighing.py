@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of, looks_at_others
-from kubesched_lint.commands.simulate.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
+from kubesched_lint.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.devices_over_time import following
 from kubesched_lint.world.gangs import gangs_of
@@ -62,7 +62,7 @@ def _with_gangs(
     """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
     if not gangs_of(world):
         return lacks
-    from kubesched_lint.commands.simulate.gang_events import gang_lacks
+    from kubesched_lint.verdicts.gang_events import gang_lacks
 
     left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)
     return {i: (*_without_fate(found, setting, i), *left[i]) if i in left else found for i, found in lacks.items()}

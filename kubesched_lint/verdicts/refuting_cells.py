@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
+from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.lifecycle.event_outcomes import FinalState
@@ -17,7 +18,6 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
-from kubesched_lint.linter import refuting
 from kubesched_lint.record import replace
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member, World
@@ -41,9 +41,9 @@ def established_cells(rows: Sequence[Row], matrix: Matrix, world: World) -> Iter
                     run = _against(cell, row.number, matrix, placed) if cell.proven else ""
             except work.OutOfWorkError:
                 run = ""  # an incomplete run refutes nothing
-            if run and refuting.raising:
+            if run and attempts.raising:
                 workload = matrix.whole.workloads[row.number]
-                raise refuting.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
+                raise attempts.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
             cells.append(_not_established(cell, run) if run else cell)
         yield replace(row, cells=tuple(cells))
 

@@ -10,9 +10,6 @@ from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, with_known_growth
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.commands.simulate.refuting_cells import established_cells
-from kubesched_lint.commands.simulate.weighing import weighed
-from kubesched_lint.commands.simulate.what_if_cells import of_cluster, of_unknown_nodes
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.by_scores import with_scores
 from kubesched_lint.lifecycle.courses import Effort
@@ -21,6 +18,9 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.record import replace
+from kubesched_lint.verdicts.refuting_cells import established_cells
+from kubesched_lint.verdicts.weighing import weighed
+from kubesched_lint.verdicts.what_if_cells import of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
@@ -71,7 +71,7 @@ class Rows:
                 for row in with_scores(rows, self.matrix)
             )
         if any(workload.custom is not None for workload in self.setting.workloads):
-            from kubesched_lint.commands.simulate.custom_cells import with_custom
+            from kubesched_lint.verdicts.custom_cells import with_custom
 
             rows = tuple(with_custom(rows, self.matrix))
         return rows
@@ -86,7 +86,7 @@ class Rows:
         return [str(self.setting.workloads[number]) for number in self.missing]
 
     def _tested(self, row: Row) -> Row:
-        """Return the row with its cells tested in other worlds: see ``commands.simulate.what_if_cells``."""
+        """Return the row with its cells tested in other worlds: see ``verdicts.what_if_cells``."""
         table = self._table(row.number)
 
         def again(cell: Cell, other: World) -> Cell | None:
@@ -105,7 +105,7 @@ class Rows:
     def _with_gangs(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         if not gangs_of(self._world):
             return rows
-        from kubesched_lint.commands.simulate.gang_cells import with_gangs
+        from kubesched_lint.verdicts.gang_cells import with_gangs
 
         return tuple(with_gangs(rows, self.setting, self._world))
 

@@ -36,7 +36,7 @@ def setting_of(world: World) -> Setting:
     amid = amid_rollout(world)
     if amid:
         world = world.with_manifests(without_workloads(world.manifests, amid))
-    ordered = [w for w in world.order.workloads if w.kind != "CronJob"]
+    ordered = simulated(world)
     bare = {(w.namespace, w.name) for w in ordered if w.kind == "Pod"}
     running = {i: by_revision(w, _its_own(world.member(w), bare), cluster) for i, w in enumerate(ordered)}
     sized = tuple(
@@ -66,6 +66,12 @@ def setting_of(world: World) -> Setting:
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := world.admission.decision(w)) is not CREATED},
     )
+
+
+def simulated(world: World) -> Sequence[Workload]:
+    """Return the workloads of a setting, in its order: no CronJobs, and no Deployments paused during a rollout."""
+    amid = set(map(id, amid_rollout(world)))
+    return [w for w in world.order.workloads if w.kind != "CronJob" and id(w) not in amid]
 
 
 def _nodes(world: World, cluster: Cluster) -> Iterator[Node]:

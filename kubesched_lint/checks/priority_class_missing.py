@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.validation.class_plugins import SYSTEM_PREFIX, SYSTEM_PRIORITIES, no_priority_class
 from kubesched_lint.world.world import Member
@@ -22,10 +23,12 @@ def check(it: Member) -> Iterator[Hazard]:
         raise UncheckedError("needs priority classes (kubectl get priorityclass), which no snapshot holds")
     yield Hazard(
         at=(*it.workload.pod.path, "priorityClassName"),
-        evidence=pattern(
-            no_priority_class(name) if is_known or is_reserved else f"PriorityClass {meant} is known, and {name} is not"
-        ),
+        evidence=proof(no_priority_class(name))
+        if is_known or is_reserved
+        else pattern(f"PriorityClass {meant} is known, and {name} is not"),
+        severity=Severity.WARNING,
         values={
+            "pending": pods_wanted(it),
             "class": name,
             "nearest": hint(meant, "there is "),
             "meant": meant,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint
-from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.findings import Hazard, Severity, UncheckedError, proof
 from kubesched_lint.world.claim_names import claim_named, nearest_claim
 from kubesched_lint.world.world import Member
 
@@ -21,8 +22,10 @@ def check(it: Member) -> Iterator[Hazard]:
             near = nearest_claim(it.world, it.workload.namespace, volume.claim)
             yield Hazard(
                 at=(*volume.path, "claimName"),
-                evidence=pattern(f'persistentvolumeclaim "{volume.claim}" not found'),
+                evidence=proof(f'persistentvolumeclaim "{volume.claim}" not found'),
+                severity=Severity.WARNING,
                 values={
+                    "pending": pods_wanted(it),
                     "claim": volume.claim,
                     "nearest": hint(near, "there is "),
                     "correction": correction(near),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
-from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern, proof
 from kubesched_lint.validation.class_plugins import no_runtime_class
 from kubesched_lint.world.world import Member
 
@@ -19,8 +20,17 @@ def check(it: Member) -> Iterator[Hazard]:
         raise UncheckedError("needs runtime classes (kubectl get runtimeclass), which no snapshot holds")
     yield Hazard(
         at=(*it.workload.pod.path, "runtimeClassName"),
-        evidence=pattern(no_runtime_class(name) if is_known else f"RuntimeClass {meant} is known, and {name} is not"),
-        values={"class": name, "nearest": hint(meant, "there is "), "meant": meant, "correction": correction(meant)},
+        evidence=proof(no_runtime_class(name))
+        if is_known
+        else pattern(f"RuntimeClass {meant} is known, and {name} is not"),
+        severity=Severity.WARNING,
+        values={
+            "pending": pods_wanted(it),
+            "class": name,
+            "nearest": hint(meant, "there is "),
+            "meant": meant,
+            "correction": correction(meant),
+        },
         cause="" if meant else name,
         variant="misspelt" if not is_known else "pod" if it.workload.kind == "Pod" else "default",
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import correction, hint, nearest_class
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.text import many
 from kubesched_lint.world.claims import has_free_volume, storage_class_of, unbound_claims
@@ -26,8 +27,12 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         yield Hazard(
             at=(*at, "storageClassName") if at[-1] == "spec" else at,
-            evidence=pattern(_evidence(it, name) if is_known else f"StorageClass {meant} is known, and {name} is not"),
+            evidence=proof(_evidence(it, name))
+            if is_known
+            else pattern(f"StorageClass {meant} is known, and {name} is not"),
+            severity=Severity.WARNING,
             values={
+                "pending": pods_wanted(it),
                 "storage_class": name,
                 "claim": claim.name,
                 "nearest": hint(meant, "there is "),

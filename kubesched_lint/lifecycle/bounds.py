@@ -14,7 +14,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.event_bounds import PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.others import drawing, other_pods
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
@@ -102,8 +102,8 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
         yield Counted(total, f"only {total} of the nodes for which it makes a pod let one in")
     elif total < wanted:
-        what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
-        yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
+        what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
+        yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes", what)
 
 
 def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:

@@ -179,7 +179,7 @@ def _from_nothing(setting: Setting, event: str, number: int) -> EventBounds:
         return supposed_bounds(setting, number)
     match event:
         case "rollout":
-            return _rollout(setting, number)
+            return _rollout(setting, number, setting.wanted(number))
         case "hpa-max":
             return _placed(setting, number, size_after(setting, event, number))
         case "scale-down":
@@ -218,8 +218,20 @@ def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, m
     return least_placed(setting, number, wanted, fresh=fresh, others_stay=True, mixed=mixed)
 
 
-def _rollout(setting: Setting, number: int) -> EventBounds:
-    workload, wanted = setting.workloads[number], setting.wanted(number)
+def rollout_at(setting: Setting, number: int, size: int) -> EventBounds:
+    """Return bounds of a rollout of a Deployment that an autoscaler has brought to ``size`` pods.
+
+    Where pods run, or a quota counts them, it is not known what stands at that time, and nothing is claimed.
+    """
+    emptied = guests_of(setting).gone_at_best("rollout", number)
+    known = not (setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)))
+    if setting.workloads[number].kind != "Deployment" or not known or emptied is None:
+        return EventBounds(size, Counted(0, "not counted"), Counted(size, "not counted"))
+    return _rollout(emptied, number, size)
+
+
+def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
+    workload = setting.workloads[number]
     surge, unavailable = surging(workload, wanted)
     bounds = _placed(setting, number, wanted)
     if workload.kind == "DaemonSet" and setting.pods[number].host_ports and daemon_bounds(workload.strategy, wanted)[0]:
@@ -245,12 +257,12 @@ def _rollout(setting: Setting, number: int) -> EventBounds:
     new = most_of_template(setting, number, wanted)
     if new.pods < wanted:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
-        bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, new.why)
+        bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, new.why, new.resource)
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:
         room = most_placed(setting, number, needed := wanted + (surge if workload.strategy.is_whole else 1), mixed=True)
         if room.pods < needed:
             bounds.always_stuck = True
-            bounds.most = Counted(min(room.pods, wanted), f"{room.why}; {_NO_WAY}")
+            bounds.most = Counted(min(room.pods, wanted), f"{room.why}; {_NO_WAY}", room.resource)
     return bounds
 
 
@@ -308,7 +320,7 @@ _STAYS = "running pods stay where they are"
 
 def _applied(setting: Setting, number: int) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
-    bounds = _rollout(setting, number)
+    bounds = _rollout(setting, number, setting.wanted(number))
     bounds.always_stuck = most_of_template(setting, number, bounds.wanted).pods < bounds.wanted
     return bounds
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from kubesched_lint.record import NamedTuple
 
+PORTS = "host ports"
+"""What is short in place of a resource, where the ports of nodes are taken."""
+
 
 class Counted(NamedTuple):
     """A number of pods, and the reason in words."""
 
     pods: int
     why: str
+    resource: str = ""
+    """The resource of nodes that has no more room, or ``PORTS``; empty for any other reason."""
 
 
 class EventBounds:
@@ -28,3 +33,8 @@ class EventBounds:
     @property
     def is_fine(self) -> bool:
         return self.never_stuck and self.least.pods >= self.wanted
+
+    @property
+    def ends_badly(self) -> bool:
+        """Whether every course ends badly: pods stay missing, or the rollout or drain never ends."""
+        return not self.is_fine and (self.always_stuck or self.most.pods < self.wanted)

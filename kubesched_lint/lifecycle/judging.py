@@ -14,13 +14,12 @@ from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.oracle import Oracle
-from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.states import FRESH, State, empty, with_pinned
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
 from kubesched_lint.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.model.resources import may_be_devices
+from kubesched_lint.model.resources import may_be_devices, request_path
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.capacity import copies
@@ -76,9 +75,9 @@ def with_details(
 
     ``called``: see ``witness``.
     """
-    if cell.verdict == BAD and not ends and number in quota_short(setting):
+    if cell.verdict == BAD and not ends:
         granted = quotas.cap(setting, number)
-        if granted is not None and granted.pods < cell.wanted + cell.stuck and granted.why in cell.why:
+        if granted is not None and granted.why in cell.why:
             at = ("spec", "hard", granted.resource)
             in_turn = quotas.message_in_turn(setting, number) if cell.event == "deploy" else ""
             message = about_pod(setting.workloads[number], in_turn or granted.message, granted.pods)
@@ -232,7 +231,7 @@ def _path_of(plugin: str, reason: str, workload: Workload) -> Path:
         case "NodePorts":
             return pod.host_ports[0].path if pod.host_ports else pod.path
         case "NodeResourcesFit":
-            return _request(workload, reason.removeprefix("Insufficient "))
+            return request_path(workload, reason.removeprefix("Insufficient "))
         case "NodeAffinity":
             if pod.required_node_terms:
                 return pod.required_node_terms[0].path
@@ -240,7 +239,7 @@ def _path_of(plugin: str, reason: str, workload: Workload) -> Path:
         case "DynamicResources" if pod.resource_claims:
             return (*pod.path, "resourceClaims")
         case "DynamicResources":
-            return _request(workload, next(filter(may_be_devices, pod.requests), ""))
+            return request_path(workload, next(filter(may_be_devices, pod.requests), ""))
         case "TaintToleration":
             return (*pod.path, "tolerations") if pod.tolerations else pod.path
         case "VolumeBinding" | "VolumeZone" | "VolumeRestrictions" | "NodeVolumeLimits":
@@ -248,11 +247,3 @@ def _path_of(plugin: str, reason: str, workload: Workload) -> Path:
                 return ("spec", "volumeClaimTemplates")
             return pod.volumes[0].path if pod.volumes else pod.path
     return pod.path
-
-
-def _request(workload: Workload, resource: str) -> Path:
-    asking = [c for c in (*workload.pod.containers, *workload.pod.init_containers) if c.requests.get(resource)]
-    if not asking:
-        return workload.pod.path
-    largest = max(asking, key=lambda c: c.requests[resource])
-    return (*largest.path, "resources", "requests", resource)

@@ -9,7 +9,7 @@ from itertools import islice
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas, verdicts
-from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.counted import count, rollout_at
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.devices import by_allocator, with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
@@ -78,6 +78,39 @@ class Matrix:
         except work.OutOfWorkError as reason:
             return verdicts.cut_short(event, self.whole.wanted(number), str(reason))
 
+    def proven_bad(self, event: str, number: int) -> Cell | None:
+        """Return the cell if it is proven to end badly; None for any other, mostly without computing it.
+
+        One course that ends well refutes such a proof, and takes less work than the search for every end.
+        """
+        try:
+            with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS)):
+                if not self._may_be_proven_bad(event, number):
+                    return None
+        except work.OutOfWorkError:
+            return None  # the cell would be unknown
+        cell = self.cell(event, number)
+        return cell if cell.verdict == BAD and cell.proven else None
+
+    def _may_be_proven_bad(self, event: str, number: int) -> bool:
+        decision = self.whole.decisions.get(number, CREATED)
+        if idle(self.whole, event, number) or decision.unknown:
+            return False
+        if decision.refusal is not None:
+            return True
+        place = self._places[number]
+        members = group_in(self.setting, event, place)
+        bounds = count(self.setting, event, place)
+        with_devices(bounds, self.setting, members, place)
+        if event == "hpa-max" and rollout_at(self.setting, place, bounds.wanted).always_stuck:
+            return True
+        if bounds.is_fine or bounds.ends_badly:
+            return not bounds.is_fine
+        if scope_of(self.setting, members).strong or not self._is_searched(members):
+            return False
+        ends = self.courses(event, place)
+        return not ends or verdict_of(event, ends)[0] == BAD
+
     def _without_limit(self, event: str, number: int) -> Cell:
         reason = idle(self.whole, event, number)
         if reason:
@@ -92,9 +125,31 @@ class Matrix:
 
     def _cell(self, event: str, number: int) -> Cell:
         cell, workload = self._answer(event, number), self.setting.workloads[number]
+        if event == "hpa-max" and cell.verdict != BAD:
+            cell = self._rolled_out_there(cell, number)
         if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
         return verdicts.taking_turns(cell) if workload.kind == "Job" else cell
+
+    def _rolled_out_there(self, cell: Cell, number: int) -> Cell:
+        """Return the cell of the maximum; it ends badly as well if no rollout at that size ever ends."""
+        bounds = rollout_at(self.setting, number, cell.wanted)
+        if not bounds.always_stuck:
+            return cell
+        found = replace(
+            cell,
+            verdict=BAD,
+            stuck=True,
+            always_stuck=True,
+            proven=True,
+            text=f"{cell.bound}/{cell.wanted} stuck",
+            why=bounds.most.why,
+            resource=bounds.most.resource,
+            worst=None,
+            best=None,
+            missing=(),
+        )
+        return with_details(found, (), self.setting, number)
 
     def _answer(self, event: str, number: int) -> Cell:
         bounds = count(self.setting, event, number)
@@ -212,10 +267,14 @@ class Matrix:
             self._searched[key] = self._explored(members, expected=expected)
         return self._searched[key]
 
-    def _explored(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
+    def _is_searched(self, members: tuple[int, ...]) -> bool:
         setting = self.setting
-        if len(setting.nodes) > MOST_NODES or sum(most_pods(setting, i) for i in members) > MOST_PODS:
+        return len(setting.nodes) <= MOST_NODES and sum(most_pods(setting, i) for i in members) <= MOST_PODS
+
+    def _explored(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
+        if not self._is_searched(members):
             return None
+        setting = self.setting
         driving = self._is_played(members) and expected
         explore = partial(
             story_of,
@@ -263,7 +322,7 @@ class Matrix:
         if verdict == BAD and ready is None:
             bounds = count(self.setting, event, number)
             if (bounds.always_stuck and not self.setting.drains(event)) or bounds.most.pods == bound.most < wanted:
-                cell = replace(cell, why=bounds.most.why, proven=True)
+                cell = replace(cell, why=bounds.most.why, resource=bounds.most.resource, proven=True)
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------
@@ -291,7 +350,7 @@ class Matrix:
         fine = bounds.is_fine
         if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
-        bad = not fine and (bounds.always_stuck or bounds.most.pods < wanted)
+        bad = bounds.ends_badly
         ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or (bad and (not ends or verdict_of(event, ends)[0] == BAD)):
@@ -306,6 +365,7 @@ class Matrix:
                 proven=not stuck or event != "drain",  # the drain of a node without its pods ends
                 text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
                 why=bounds.least.why if fine else bounds.most.why,
+                resource="" if fine else bounds.most.resource,
                 assumes=self._premises(number),
             )
             return cell if fine else with_details(cell, ends, self.setting, number)

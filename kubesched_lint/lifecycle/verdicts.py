@@ -53,6 +53,8 @@ class Cell(Record):
     text: str = ""
     why: str = ""
     """The proof, or what is known, in one sentence with its numbers."""
+    resource: str = ""
+    """The resource of nodes that is short, if counting proves a bad end by it; ``host ports`` is one."""
     message: str = ""
     """The message of Kubernetes."""
     says: str = "the pods say"

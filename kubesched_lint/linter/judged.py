@@ -11,7 +11,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
+from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
 from kubesched_lint.world.pod_labels import revision_label
@@ -173,6 +173,38 @@ def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Ite
 # --- One finding per cause: drop a finding if a rule that names the cause better has one on the same object -----------
 
 
+def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
+    """Yield the findings; one that explains a verdict that is an error has its severity and its evidence.
+
+    Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example. It
+    explains a verdict about the same event that leaves at least as many pods missing.
+    """
+    verdicts = {
+        (one.finding.object, one.finding.evidence.event): one
+        for one in judged
+        if one.rule.about == "verdict" and one.finding.severity is Severity.ERROR
+    }
+    for one in judged:
+        verdict = verdicts.get((one.finding.object, one.finding.evidence.event)) if verdicts else None
+        yield one if verdict is None or not _explains(one, verdict) else _as_severe(one, verdict)
+
+
+def _explains(one: Judged, verdict: Judged) -> bool:
+    evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
+    if one.rule.about != "placement" or one.rule.preview or evidence.kind != "proof":
+        return False
+    if one.finding.severity is not Severity.WARNING or one.hazard.together not in ((), verdict.hazard.together):
+        return False
+    missing = verdict.hazard.values["pending"]
+    return isinstance(pending, int) and isinstance(missing, int) and pending <= missing
+
+
+def _as_severe(one: Judged, verdict: Judged) -> Judged:
+    evidence = replace(one.hazard.evidence, assumes=verdict.finding.evidence.assumes)
+    finding = replace(one.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
+    return replace(one, finding=finding)
+
+
 def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] = lambda one: None) -> Iterator[Judged]:
     """Yield the findings that no better one explains; the better ones list them in ``also``.
 
@@ -243,8 +275,9 @@ def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) ->
                 counting.setdefault((one.rule.slug, ref), _Findings()).add(one)
     explains: dict[int, Judged] = {}
     tells: dict[int, Judged] = {}
+    slugs = _explaining(judged)
     for one in judged:
-        found = [other for other in _better(one, about, counting, home) if _last(other, explains) is not one]
+        found = [other for other in _better(one, slugs, about, counting, home) if _last(other, explains) is not one]
         best = next((other for other in found if one.rule.preview or not other.rule.preview), None)
         if best is not None:
             explains[id(one)] = best
@@ -253,21 +286,58 @@ def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) ->
     return explains, tells
 
 
+class _Explaining(NamedTuple):
+    """Slugs of rules with findings about placement or refusals, and of those that report a verdict."""
+
+    causes: tuple[str, ...]
+    verdicts: tuple[str, ...]
+
+    def of(self, rule: Rule) -> tuple[str, ...]:
+        """Return the rules to which one yields by what it is about.
+
+        A verdict in the bound's own words yields to every rule that names its cause, unless that rule is in preview:
+        then the rule yields to the verdict.
+        """
+        if rule.about == "verdict":
+            return self.causes
+        return self.verdicts if rule.preview and rule.about == "placement" else ()
+
+
+def _explaining(judged: Iterable[Judged]) -> _Explaining:
+    rules = {one.rule.slug: one.rule for one in judged}.values()
+    return _Explaining(
+        tuple(rule.slug for rule in rules if rule.about in ("placement", "refusal") and not rule.preview),
+        tuple(rule.slug for rule in rules if rule.about == "verdict"),
+    )
+
+
+_CAUSED_BY = {"rollout": ("deploy",), "hpa-max": ("deploy", "rollout"), "scale-down": ("deploy",)}
+"""Event → the events that a bad end of it follows from: what stays Pending at first is Pending in a rollout, too."""
+
+
+def _tells_of(one: Judged, other: Judged) -> bool:
+    """Whether another finding explains a verdict: it proves a bad end of the same event, or of one before it."""
+    event, its = one.finding.evidence.event, other.finding.evidence
+    return its.kind == "proof" and (its.event == event or its.event in _CAUSED_BY.get(event, ()))
+
+
 def _better(
     one: Judged,
+    slugs: _Explaining,
     about: _ByRule,
     counting: _ByRule,
     home: Callable[[Judged], object],
 ) -> Iterator[Judged]:
     """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
     finding, rule = one.finding, one.rule
-    is_error = finding.severity is Severity.ERROR
+    is_error, by_verdict = finding.severity is Severity.ERROR, slugs.of(rule)
     better, groups = (
         [
             other
-            for slug in rule.yields_to
+            for slug in (*rule.yields_to, *by_verdict)
             if (found := each.get((slug, finding.object))) is not None
             for other in found.meeting(one, home)
+            if slug not in by_verdict or _tells_of(one, other)
         ]
         for each in (about, counting)
     )

@@ -13,6 +13,7 @@ from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.judged import (
     Judged,
+    explained,
     finding_of,
     identity_of,
     not_ignored,
@@ -80,7 +81,7 @@ def concluded(
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
-    judged, unfilled = without_open_text(tuple(run.current(without_yielding(judged, run.home))))
+    judged, unfilled = without_open_text(tuple(run.current(without_yielding(tuple(explained(judged)), run.home))))
     run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established, is_tried
@@ -389,7 +390,7 @@ class Run:
             from kubesched_lint.linter.configured import with_configuration
 
             judged = with_configuration(judged, world)
-        if severity is not Severity.ERROR:
+        if severity is not Severity.ERROR or rule.about == "verdict":  # the table of verdicts has asked other worlds
             return judged
         from kubesched_lint.linter.what_if import OF_ERRORS
 

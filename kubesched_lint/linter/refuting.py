@@ -57,7 +57,10 @@ def is_tried(one: Judged) -> bool:
     """Return whether runs try to refute a finding."""
     finding = one.finding
     return (
-        finding.severity is Severity.ERROR and finding.evidence.kind == "proof" and one.rule.each in ("workload", "set")
+        finding.severity is Severity.ERROR
+        and finding.evidence.kind == "proof"
+        and one.rule.each in ("workload", "set")
+        and one.rule.about != "verdict"  # the table of verdicts has tried
     )
 
 

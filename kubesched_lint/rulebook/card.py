@@ -114,6 +114,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
         evidence=(evidence,) if isinstance(evidence, str) else tuple(evidence),
         needs=tuple(front["needs"]),
         uses=tuple(front.get("uses", ())),
+        about=front.get("about", "text"),
         each=front.get("each", "workload"),
         kinds=tuple(front.get("kinds", ())),
         features=tuple(front.get("looks_at", ())),

@@ -133,8 +133,13 @@ def coverage_faults(card: Card, found: Sequence[Example]) -> Iterator[CardError]
 
 
 def rules_for(example: Example, book: Rulebook) -> tuple[Rule, ...]:
-    """The card's own rule and all shipped ones of the profile, but no other policies of the same folder."""
-    chosen = {rule.slug: rule for rule in book.select(example.setting.profile) if rule.code is None}
+    """The card's own rule and all shipped ones of the profile, but no other policies of the same folder.
+
+    A rule in preview yields to the rules about verdicts: its card shows what it says without them.
+    """
+    left_out = "verdict" if book.get(example.slug).preview else ""
+    profile = book.select(example.setting.profile)
+    chosen = {rule.slug: rule for rule in profile if rule.code is None and rule.about != left_out}
     chosen[example.slug] = book.get(example.slug)
     return tuple(chosen[slug] for slug in sorted(chosen))
 

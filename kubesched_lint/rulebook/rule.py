@@ -111,6 +111,8 @@ class Rule(Record):
     messages: Templates
     helps: Templates
     uses: tuple[str, ...] = ()
+    about: str = "text"
+    """``placement``, ``refusal`` or ``text``; ``verdict``: it reports what no rule about placement explains."""
     each: str = "workload"
     kinds: tuple[str, ...] = ()
     features: tuple[str, ...] = ()

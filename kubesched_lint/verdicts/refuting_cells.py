@@ -6,7 +6,7 @@ of the first deployment; and random traces of the lifecycle model, for cells pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.analysis import attempts
@@ -29,10 +29,12 @@ MOST_STEPS = 5_000
 RUNS = 3
 
 
-def established_cells(rows: Sequence[Row], matrix: Matrix, world: World) -> Iterator[Row]:
-    """Yield the rows; cells that a run contradicts become unknown. The matrix started from ``world``."""
-    nothing: Sequence[dict[int, int]] = ()
-    placed = work.tried(lambda: _placements(matrix, world.without_pools), nothing, 2)  # pools may have added its nodes
+Placements = Sequence[dict[int, int]]
+"""Per run of the whole set: number of a workload → its pods that find no node."""
+
+
+def established_cells(rows: Iterable[Row], matrix: Matrix, placed: Callable[[], Placements]) -> Iterator[Row]:
+    """Yield the rows; cells that a run contradicts become unknown. ``placed`` returns ``placements`` of the matrix."""
     for row in rows:
         cells = []
         for cell in row.cells:
@@ -62,9 +64,9 @@ def _not_established(cell: Cell, run: str) -> Cell:
     )
 
 
-def _against(cell: Cell, number: int, matrix: Matrix, placed: Sequence[dict[int, int]]) -> str:
+def _against(cell: Cell, number: int, matrix: Matrix, placed: Callable[[], Placements]) -> str:
     if cell.event == "deploy":
-        for run in placed:
+        for run in placed():
             bound = cell.wanted - run.get(number, 0)
             if number in run and _beats(cell, bound):
                 return f"a run of the model binds {bound} of {cell.wanted}"
@@ -73,7 +75,16 @@ def _against(cell: Cell, number: int, matrix: Matrix, placed: Sequence[dict[int,
         return ""
     if _steps(matrix.setting) > MOST_STEPS:
         return ""
+    if cell.event == "hpa-max" and cell.stuck:
+        return _contradicted(replace(cell, event="rollout"), _rolled_out_at(cell.wanted, place, matrix))
     return _contradicted(cell, matrix.courses(cell.event, place))
+
+
+def _rolled_out_at(size: int, place: int, matrix: Matrix) -> Sequence[FinalState]:
+    """Return the ends of rollouts of a workload of ``matrix.setting`` that was deployed with ``size`` pods."""
+    setting = matrix.setting
+    sized = (replace(w, replicas=size) if i == place else w for i, w in enumerate(setting.workloads))
+    return Matrix(replace(setting, workloads=tuple(sized)), matrix.effort).courses("rollout", place)
 
 
 def _beats(cell: Cell, bound: int) -> bool:
@@ -103,8 +114,13 @@ def _steps(setting: Setting) -> int:
 # --- the whole set, deployed ----------------------------------------------------------------------------------------
 
 
-def _placements(matrix: Matrix, world: World) -> Sequence[dict[int, int]]:
-    """Return per run: number of a workload → its pods that find no node. Empty if workloads run already."""
+def placements(matrix: Matrix, world: World) -> Placements:
+    """Return runs of the whole set in the world from which the matrix started; empty if workloads run already."""
+    nothing: Placements = ()
+    return work.tried(lambda: _placements(matrix, world.without_pools), nothing, 2)  # pools may have added its nodes
+
+
+def _placements(matrix: Matrix, world: World) -> Placements:
     setting = matrix.whole
     if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
         return ()

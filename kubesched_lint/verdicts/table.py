@@ -18,8 +18,8 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.record import replace
-from kubesched_lint.verdicts.refuting_cells import established_cells
-from kubesched_lint.verdicts.weighing import weighed
+from kubesched_lint.verdicts.refuting_cells import Placements, established_cells, placements
+from kubesched_lint.verdicts.weighing import Weighing
 from kubesched_lint.verdicts.what_if_cells import of_cluster, of_unknown_nodes
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
@@ -29,7 +29,7 @@ WHOLE = 9 / 8
 """Steps of a simulation per step of its cells: the rest is for what follows, without which no cell would be told."""
 
 
-class Rows:
+class Table:
     """The rows of one matrix. ``world`` is without transient states, ``cluster`` is as it is today."""
 
     def __init__(
@@ -59,9 +59,33 @@ class Rows:
         """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
         with work.within(work.share(0, WHOLE)):
             rows = [Row(n, tuple(self.matrix.cell(event, n) for event in events)) for n in self.numbers]
-        established = tuple(established_cells(rows, self.matrix, grown_world(self._world)))
+        return self._left_of(rows)
+
+    def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied."""
+        established = established_cells(rows, self.matrix, self._placements)
         tested = tuple(map(self._tested, established))
-        return self._with_gangs(tuple(weighed(tested, self.matrix, self.setting, self._world)))
+        return self._with_gangs(tuple(self._weighing.rows(tested)))
+
+    @cached_property
+    def _placed(self) -> Placements:
+        return placements(self.matrix, grown_world(self._world))
+
+    def _placements(self) -> Placements:
+        return self._placed
+
+    def bad_end(self, event: str, number: int) -> tuple[Cell, Cell] | None:
+        """Return a cell that is proven to end badly, and what is left of it (``weighed``); None for any other.
+
+        A gang's cell is what is left, also where the cell of single pods proves nothing.
+        """
+        found = self.matrix.proven_bad(event, number)
+        if found is None and self.setting.workloads[number].pod.group and gangs_of(self._world):
+            found = self.matrix.cell(event, number)
+        if found is None:
+            return None
+        rows = self._with_cards(self._left_of([Row(number, (found,))]))
+        return found, placed(rows[0].cells[0], self._world)
 
     def scored(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """Return the rows after traces with other scores, and with what cards of custom resources call unknown."""
@@ -70,11 +94,18 @@ class Rows:
                 replace(row, cells=tuple(placed(cell, self._world) for cell in row.cells))
                 for row in with_scores(rows, self.matrix)
             )
-        if any(workload.custom is not None for workload in self.setting.workloads):
-            from kubesched_lint.verdicts.custom_cells import with_custom
+        return self._with_cards(rows)
 
-            rows = tuple(with_custom(rows, self.matrix))
-        return rows
+    def _with_cards(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        if not any(workload.custom is not None for workload in self.setting.workloads):
+            return rows
+        from kubesched_lint.verdicts.custom_cells import with_custom
+
+        return tuple(with_custom(rows, self.matrix))
+
+    @cached_property
+    def _weighing(self) -> Weighing:
+        return Weighing(self.matrix, self.setting, self._world)
 
     @cached_property
     def missing(self) -> Mapping[int, str]:

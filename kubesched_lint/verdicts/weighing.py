@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
-from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of, looks_at_others
+from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
@@ -20,32 +21,63 @@ _FEW = 3
 _WITHOUT_NODES = ("no nodes", "no zones", "no pods")
 
 
-def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World) -> Iterator[Row]:
-    """Yield each row with missing facts applied. ``setting`` has the workloads of the rows, in the same order."""
-    written = {w.ref: w for w in world.manifests.workloads}
-    # A hypothesis may open a node.
-    nowhere = [setting.supposed is None and not open_ for open_ in setting.reach]
-    lacks = {
-        i: (*_lacks(world.member(written[w.ref]), nowhere=nowhere[i]), *lacks_of_hypothesis(setting, i, world))
-        for i, w in enumerate(setting.workloads)
-    }
-    own = _with_gangs(lacks, rows, matrix, setting, world)
-    lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in lacks.items()}
-    lacking = {members: [i for i in members if lacks[i] or _untold(setting, i)] for members in components(setting)}
-    empty = emptiness(world)
-    for row in rows:
-        decision = setting.decisions.get(row.number)
-        if decision is not None and decision.refusal is not None:
-            yield row  # no pod is created, whatever else is unknown
-            continue
-        near = () if nowhere[row.number] else lacking[group_of(setting, row.number)]
-        beside = _of_neighbours(row.number, setting, lacks, near)
-        alone = nowhere[row.number] or not looks_at_others(setting.pods[row.number], setting.index)
-        cells = (
-            _weighed(_without_known_nodes(cell, world), _about(cell.event, own[row.number], setting), beside)
-            for cell in row.cells
-        )
-        yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
+class Weighing:
+    """What is not known about the workloads of a setting, and what it leaves of their cells."""
+
+    def __init__(self, matrix: Matrix, setting: Setting, world: World) -> None:
+        """``setting`` has the workloads of ``matrix``, in the same order, with the user's options."""
+        self._matrix = matrix
+        self._setting = setting
+        self._world = world
+        # A hypothesis may open a node.
+        self._nowhere = [setting.supposed is None and not open_ for open_ in setting.reach]
+        self._empty = emptiness(world)
+
+    def rows(self, rows: Sequence[Row]) -> Iterator[Row]:
+        """Yield each row with missing facts applied."""
+        setting, nowhere = self._setting, self._nowhere
+        own = _with_gangs(self._lacks, rows, self._matrix, setting, self._world)
+        lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
+        for row in rows:
+            decision = setting.decisions.get(row.number)
+            if decision is not None and decision.refusal is not None:
+                yield row  # no pod is created, whatever else is unknown
+                continue
+            near = () if nowhere[row.number] else self._lacking[group_of(setting, row.number)]
+            beside = _of_neighbours(row.number, setting, lacks, near)
+            alone = nowhere[row.number] or not self._may_need_running(row.number)
+            cells = (
+                _weighed(_without_known_nodes(cell, self._world), _about(cell.event, own[row.number], setting), beside)
+                for cell in row.cells
+            )
+            yield replace(row, cells=tuple(_on_empty(cell, self._empty, alone=alone) for cell in cells))
+
+    def _may_need_running(self, number: int) -> bool:
+        """Whether running pods, if any were known, could satisfy an affinity that no pod of the set satisfies."""
+        pod, setting = self._setting.pods[number], self._setting
+        assert self._world.cluster is not None
+        if self._world.cluster_has("Pod"):
+            return False
+        return any(not setting.selection.of(term, pod.namespace) for term in pod.required_affinity)
+
+    @cached_property
+    def _lacks(self) -> Mapping[int, tuple[Lack, ...]]:
+        written = {w.ref: w for w in self._world.manifests.workloads}
+        return {
+            i: (
+                *_lacks(self._world.member(written[w.ref]), nowhere=self._nowhere[i]),
+                *lacks_of_hypothesis(self._setting, i, self._world),
+            )
+            for i, w in enumerate(self._setting.workloads)
+        }
+
+    @cached_property
+    def _lacking(self) -> Mapping[tuple[int, ...], list[int]]:
+        """Group of workloads → those of them about which something is not known."""
+        return {
+            members: [i for i in members if self._lacks[i] or _untold(self._setting, i)]
+            for members in components(self._setting)
+        }
 
 
 def _lacks(it: Member, *, nowhere: bool) -> tuple[Lack, ...]:
@@ -149,7 +181,7 @@ def _at_best(cell: Cell, missing: Sequence[str]) -> Cell:
 
 
 def _on_empty(cell: Cell, premise: str, *, alone: bool) -> Cell:
-    """Return the cell with the assumption about a sketch's content; running pods could satisfy affinity to others."""
+    """Return the cell with the assumption about a sketch's content; ``alone``: running pods could not help it."""
     if not premise or cell.verdict == NONE:
         return cell
     proven = cell.proven and (cell.verdict == FINE or alone)

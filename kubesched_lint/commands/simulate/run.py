@@ -35,7 +35,7 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
-from kubesched_lint.verdicts.table import WHOLE, Rows
+from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if_cells import MEANWHILE
 from kubesched_lint.world.world import World
 
@@ -168,7 +168,7 @@ def _simulated(
     only: Collection[ObjectRef] | None,
     wishes: Wishes,
 ) -> SimulationReport:
-    base = Rows(world, cluster, effort, wishes.applied, only)
+    base = Table(world, cluster, effort, wishes.applied, only)
     setting = base.setting
     supposed = tuple(one.event for one in hypotheses(wishes.suppose, setting))
     own = (*scale_events(setting.scaled), *supposed)
@@ -176,7 +176,7 @@ def _simulated(
     events = tuple(event for event in dict.fromkeys((*events, *own)) if event not in supposed)
     wishes.check(setting)
     rows = base.weighed(events)
-    columns = {event: Rows(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
+    columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
     before, after = drawn or (None, None)

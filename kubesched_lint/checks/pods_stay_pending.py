@@ -1,0 +1,33 @@
+"""Pods that are proven to stay Pending, or never to be created, in the words of the bound that proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.wanted import replicas_wanted_here
+from kubesched_lint.checks._bad_ends import told
+from kubesched_lint.findings import Hazard
+from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end
+from kubesched_lint.world.world import Member
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    for event in ("deploy", "scale-down"):
+        end = bad_end(it, event)
+        if end is not None and end.cell.stuck:
+            return  # rollout-never-ends tells of it
+        if end is not None:
+            related = () if it.workload.kind == "DaemonSet" else (replicas_wanted_here(it),)
+            when = "" if event == "deploy" else "scaled down, "
+            yield told(it, end, "default", {"when": when, "fate": _fate(it, end)}, *related)
+            return
+
+
+def _fate(it: Member, end: BadEnd) -> str:
+    """Return what becomes of the missing pods; a pod that a quota or the API server refuses never waits."""
+    is_refused = it.world.admission.decision(it.workload).refusal is not None
+    one = end.missing <= 1
+    if is_refused or isinstance(end.cell.blamed, ResourceQuota):
+        return "is not created" if one else "are not created"
+    return "stays Pending" if one else "stay Pending"

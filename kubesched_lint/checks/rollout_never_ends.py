@@ -1,0 +1,33 @@
+"""A rollout that is proven never to end, in the words of the bound that proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.checks._bad_ends import rollout_places, told
+from kubesched_lint.checks._remedies import roll_without_surge
+from kubesched_lint.findings import Hazard
+from kubesched_lint.verdicts.bad_ends import bad_end
+from kubesched_lint.world.world import Member
+
+
+def check(it: Member) -> Iterator[Hazard]:
+    """Report the rollout that this apply starts; else the next one, unless pods stay missing before it."""
+    deployed = bad_end(it, "deploy")
+    if deployed is not None and deployed.cell.stuck:
+        yield told(it, deployed, "starts", {}, *rollout_places(it))
+        if deployed.proven:
+            return
+    rolled = bad_end(it, "rollout")
+    if rolled is None or (deployed is not None and (deployed.proven or not rolled.proven)):
+        return
+    yield told(it, rolled, "default", {}, *rollout_places(it))
+
+
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
+    """Delete an old pod first, if the controller may not do so now."""
+    rolls = it.workload.kind == "Deployment" and it.workload.strategy.type == "RollingUpdate"
+    if rolls and not it.workload.strategy.is_whole and not fenceposts(it.workload, it.replicas)[1]:
+        yield roll_without_surge(it)

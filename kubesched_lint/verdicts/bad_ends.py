@@ -1,0 +1,79 @@
+"""The bad ends that are proven: what rules explain, and what ``lint`` reports if no rule does.
+
+``simulate`` shows the same cells of the same table, so that both prove the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesched_lint.analysis.setting import simulated
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, Cell
+from kubesched_lint.record import Record
+from kubesched_lint.verdicts.table import Table
+from kubesched_lint.world.world import Member, World, once_per_world
+
+
+class BadEnd(Record):
+    """A cell that is proven to end badly on the nodes and pods as they are."""
+
+    cell: Cell
+    unless: tuple[str, ...] = ()
+    """Premises without which the proof does not hold; empty if it holds whatever is not known."""
+
+    @property
+    def proven(self) -> bool:
+        return not self.unless
+
+    @property
+    def missing(self) -> int:
+        """Number of pods that never run; 0 if all run and only the rollout never ends."""
+        return max(self.cell.wanted - self.cell.bound.most, 0)
+
+
+def bad_end(it: Member, event: str) -> BadEnd | None:
+    """Return the proven bad end of an event for a workload; None if there is none, or if it is not simulated."""
+    return _ends(it.world).of(it, event)
+
+
+class _Ends:
+    """The bad ends of one world, each computed when it is asked for."""
+
+    def __init__(self, world: World) -> None:
+        assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
+        self._table = Table(world, world.cluster, Effort(runs=1), _as_it_is, None)
+        self._numbers: Mapping[int, int] = {id(w): i for i, w in enumerate(simulated(world))}
+        self._known: dict[tuple[str, int], BadEnd | None] = {}
+
+    def of(self, it: Member, event: str) -> BadEnd | None:
+        number = self._numbers.get(id(it.workload))
+        if number is None:
+            return None
+        key = event, number
+        if key not in self._known:
+            self._known[key] = self._found(event, number)
+        return self._known[key]
+
+    def _found(self, event: str, number: int) -> BadEnd | None:
+        cells = self._table.bad_end(event, number)
+        if cells is None:
+            return None
+        as_it_is, left = cells
+        if left.verdict != BAD:
+            return None
+        if left.proven:
+            return BadEnd(left)
+        known = {*as_it_is.assumes, *as_it_is.missing}
+        unless = tuple(fact for fact in (*left.missing, *left.assumes) if fact not in known)
+        return BadEnd(left, unless) if unless else None
+
+
+def _as_it_is(setting: Setting) -> Setting:
+    return setting
+
+
+@once_per_world
+def _ends(world: World) -> _Ends:
+    return _Ends(world)

@@ -322,7 +322,13 @@ class Matrix:
         if verdict == BAD and ready is None:
             bounds = count(self.setting, event, number)
             if (bounds.always_stuck and not self.setting.drains(event)) or bounds.most.pods == bound.most < wanted:
-                cell = replace(cell, why=bounds.most.why, resource=bounds.most.resource, proven=True)
+                cell = replace(
+                    cell,
+                    why=bounds.most.why,
+                    resource=bounds.most.resource,
+                    proven=True,
+                    is_counted=not self.setting.pods[number].required_affinity,
+                )
         return cell if verdict == FINE else with_details(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------
@@ -363,6 +369,7 @@ class Matrix:
                 stuck,
                 stuck,
                 proven=not stuck or event != "drain",  # the drain of a node without its pods ends
+                is_counted=not fine and not self.setting.pods[number].required_affinity,
                 text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
                 why=bounds.least.why if fine else bounds.most.why,
                 resource="" if fine else bounds.most.resource,

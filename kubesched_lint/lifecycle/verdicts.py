@@ -55,6 +55,8 @@ class Cell(Record):
     """The proof, or what is known, in one sentence with its numbers."""
     resource: str = ""
     """The resource of nodes that is short, if counting proves a bad end by it; ``host ports`` is one."""
+    is_counted: bool = False
+    """Whether counting alone proves it, so that other workloads of the set can only make it worse."""
     message: str = ""
     """The message of Kubernetes."""
     says: str = "the pods say"

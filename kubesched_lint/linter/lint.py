@@ -54,14 +54,17 @@ def lint(
     costs: dict[str, float] | None = None,
     *,
     is_refuting: bool = True,
+    world: World | None = None,
 ) -> tuple[Report, tuple[Judged, ...]]:
     """Return the report and its findings with their rules and hazards, before waivers and baseline.
+
+    ``world``: the manifests on the cluster without its transient states, if the caller has it already.
 
     Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps. ``is_refuting``: whether
     exact runs try to refute proofs.
     """
     with work.within(most_steps(manifests)):
-        return concluded(Run(manifests, options, {} if costs is None else costs), cluster, rules, is_refuting)
+        return concluded(Run(manifests, options, {} if costs is None else costs), cluster, rules, is_refuting, world)
 
 
 def most_steps(manifests: ManifestSet) -> int:
@@ -70,12 +73,13 @@ def most_steps(manifests: ManifestSet) -> int:
 
 
 def concluded(
-    run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool = True
+    run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool = True, world: World | None = None
 ) -> tuple[Report, tuple[Judged, ...]]:
     """Run the rules, and return what ``lint`` returns."""
     manifests, options = run.manifests, run.options
     premises = manifests.premises(options)
-    world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
+    if world is None:
+        world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
     world.refused = manifests.refused if manifests.judged_for == minor_of(world.premises.kubernetes_version) else None
     run.rules(rules, world)
     if cluster is not None and cluster.transient_states:

@@ -154,7 +154,7 @@ def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
     assumed = [lack.text for lack in own if not lack.unknown]
     if not assumed and not beside:
         return cell
-    proven = cell.proven and cell.verdict == BAD and narrows and not beside
+    proven = cell.proven and cell.verdict == BAD and narrows and (cell.is_counted or not beside)
     return replace(cell, text=f"{cell.text} *", proven=proven, assumes=(*cell.assumes, *assumed, *beside))
 
 

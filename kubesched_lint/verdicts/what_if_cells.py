@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from kubesched_lint.analysis.worlds import WhatIf, with_known_growth, with_spares
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
+from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.device_premises import pod_premises
@@ -41,6 +42,10 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     def on_any_number(cell: Cell, world: World, again: object) -> Cell:
         return _assuming(cell, node_premise(it.world))
 
+    def rests_on_new_quota(cell: Cell, world: World) -> bool:
+        is_new = any(cell.blamed is quota for quota in world.manifests.quotas)
+        return cell.event == "deploy" and cell.verdict == BAD and is_new
+
     about_devices = tuple(pod_premises(it))
 
     def rests_on_devices(cell: Cell, world: World) -> bool:
@@ -48,6 +53,7 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
 
     return (
         WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices)),
+        WhatIf("its quota counted later", rests_on_new_quota, _before_quota),
         WhatIf("any number of nodes came", is_never_helped, on_any_number),
         WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),
         WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over)),
@@ -69,6 +75,16 @@ def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[st
     others = f"pods on unknown nodes take no room here: {first_few(named, _FEW)}"
     doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
     return (doubt,)
+
+
+def _before_quota(cell: Cell, world: World, again: object) -> Cell:
+    """Return the cell of a first deploy under a quota of the same set without proof.
+
+    A new quota refuses nothing until its controller has written ``status.hard`` (resourcequota's access to its status),
+    and the pods may be made before that.
+    """
+    assert isinstance(cell.blamed, ResourceQuota)
+    return _doubted(_assuming(cell, f"quota {cell.blamed.name} is in force before the pods are made"))
 
 
 def _applies(cell: Cell, world: World) -> bool:

@@ -16,6 +16,12 @@ from kubesched_lint.analysis.worlds import (
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
+from kubesched_lint.commands.simulate.proven_by_rules import (
+    Shortage,
+    errors_about_placement,
+    shortages,
+    with_proofs,
+)
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.findings import InputError, Location, ObjectRef
@@ -27,6 +33,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short
+from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import location_of
@@ -65,6 +72,8 @@ class SimulationReport(Record):
     workloads: tuple[Workload, ...]
     events: tuple[str, ...]
     rows: tuple[Row, ...]
+    shortages: tuple[Shortage, ...] = ()
+    """What the set lacks as a whole, proven for every order, whichever pods wait."""
     skews: tuple[WorkloadSkew, ...] = ()
     before: Picture | None = None
     after: Picture | None = None
@@ -75,8 +84,8 @@ class SimulationReport(Record):
 
     @property
     def is_bad(self) -> bool:
-        """Whether a cell is proven bad for every scheduler."""
-        return any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
+        """Whether a cell is proven bad for every scheduler, or the set is proven too large."""
+        return bool(self.shortages) or any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
 
     def place(self, cell: Cell) -> Location | None:
         """Return the manifest line to blame; None if there is none."""
@@ -107,7 +116,7 @@ def simulate(
     )
     try:
         with work.within(limit):
-            return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, wishes)
+            return _simulated(manifests, cluster, world, options, chosen, events, effort, pictured, only, wishes)
     except work.OutOfWorkError as reason:
         return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
 
@@ -161,6 +170,7 @@ def _simulated(
     manifests: ManifestSet,
     cluster: Cluster,
     world: World,
+    options: Options,
     chosen: Sequence[str],
     events: Sequence[str],
     effort: Effort,
@@ -176,6 +186,9 @@ def _simulated(
     events = tuple(event for event in dict.fromkeys((*events, *own)) if event not in supposed)
     wishes.check(setting)
     rows = base.weighed(events)
+    none: Sequence[Judged] = ()
+    errors = work.tried(lambda: _errors(manifests, world, options, events), none)
+    rows = tuple(with_proofs(rows, setting.workloads, errors))
     columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
@@ -190,6 +203,7 @@ def _simulated(
         setting.workloads,
         (*events, *supposed),
         rows,
+        tuple(shortages(errors)),
         skewed or (),
         before,
         after,
@@ -204,6 +218,12 @@ def _simulated(
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
     )
+
+
+def _errors(manifests: ManifestSet, world: World, options: Options, events: Sequence[str]) -> Sequence[Judged]:
+    """Return what rules prove about the events that are asked for, about any workload of the set."""
+    found = errors_about_placement(replace(manifests, inventory=world.manifests), world, options)
+    return [one for one in found if one.finding.evidence.event in events]
 
 
 def _beside(row: Row, other: Row) -> Row:

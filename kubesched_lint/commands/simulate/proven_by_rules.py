@@ -1,0 +1,94 @@
+"""What the rules of ``lint`` prove about deploys and rollouts: the matrix shows it, too.
+
+A rule may count what no cell counts: several workloads together, or the domains of another workload's pods. Then its
+error is a proof for the cell of each workload that it names, or a shortage of the set if it names several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubesched_lint.findings import Evidence, Location, ObjectRef, Severity
+from kubesched_lint.lifecycle.matrix import Row
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell, Range, words
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import Record, replace
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World
+
+EVENTS = ("deploy", "rollout")
+"""The events whose proven bad ends are errors of ``lint``."""
+
+
+class Shortage(Record):
+    """Pods of several workloads that never all run, whichever of them wait."""
+
+    message: str
+    evidence: Evidence
+    workloads: tuple[ObjectRef, ...]
+    location: Location
+
+
+def errors_about_placement(manifests: ManifestSet, world: World, options: Options) -> Sequence[Judged]:
+    """Return the errors of rules about placement in a world, whatever the user has configured about rules."""
+    rules = [
+        rule for rule in Rulebook.shipped().select() if rule.about == "placement" and rule.severity is Severity.ERROR
+    ]
+    plain = replace(options, params={}, severities={}, overrides=())
+    _, judged = lint(manifests, world.cluster, plain, rules, world=world)
+    return [
+        one
+        for one in judged
+        if one.finding.severity is Severity.ERROR
+        and one.finding.evidence.kind == "proof"
+        and one.finding.evidence.event in EVENTS
+    ]
+
+
+def shortages(errors: Iterable[Judged]) -> Iterator[Shortage]:
+    """Yield the errors that count the pods of several workloads together."""
+    for one in errors:
+        if len(one.hazard.together) > 1:
+            finding = one.finding
+            yield Shortage(finding.message, finding.evidence, one.hazard.together, finding.location)
+
+
+def with_proofs(rows: Iterable[Row], workloads: Sequence[Workload], errors: Iterable[Judged]) -> Iterator[Row]:
+    """Yield the rows; a cell that an error is about ends badly, proven."""
+    about: dict[tuple[ObjectRef, str], Judged] = {}
+    for one in errors:
+        if len(one.hazard.together) <= 1:
+            about.setdefault((one.finding.object, one.finding.evidence.event), one)
+    for row in rows:
+        ref = workloads[row.number].ref
+        told = ((cell, about.get((ref, cell.event))) for cell in row.cells)
+        yield replace(row, cells=tuple(cell if one is None else _proven(cell, one) for cell, one in told))
+
+
+def _proven(cell: Cell, one: Judged) -> Cell:
+    """Return the cell with the proof of an error; what is proven already, or does not apply, stays."""
+    if cell.verdict == NONE or (cell.proven and cell.verdict in (FINE, BAD)):
+        return cell
+    evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
+    stuck = cell.event == "rollout"
+    lacks = pending if isinstance(pending, int) else 0 if stuck else 1
+    most = max(min(cell.bound.most, cell.wanted - lacks), 0)
+    bound = Range(min(cell.bound.least, most), most, "bound")
+    return replace(
+        cell,
+        verdict=BAD,
+        bound=bound,
+        stuck=stuck,
+        always_stuck=stuck,
+        proven=True,
+        text=words(cell.event, cell.wanted, bound, stuck=stuck, always_stuck=stuck),
+        why=evidence.text,
+        blamed=one.workload,
+        at=one.hazard.at if one.hazard.source is None else (),
+        missing=(),
+        assumes=tuple(dict.fromkeys((*cell.assumes, *evidence.assumes))),
+    )

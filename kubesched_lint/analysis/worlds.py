@@ -64,6 +64,21 @@ def surviving(
 
 
 @once_per_world
+def without_others(world: World) -> World:
+    """The world without the running pods of others, as if they had gone since the cluster's file was written."""
+    cluster = world.cluster
+    assert cluster is not None
+    others = set(map(id, world.other_pods))
+    kept = tuple(bound for bound in cluster.inventory.pods if id(bound) not in others)
+    return world.on(replace(cluster, stale="", inventory=replace(cluster.inventory, pods=kept)))
+
+
+def fresh_premise(cluster: Cluster) -> str:
+    """The premise of a proof that needs the running pods of others, which may have changed by now."""
+    return f"fresh pods show no other room: those of {cluster.path} are {cluster.stale}"
+
+
+@once_per_world
 def with_groups(world: World) -> World | None:
     """The world with the node groups that only nodes show as pools; None if no node comes, or if any may (--elastic).
 

@@ -32,6 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     demand=scaler.max_replicas,
                     supply=supply,
                     assumes=node_premises(it),
+                    event="hpa-max",
                 ),
                 values={**scaling_values(scaler, supply), "key": term.topology_key, "domains": room.domains},
                 related=places_that_scale(scaler, supply),

@@ -28,7 +28,7 @@ def check(it: Member) -> Iterator[Hazard]:
         source=last.source if last else None,
         victim=it.workload.ref,
         # pkg/registry/core/pod/storage/eviction.go answers 500 as soon as a second budget selects the pod.
-        evidence=proof(f"{found.count} budgets select its pods, and an eviction takes at most 1"),
+        evidence=proof(f"{found.count} budgets select its pods, and an eviction takes at most 1", event="drain"),
         values={"budgets": names, "count": found.count},
         related=tuple(
             Place(_SELECTOR, "selects them too", budget.source)

@@ -33,6 +33,7 @@ def check(it: Member, *, of: str) -> Iterator[Hazard]:
             demand=replicas,
             supply=replicas - missing,
             assumes=running_premises(it),
+            event=f"{of}-loss",
         ),
         values={
             "pending": missing,

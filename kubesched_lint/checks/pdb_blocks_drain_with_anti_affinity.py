@@ -33,6 +33,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     demand=replicas,
                     supply=len(room.domains) - let_go,
                     assumes=running_premises(it),
+                    event="drain",
                 ),
                 values={
                     "budget": budget.name,

@@ -141,6 +141,7 @@ def _hazard(
             demand=most,
             supply=supply,
             assumes=running_premises(it),
+            event="hpa-max",
         ),
         values={**values, **scaling_values(scaler, supply)},
         related=places_that_scale(scaler, supply),

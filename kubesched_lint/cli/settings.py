@@ -63,6 +63,7 @@ class Settings(Record):
             self.maybe("scheduler-config") or "",
             self.maybe("kubernetes-version") or "",
             self.text("feature-gates"),
+            _fresh_since(self.text("fresh-pods")),
         )
 
     def in_force(self, targets: Sequence[Target] = ()) -> str:
@@ -84,6 +85,7 @@ class Settings(Record):
             kubernetes_version=self.maybe("kubernetes-version") or "",
             feature_gates=self.text("feature-gates"),
             partial=self.flag("partial"),
+            survive=self.names("survive"),
             params={slug: {name: given.value for name, given in its.items()} for slug, its in self.params.items()},
             severities={slug: cast("Severity", given.value) for slug, given in self.severities.items()},
             overrides=self.config.overrides,
@@ -140,6 +142,14 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
     """Return the folders of own rules, from the flag and from the configuration."""
     origin = given.origin if written in (None, given) else f"{given.origin} and {written.origin}"
     return Given(rulebook.asked, origin)
+
+
+def _fresh_since(duration: str) -> str:
+    """Return the time before which running pods are too old for an error, in full hours: reports are kept as long."""
+    from datetime import UTC, datetime, timedelta
+
+    since = datetime.now(UTC) - timedelta(seconds=seconds_of(duration) or 0)
+    return since.replace(minute=0, second=0, microsecond=0).isoformat()
 
 
 def cluster_of(context: Invocation, settings: Settings) -> Cluster:

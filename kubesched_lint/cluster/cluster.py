@@ -88,6 +88,8 @@ class Cluster(FrozenRecord):
     """Labels of nodes whose values a sketch leaves out: keys, and ``domain/*`` for all keys of a domain."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     """What a sketch states, or the API server of a snapshot showed."""
+    stale: str = ""
+    """How old the running pods are, if they may have changed by now: ``captured 2026-11-20T08:00:00Z``; else empty."""
     grown: bool = False
     """The groups that only nodes show are among the pools, and there are no others: see ``worlds.with_groups``."""
     group_sizes: Mapping[str, int] = field(default_factory=dict)
@@ -139,7 +141,26 @@ class Cluster(FrozenRecord):
     # -- node groups -------------------------------------------------------------------------------------------------
 
     def as_stated(self, cluster_options: ClusterOptions) -> Cluster:
-        """Return the cluster with the node groups that the user declares, and his word on whether they are all."""
+        """Return the cluster with the node groups that the user declares, his word on whether they are all, and age."""
+        stale = self._age_of_pods(cluster_options.fresh_since)
+        return replace(self, stale=stale)._with_groups(cluster_options) if stale else self._with_groups(cluster_options)
+
+    def _age_of_pods(self, since: str) -> str:
+        """Return how old the running pods are, if older than ``since``; empty if they are not, or if none runs."""
+        if not since or not self.inventory.pods:
+            return ""
+        if not self.captured_at:
+            return "of unknown age"
+        from datetime import UTC, datetime
+
+        try:
+            then, limit = map(datetime.fromisoformat, (self.captured_at, since))
+        except ValueError:
+            return "of unknown age"
+        then = then if then.tzinfo else then.replace(tzinfo=UTC)
+        return "" if then >= limit else f"captured {self.captured_at}"
+
+    def _with_groups(self, cluster_options: ClusterOptions) -> Cluster:
         stated = cluster_options.node_groups or self.node_groups
         if stated == self.node_groups and not cluster_options.declared:
             return self

@@ -41,6 +41,8 @@ class ClusterOptions(FrozenRecord):
     """The configuration file of its kube-scheduler."""
     kubernetes_version: str = ""
     feature_gates: str = ""
+    fresh_since: str = ""
+    """Running pods of an older file may be gone by now (RFC 3339); empty: they count whatever their age."""
 
 
 # Strongest evidence first: the first match is reported.

@@ -49,6 +49,18 @@ def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity
     return severity
 
 
+SURVIVES = "kubesched-lint.io/survive"
+"""Annotation of a workload: events that it must survive, ``hpa-max, drain``, besides those of the configuration."""
+
+
+def must_survive(rule: Rule, workload: Workload | None, hazard: Hazard, options: Options) -> bool:
+    """Whether a user asks the workload to survive the event of a hazard that is proven as it is."""
+    if rule.preview or hazard.severity is not None or hazard.evidence.kind != "proof":
+        return False
+    asked = workload.annotations.get(SURVIVES, "") if workload is not None else ""
+    return hazard.evidence.event in (*options.survive, *map(str.strip, asked.split(",")))
+
+
 def identity_of(judged: Judged) -> tuple[object, ...]:
     hazard = judged.hazard
     return (judged.rule.slug, id(judged.workload), id(hazard.source), hazard.at)

@@ -16,6 +16,7 @@ from kubesched_lint.linter.judged import (
     explained,
     finding_of,
     identity_of,
+    must_survive,
     not_ignored,
     reported,
     severity_of,
@@ -389,6 +390,8 @@ class Run:
         source = hazard.source or (workload.source if workload else None)
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
+        if wanted is None and must_survive(rule, workload, hazard, self.options):
+            severity = Severity.ERROR
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
         if world.objects.schedulers:
             from kubesched_lint.linter.configured import with_configuration

@@ -12,6 +12,10 @@ from kubesched_lint.record import Record, field
 PROFILES = ("ci", "strict", "editor")
 
 
+SURVIVED = ("hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
+"""Events that a user may ask a workload to survive; a deploy and a rollout it must survive anyhow."""
+
+
 class ChangedError(Exception):
     """``--changed`` failed; the text is a message for the user."""
 
@@ -57,6 +61,9 @@ class Options(Record):
 
     together: tuple[str, ...] = ()
     """Paths that a target names: what lies there is applied together, even if it defines the same workloads."""
+
+    survive: tuple[str, ...] = ()
+    """Events of ``SURVIVED``: a proof that a workload does not survive one is an error."""
 
     kinds: Kinds = SHIPPED
     """The kinds of custom resources that are read."""

@@ -12,9 +12,11 @@ from functools import cached_property
 from kubesched_lint.analysis.lacks import own_plugins
 from kubesched_lint.analysis.worlds import (
     WhatIf,
+    fresh_premise,
     resumed_premise,
     resumed_premise_of_others,
     with_groups,
+    without_others,
     without_suspended,
     without_workloads,
 )
@@ -170,6 +172,12 @@ OF_ERRORS = (
         lambda error, world: bool(unknown_classes(error, world)),
         if_they_add_nothing,
         with_other_classes,
+    ),
+    _row(
+        "other people's pods had gone",
+        lambda error, world: rests_on_nodes(error.rule) and world.cluster is not None and bool(world.cluster.stale),
+        lambda error, world: "" if world.cluster is None else fresh_premise(world.cluster),
+        lambda error, world: (without_others(world),),
     ),
     _row("its pods ran on as they are", _stands_already, lambda error, world: _MADE_ANEW),
     WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),

@@ -8,7 +8,7 @@ from kubesched_lint.cluster.elastic import COMPLETE, OPEN
 from kubesched_lint.findings import InputError
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.linter.options import PROFILES, Override
+from kubesched_lint.linter.options import PROFILES, SURVIVED, Override
 from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ConfigKey(Record):
 
     @property
     def is_list(self) -> bool:
-        return self.kind in ("rules", "formats", "globs", "folders", "inputs")
+        return self.kind in ("rules", "formats", "globs", "folders", "inputs", "events")
 
 
 KEYS = (
@@ -67,6 +67,14 @@ KEYS = (
     ConfigKey("render", "boolean", "Render kustomizations with kubectl, and named charts with helm.", True),
     ConfigKey("partial", "boolean", "The paths are part of a larger set; missing objects may exist elsewhere.", False),
     ConfigKey("max-age", "duration", "Exit with 2 if the cluster's file is older, such as 12h, 7d or 2w.", None),
+    ConfigKey("fresh-pods", "duration", "Running pods of others prove an error only if younger, such as 24h.", "24h"),
+    ConfigKey(
+        "survive",
+        "events",
+        "Events that every workload must survive: what proves that one does not is an error.",
+        (),
+        SURVIVED,
+    ),
     ConfigKey(
         "fail-on",
         "choice",
@@ -98,7 +106,7 @@ TARGET_KEYS = {
 """The keys of a target besides ``TARGET_SETTINGS``."""
 TARGET_SETTINGS = (
     "cluster", "namespace", "apply-order", "kubernetes-version", "feature-gates", "scheduler-config", "elastic",
-    "node-groups", DECLARED, "partial",
+    "node-groups", DECLARED, "partial", "fresh-pods", "survive",
 )  # fmt: skip
 """The settings that a target may have, instead of those at the top of the file."""
 OF_CLUSTER = ("cluster", "scheduler-config")

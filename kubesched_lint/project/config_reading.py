@@ -171,6 +171,8 @@ class _Reading:
                 self.rulebook.resolve(item)
             except UnknownRuleError as error:
                 problem = str(error)
+        elif key.kind == "events" and item not in key.choices:
+            problem = f"expected one of {', '.join(key.choices)}, found {shown(item)}{did_you_mean(item, key.choices)}"
         elif item == "-" and key.kind == "inputs":
             problem = "a target cannot read standard input"
         elif key.kind in ("folders", "inputs"):

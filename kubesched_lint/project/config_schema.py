@@ -105,6 +105,8 @@ def _key(key: ConfigKey) -> dict[str, Any]:
         shape |= _NAMES
     elif key.kind == "groups":
         shape |= {"type": "array", "items": _GROUP}
+    elif key.kind == "events":
+        shape |= {"type": "array", "items": {"enum": list(key.choices)}, "uniqueItems": True}
     elif key.is_list:
         shape |= _STRINGS
     elif key.kind == "duration":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubesched_lint.analysis.worlds import WhatIf, with_known_growth, with_spares
+from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.model.policy import ResourceQuota
@@ -42,6 +42,15 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     def on_any_number(cell: Cell, world: World, again: object) -> Cell:
         return _assuming(cell, node_premise(it.world))
 
+    def may_rest_on_others(cell: Cell, world: World) -> bool:
+        return cell.verdict == BAD and cell.proven and bool(cluster.stale)
+
+    def if_fresh(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
+        alone = next(iter(again), None)
+        if alone is not None and alone.verdict == BAD and alone.proven:
+            return alone
+        return _doubted(_assuming(cell, fresh_premise(cluster)))
+
     def rests_on_new_quota(cell: Cell, world: World) -> bool:
         is_new = any(cell.blamed is quota for quota in world.manifests.quotas)
         return cell.event == "deploy" and cell.verdict == BAD and is_new
@@ -53,6 +62,9 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
 
     return (
         WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices)),
+        WhatIf(
+            "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)
+        ),
         WhatIf("its quota counted later", rests_on_new_quota, _before_quota),
         WhatIf("any number of nodes came", is_never_helped, on_any_number),
         WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),

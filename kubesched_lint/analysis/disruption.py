@@ -230,6 +230,7 @@ def nothing_may_go(it: Member, budget: DisruptionBudget) -> Evidence:
         demand=1,
         supply=0,
         assumes=(f"{it.workload.ref.kind} {it.workload.ref.name} runs {many(it.replicas, 'replica')}",),
+        event="drain",
     )
 
 

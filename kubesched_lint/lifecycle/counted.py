@@ -46,6 +46,36 @@ def count(setting: Setting, event: str, number: int) -> EventBounds:
     return unready
 
 
+def has_room(setting: Setting, event: str, number: int) -> bool:
+    """Whether the most pods before any loss, or in a rollout, are enough, so that ``count`` proves no bad end.
+
+    It leaves out the least pods, which cost more than all else. False where it does not know: ``count`` decides.
+    """
+    workload = setting.workloads[number]
+    is_plain = event in ("deploy", "rollout", "hpa-max", "scale-down") and workload.kind != "DaemonSet" and not workload.suspended
+    if not is_plain or setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)):
+        return False
+    work.spend(_STEPS)
+    wanted = size_after(setting, event, number) if event in ("hpa-max", "scale-down") else setting.wanted(number)
+    exact = placed(setting, number, wanted) or most_placed(setting, number, wanted)
+    if min(exact.pods, most_beside(setting, number, wanted).pods) < wanted:
+        return False
+    if event in ("deploy", "scale-down"):
+        return True
+    needed = _needed_beside(setting, number, wanted)
+    both = most_placed(setting, number, needed, mixed=True) if needed else exact
+    return both.pods >= needed and most_of_template(setting, number, wanted).pods >= wanted
+
+
+def _needed_beside(setting: Setting, number: int, wanted: int) -> int:
+    """Return for how many pods a rollout needs room at once, because no old pod goes first; 0 if one may go."""
+    workload = setting.workloads[number]
+    surge, unavailable = surging(workload, wanted)
+    if workload.kind != "Deployment" or not surge or unavailable or not wanted:
+        return 0
+    return wanted + (surge if workload.strategy.is_whole else 1)
+
+
 def _despite_deletions(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
     bounds = _without_deletions(setting, event, number)
@@ -232,7 +262,6 @@ def rollout_at(setting: Setting, number: int, size: int) -> EventBounds:
 
 def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     workload = setting.workloads[number]
-    surge, unavailable = surging(workload, wanted)
     bounds = _placed(setting, number, wanted)
     if workload.kind == "DaemonSet" and setting.pods[number].host_ports and daemon_bounds(workload.strategy, wanted)[0]:
         bounds.never_stuck = False
@@ -258,8 +287,8 @@ def _rollout(setting: Setting, number: int, wanted: int) -> EventBounds:
     if new.pods < wanted:
         bounds.always_stuck = True  # for the new pods; old ones may run beside them
         bounds.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, new.why, new.resource)
-    elif workload.kind == "Deployment" and surge and not unavailable and wanted:
-        room = most_placed(setting, number, needed := wanted + (surge if workload.strategy.is_whole else 1), mixed=True)
+    elif needed := _needed_beside(setting, number, wanted):
+        room = most_placed(setting, number, needed, mixed=True)
         if room.pods < needed:
             bounds.always_stuck = True
             bounds.most = Counted(min(room.pods, wanted), f"{room.why}; {_NO_WAY}", room.resource)

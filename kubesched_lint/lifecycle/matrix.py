@@ -9,7 +9,7 @@ from itertools import islice
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas, verdicts
-from kubesched_lint.lifecycle.counted import count, rollout_at
+from kubesched_lint.lifecycle.counted import count, has_room, rollout_at
 from kubesched_lint.lifecycle.courses import Courses, Effort
 from kubesched_lint.lifecycle.devices import by_allocator, with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
@@ -100,6 +100,8 @@ class Matrix:
             return True
         place = self._places[number]
         members = group_in(self.setting, event, place)
+        if not self._is_searched(members) and has_room(self.setting, event, place):
+            return False
         bounds = count(self.setting, event, place)
         with_devices(bounds, self.setting, members, place)
         if event == "hpa-max" and rollout_at(self.setting, place, bounds.wanted).always_stuck:
@@ -268,8 +270,11 @@ class Matrix:
         return self._searched[key]
 
     def _is_searched(self, members: tuple[int, ...]) -> bool:
+        """Whether a group has few enough nodes and pods for an exhaustive search."""
         setting = self.setting
-        return len(setting.nodes) <= MOST_NODES and sum(most_pods(setting, i) for i in members) <= MOST_PODS
+        if len(setting.nodes) > MOST_NODES or len(members) > MOST_PODS:
+            return False
+        return sum(most_pods(setting, i) for i in members) <= MOST_PODS
 
     def _explored(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         if not self._is_searched(members):

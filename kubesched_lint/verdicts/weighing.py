@@ -36,8 +36,10 @@ class Weighing:
     def rows(self, rows: Sequence[Row]) -> Iterator[Row]:
         """Yield each row with missing facts applied."""
         setting, nowhere = self._setting, self._nowhere
-        own = _with_gangs(self._lacks, rows, self._matrix, setting, self._world)
-        lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
+        own = lacks = self._lacks
+        if gangs_of(self._world):
+            own = _with_gangs(self._lacks, rows, self._matrix, setting, self._world)
+            lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
         for row in rows:
             decision = setting.decisions.get(row.number)
             if decision is not None and decision.refusal is not None:
@@ -92,8 +94,6 @@ def _with_gangs(
     lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World
 ) -> Mapping[int, tuple[Lack, ...]]:
     """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
-    if not gangs_of(world):
-        return lacks
     from kubesched_lint.verdicts.gang_events import gang_lacks
 
     left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)

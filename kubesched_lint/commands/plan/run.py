@@ -193,7 +193,7 @@ def plan(
         len(everybody.keys() - changes.keys() - cells.keys() - open_ - (touched - shown)),
         len(open_),
         reports[1].summary.cluster,
-        reports[1].errors,
+        (*after.errors, *reports[1].errors),
         reports[0].errors,
         tuple(dict.fromkeys(told)),
         _explained(rows[1], cells),

@@ -118,8 +118,8 @@ def _lacks_base(argument: str) -> bool:
     """Whether a commit is empty, alone or where a range starts; ``../manifests`` is a path."""
     import os
 
-    return (
-        not argument or argument.startswith("..") and not argument.startswith("../") and not os.path.lexists(argument)
+    return not argument or (
+        argument.startswith("..") and not argument.startswith("../") and not os.path.lexists(argument)
     )
 
 

@@ -99,16 +99,13 @@ class Copy:
         self._bytes = 0
         for listed in self._commits:
             os.makedirs(os.path.join(self.at(listed.tree.top), ".git"))  # the root that no link may leave
+        self.here = self.at(os.path.realpath(os.curdir))
+        """The place of the current folder."""
         os.makedirs(self.here, exist_ok=True)
 
     def at(self, real: str) -> str:
         """Return the place of an absolute path in the copy."""
         return os.path.join(self._folder, real.lstrip(os.sep))
-
-    @property
-    def here(self) -> str:
-        """The place of the current folder."""
-        return self.at(os.path.realpath(os.curdir))
 
     def has(self, real: str) -> bool:
         """Return whether a commit has a file at this absolute path, or files below it."""
@@ -123,8 +120,8 @@ class Copy:
         found: dict[_Listed, list[str]] = {}
         for listed, within in self._parted(paths):
             found.setdefault(listed, []).append(within)
-        for listed, within in found.items():
-            self._write(listed, listed.kept(within))
+        for listed, names in found.items():
+            self.bring(self._write(listed, listed.kept(names)))
 
     def bring_submodules(self, paths: Iterable[str]) -> None:
         """Copy the files of the submodules below absolute paths, at the commits that these commits name.
@@ -150,14 +147,18 @@ class Copy:
         self._write(listed, listed.kept([os.curdir]))
         self.bring_submodules([tree.top])
 
-    def put(self, real: str, data: bytes) -> None:
-        """Write a file that no commit has."""
+    def put(self, real: str) -> None:
+        """Copy a file or folder of today, which no commit has. Raises CommitError."""
         place = self.at(real)
         self._check([place])
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        if not os.path.lexists(place):
-            with open(place, "xb") as file:
-                file.write(data)
+        try:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            if os.path.isdir(real):
+                shutil.copytree(real, place, symlinks=True, dirs_exist_ok=True)
+            elif os.path.isfile(real) and not os.path.lexists(place):
+                shutil.copyfile(real, place)
+        except OSError as error:
+            raise CommitError(f"{real} cannot be copied: {error.strerror or error}") from None
 
     def _parted(self, paths: Iterable[str]) -> Iterator[tuple[_Listed, str]]:
         """Yield each path below its repository: the innermost of those that hold it."""
@@ -167,7 +168,8 @@ class Copy:
                 inner = max(holding, key=lambda one: len(one.tree.top))
                 yield inner, os.path.relpath(path, inner.tree.top)
 
-    def _write(self, listed: _Listed, entries: Sequence[_Entry]) -> None:
+    def _write(self, listed: _Listed, entries: Sequence[_Entry]) -> Sequence[str]:
+        """Write files that are not there yet. Return the absolute paths to which links among them lead."""
         top = self.at(listed.tree.top)
         entries = [entry for entry in entries if not os.path.lexists(os.path.join(top, entry.path))]
         self._bytes += sum(entry.size for entry in entries)
@@ -182,6 +184,8 @@ class Copy:
         except OSError as error:  # a tree with two files of one name, or a full disk
             why = error.strerror or error
             raise CommitError(f"the files of {listed.commit[:12]} cannot be copied: {why}") from None
+        links = (os.path.join(listed.tree.top, entry.path) for entry in entries if entry.mode.startswith(_LINK))
+        return [os.path.normpath(os.path.join(os.path.dirname(at), os.readlink(self.at(at)))) for at in links]
 
     def _check(self, places: Iterable[str]) -> None:
         """Raise CommitError if a link that was copied leads a place out of the copy."""
@@ -238,7 +242,7 @@ class _Listed:
 def _entries(tree: WorkTree, commit: str) -> Iterator[_Entry]:
     listed = tree.git("ls-tree", "-r", "-z", "--full-tree", commit)
     if listed.code:
-        raise CommitError(f"git cannot list {commit[:12]}: {listed.error.strip()}{_how_to_complete(tree)}")
+        raise CommitError(f"git cannot list {commit[:12]}: {listed.error.strip()}{how_to_complete(tree)}")
     for line in listed.out.decode("utf-8", "surrogateescape").split("\0"):
         if line:
             facts, _, path = line.partition("\t")
@@ -255,7 +259,7 @@ def _with_sizes(tree: WorkTree, commit: str, entries: Sequence[_Entry]) -> Itera
     for entry, line in zip(entries, lines, strict=False):
         kind, _, size = line.partition(" ")
         if kind != "blob":
-            raise CommitError(f"git lacks {entry.path} of {commit[:12]}{_how_to_complete(tree)}")
+            raise CommitError(f"git lacks {entry.path} of {commit[:12]}{how_to_complete(tree)}")
         yield replace(entry, size=int(size))
 
 
@@ -278,7 +282,7 @@ def staged_submodules(tree: WorkTree, paths: Sequence[str]) -> Mapping[str, str]
     }
 
 
-def _how_to_complete(tree: WorkTree) -> str:
+def how_to_complete(tree: WorkTree) -> str:
     """Return what to do about an object that a repository lacks."""
     promised = tree.git("config", "--get-regexp", r"^remote\..*\.promisor$").out
     if promised.strip():
@@ -319,7 +323,7 @@ def _contents(tree: WorkTree, entries: Iterable[_Entry]) -> Iterator[tuple[_Entr
         for entry in batch:
             head = f"{entry.id} blob {entry.size}\n".encode()
             if done.code or not done.out.startswith(head, at):
-                raise CommitError(f"git cannot read {entry.path}: {done.error.strip()}{_how_to_complete(tree)}")
+                raise CommitError(f"git cannot read {entry.path}: {done.error.strip()}{how_to_complete(tree)}")
             at += len(head)
             yield entry, done.out[at : at + entry.size]
             at += entry.size + 1

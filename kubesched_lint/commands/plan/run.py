@@ -19,7 +19,6 @@ from kubesched_lint.commands.plan.changes import (
     unseen_templates,
     workload_changes,
 )
-from kubesched_lint.commands.plan.findings import FindingChanges, finding_changes, worst
 from kubesched_lint.commands.plan.room import (
     Eviction,
     IdleChange,
@@ -40,6 +39,7 @@ from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.project.finding_changes import FindingChanges, finding_changes, worst
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.template import changed_fields
-from kubesched_lint.findings import ObjectRef
+from kubesched_lint.findings import ObjectRef, Path
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload, written_template
@@ -20,12 +20,17 @@ def former(it: Member) -> Workload | None:
     return _former(it.workload, _by_ref_of(it.world))
 
 
-def template_differs(one: Workload, other: Workload) -> bool:
-    """Return whether applying one over the other makes a new revision."""
+def template_changes(one: Workload, other: Workload) -> Iterator[Path]:
+    """Yield the path of each value of the template that makes a new revision if one is applied over the other."""
     ours, theirs = one.source, other.source
     if isinstance(ours, Document) and isinstance(theirs, Document) and ours.is_same_text(theirs):
-        return False
-    return any(changed_fields(written_template(one), written_template(other)))
+        return
+    yield from changed_fields(written_template(one), written_template(other), other.pod.path[:-1])
+
+
+def template_differs(one: Workload, other: Workload) -> bool:
+    """Return whether applying one over the other makes a new revision."""
+    return any(True for _ in template_changes(one, other))
 
 
 def rolled_out(after: Iterable[Workload], before: Iterable[Workload]) -> frozenset[ObjectRef]:

@@ -163,7 +163,9 @@ def plan(
     shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
     rows = [_simulated(*each, events, shown) for each in zip(sides, clusters, strict=True)]
     cells = dict(_cell_changes(*rows))
-    reports = [_report(*each, rulebook) for each in zip((before, after), clusters, strict=True)]
+    workloads = None if running else before.manifests.inventory.workloads
+    compared = replace(after, manifests=replace(after.manifests, before=workloads))
+    reports = [_report(*each, rulebook) for each in zip((before, compared), clusters, strict=True)]
     resources = resources_of((ours, theirs))
     ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
     everybody = {**old, **new}

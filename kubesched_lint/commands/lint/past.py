@@ -7,17 +7,22 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import chdir
 
+from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.request import Before, Past, Request
 from kubesched_lint.files import is_within
 from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile
-from kubesched_lint.project.changed import Changes
+from kubesched_lint.project.changed import Changes, only_changed
 from kubesched_lint.project.commits import as_relative
 from kubesched_lint.record import replace
+from kubesched_lint.text import many
+from kubesched_lint.world.former import rolled_out
 
 if TYPE_CHECKING:
+    from kubesched_lint.findings import Report
     from kubesched_lint.linter.options import Options
+    from kubesched_lint.linter.reading import ManifestSet
     from kubesched_lint.rulebook.library import Rulebook
 
 T = TypeVar("T")
@@ -38,6 +43,21 @@ def past_run(
             return run(asked, past.options, past.rulebook)
         except BaselineError:  # it was damaged then: nothing was known
             return run(replace(asked, baseline=None), past.options, past.rulebook)
+
+
+def reported(
+    report: Report, then: Report | None, manifests: ManifestSet, namespace: str, before: Before, changes: Changes
+) -> Report:
+    """Return the report with what is new against ``then`` or touched by the change; None if no change can matter."""
+    if then is None or before.past is None:
+        return only_changed(changes, report, manifests, namespace)
+    rolled = rolled_out(manifests.inventory.workloads, manifests.before or ())
+    report = only_changed(changes, report, manifests, namespace, then, rolled)
+    notes = [*before.past.notes]
+    if then.errors:
+        since = many(len(then.errors), "file or input", "files or inputs")
+        notes.append(f"{since} of {changes.base} could not be read: what is found there counts as new")
+    return with_notes(report, *notes)
 
 
 def _matters(changes: Changes, past: Past, request: Request, files: Iterable[object]) -> bool:

@@ -11,7 +11,6 @@ from kubesched_lint.commands.lint.remarks import (
     set_notes,
     skipped_documents,
     with_fixable,
-    with_notes,
     with_unused_baseline,
 )
 from kubesched_lint.commands.lint.request import Before
@@ -167,7 +166,10 @@ def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: I
     report = held.report if held else report
     judged = report
     if before is not None and changes is not None:
-        report = _changed(report, changes, material, past, before)
+        from kubesched_lint.commands.lint.past import reported
+
+        then = None if past is None else past.report
+        report = reported(report, then, material.manifests, options.namespace, before, changes)
     report = report if request.mending else with_fixable(report, rulebook, written)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
@@ -191,19 +193,6 @@ def _past(before: Before, request: Request, files: Sequence[Found], lender: Inpu
         return found
 
     return past_run(before, request, files, run)
-
-
-def _changed(report: Report, changes: Changes, material: Inputs, past: LintRun | None, before: Before) -> Report:
-    """Return the report with what is new or changed."""
-    from kubesched_lint.project.changed import only_changed
-    from kubesched_lint.world.former import rolled_out
-
-    manifests, namespace = material.manifests, material.options.namespace
-    if past is None or before.past is None:
-        return only_changed(changes, report, manifests, namespace)
-    rolled = rolled_out(manifests.inventory.workloads, manifests.before or ())
-    report = only_changed(changes, report, manifests, namespace, past.report, rolled)
-    return with_notes(report, *before.past.notes)
 
 
 def _cache_folder() -> CacheFolder | None:

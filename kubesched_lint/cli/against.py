@@ -13,7 +13,7 @@ from kubesched_lint.cli.ordinary import Ordinary
 from kubesched_lint.cli.settings import Settings, settled
 from kubesched_lint.cluster.read import is_absent
 from kubesched_lint.commands.lint.request import Before, Past, Request
-from kubesched_lint.files import content
+from kubesched_lint.files import content, is_within
 from kubesched_lint.hints import Any
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.programs import ProgramError, WorkTree
@@ -94,7 +94,7 @@ def against(call: Invocation, settings: Settings, paths: Sequence[str]) -> Itera
         return
     try:
         with copy_of((WorkTree(root), commit) for root, commit in changes.commits) as copy:
-            yield _Then(copy, changes).against(call, settings, paths)
+            yield _Then(copy, changes, everything).against(call, settings, paths)
     except (CommitError, ProgramError) as error:
         raise ChangedError(f"--changed: {error}") from None
 
@@ -102,9 +102,10 @@ def against(call: Invocation, settings: Settings, paths: Sequence[str]) -> Itera
 class _Then:
     """Fills the copy with what a run at BASE reads."""
 
-    def __init__(self, copy: Copy, changes: Changes) -> None:
+    def __init__(self, copy: Copy, changes: Changes, manifests: Sequence[str]) -> None:
         self._copy = copy
         self._changes = changes
+        self._manifests = [os.path.realpath(path) for path in manifests]
         self._reads: list[str] = []
 
     def against(self, call: Invocation, settings: Settings, paths: Sequence[str]) -> Against:
@@ -120,7 +121,7 @@ class _Then:
         found, notes = settings, tuple[str, ...]()
         with chdir(self._copy.here):
             try:
-                found = settled(Ordinary(OPTIONS, given), there)
+                found = settled(Ordinary(OPTIONS, given), there if call.params["paths"] else ())
             except ConfigError as error:
                 first = str(error).partition("\n")[0]
                 notes = (f"the configuration of {self._changes.base} is not used, for it is invalid: {first}",)
@@ -159,7 +160,8 @@ class _Then:
         files = [given["config_file"]] if "config_file" in given else []
         if not files:
             start = os.path.realpath(paths[0] if paths and paths[0] != "-" else os.curdir)
-            files = [os.path.join(folder, name) for folder in _upwards(start) for name in (NAME, SHARED)]
+            folders = [folder for folder in _upwards(start) if self._changes.holds(folder)]
+            files = [os.path.join(folder, name) for folder in folders for name in (NAME, SHARED)]
             files += [settings.config.file] if settings.config.file else []
         for file in files:
             place = self.file(file)
@@ -176,7 +178,8 @@ class _Then:
         if self._copy.has(real):
             self._copy.bring([real])
             self._copy.bring_submodules([real])
-            self._reads.append(real)
+            if not any(is_within(path, real) for path in self._manifests):
+                self._reads.append(real)
         elif os.path.isfile(real):
             self.file(real)
 
@@ -208,8 +211,9 @@ def _texts(place: str) -> Iterator[str]:
     import tomllib
 
     try:
-        yield from _texts_in(tomllib.loads(content(place, _LARGEST).decode("utf-8-sig")))
-    except (OSError, ValueError, RecursionError):
+        found = tomllib.loads(content(place, _LARGEST).decode("utf-8-sig"))
+        yield from _texts_in(found["tool"]["kubesched-lint"] if os.path.basename(place).endswith(SHARED) else found)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return
 
 

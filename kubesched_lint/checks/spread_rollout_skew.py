@@ -113,6 +113,14 @@ def _evidence(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew]
     return pattern(text)
 
 
+def bumped_by_hand(workload: Workload) -> Iterator[tuple[SpreadConstraint, str]]:
+    """Yield each constraint that tells revisions apart by a version label which no controller changes."""
+    for constraint in workload.pod.spread:
+        label = version_label(workload, constraint)
+        if label is not None and revision_label(workload) not in constraint.match_label_keys:
+            yield constraint, label
+
+
 def version_label(workload: Workload, constraint: SpreadConstraint) -> str | None:
     """A label that distinguishes revisions: the constraint selects it, but the Deployment's own selector does not."""
     pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from kubesched_lint.hints import Any, NoReturn, Protocol
 from kubesched_lint.record import NamedTuple
 
+EMPTY = "BASE is empty, as if a variable were not set: name a commit."
+"""What is said of an empty commit: nobody means to compare with nothing."""
+
 
 class Source(NamedTuple):
     """Where a value comes from, by Click's names: COMMANDLINE, ENVIRONMENT, DEFAULT …"""

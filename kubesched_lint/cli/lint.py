@@ -42,8 +42,8 @@ def lint(
         str | None,
         typer.Option(
             metavar="[BASE]",
-            help="Report only findings that touch lines changed since the last commit, or since the branch left "
-            "BASE (by git). All files are still read.",
+            help="Report only findings that are new since the last commit, or since the branch left BASE, wherever "
+            "they are, and those on changed lines (by git).",
         ),
     ] = None,
     diff: Annotated[

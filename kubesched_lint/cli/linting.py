@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesched_lint.cli.invocation import is_given
+from kubesched_lint.cli.invocation import EMPTY, is_given, refused
 from kubesched_lint.cli.output import Progress, show, tell_undecided
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.commands.lint.run import Request, checked
@@ -17,6 +17,7 @@ from kubesched_lint.report.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
 
 if TYPE_CHECKING:
+    from kubesched_lint.cli.against import Against
     from kubesched_lint.cli.invocation import Invocation
     from kubesched_lint.cli.mending import Mending
     from kubesched_lint.cli.settings import Settings
@@ -35,10 +36,14 @@ class _Wanted(Record):
     several: Sequence[Target] = ()
     question: str = ""
     shares_baseline: bool = False
+    target: str = ""
+    """The name of the only target."""
 
 
 def linted(call: Invocation) -> int:
     """Lint as the arguments say, and print the reports. Return the exit code; with --watch, go on until a signal."""
+    if call.params["changed"] == "":
+        raise refused(EMPTY, "--changed")
     if call.params["watch"]:
         from kubesched_lint.cli.watching import watched
 
@@ -98,7 +103,7 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     shares_baseline = not has_whole_baseline(settings, several)
     if len(several) == 1:
         one = several[0]
-        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline)
+        return _Wanted(settings_of(settings, one), list(one.paths), (), question, shares_baseline, one.name)
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
     return _Wanted(settings, paths, several, question, shares_baseline)
@@ -108,11 +113,27 @@ def _run(
     call: Invocation, wanted: _Wanted, mending: Mending | None, reports: Sequence[ReportTarget]
 ) -> tuple[LintRun | TargetsRun, int]:
     """Return the run, and the least exit code, which fixes decide."""
+    if call.params["changed"] is None:
+        return _run_against(None, call, wanted, mending, reports)
+    from kubesched_lint.cli.against import against
+
+    with against(call, wanted.settings, wanted.paths) as compared:
+        return _run_against(compared, call, wanted, mending, reports)
+
+
+def _run_against(
+    compared: Against | None,
+    call: Invocation,
+    wanted: _Wanted,
+    mending: Mending | None,
+    reports: Sequence[ReportTarget],
+) -> tuple[LintRun | TargetsRun, int]:
     settings, progress = wanted.settings, Progress()
     request = _request(call, wanted, progress, is_mending=mending is not None)
     try:
         if wanted.several:
-            return _over(wanted.several, request, settings, call, reports), 0
+            return _over(wanted.several, request, settings, call, reports, compared), 0
+        request = request if compared is None else compared.of(request, wanted.target)
         alone = _asking(checked(request, settings.options, settings.rulebook), wanted.question)
     finally:
         progress.end()
@@ -129,7 +150,6 @@ def _request(call: Invocation, wanted: _Wanted, progress: Progress, *, is_mendin
         paths=tuple(wanted.paths),
         cluster=settings.maybe("cluster"),
         cluster_options=settings.cluster_options,
-        changed=asked["changed"],
         max_age=settings.maybe("max-age"),
         force_exclude=asked["force_exclude"],
         render=settings.flag("render"),
@@ -158,13 +178,14 @@ def _over(
     settings: Settings,
     call: Invocation,
     reports: Sequence[ReportTarget],
+    compared: Against | None,
 ) -> TargetsRun:
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
     from kubesched_lint.cli.targets import run_targets
 
     jobs = request.jobs if is_given(call, "jobs") else 0
     names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
-    return run_targets(request, settings, several, jobs, names_files=names_files)
+    return run_targets(request, settings, several, jobs, compared.of if compared else None, names_files=names_files)
 
 
 def _tell_missing_cluster(report: Report) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, OneTarget, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
@@ -96,6 +97,8 @@ def plan(
     from kubesched_lint.commands.plan.sides import SideError
     from kubesched_lint.rulebook.library import UnknownRuleError
 
+    if arguments and not against_cluster and _lacks_base(arguments[0]):
+        raise refused(EMPTY, "BASE")
     base, given = _parted(arguments or (), has_target=target is not None)
     if against_cluster:
         base, given = "", arguments or ()
@@ -109,6 +112,15 @@ def plan(
         raise typer.Exit(2) from None
     _print(found, output, color)
     raise typer.Exit(_exit_code(found, gate, detailed=detailed))
+
+
+def _lacks_base(argument: str) -> bool:
+    """Whether a commit is empty, alone or where a range starts; ``../manifests`` is a path."""
+    import os
+
+    return not argument or (
+        argument.startswith("..") and not argument.startswith("../") and not os.path.lexists(argument)
+    )
 
 
 def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequence[str]]:
@@ -133,8 +145,9 @@ def _planned(
     from kubesched_lint.cli.settings import cluster_of
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.plan.run import as_it_runs, plan
-    from kubesched_lint.commands.plan.sides import sides_of
+    from kubesched_lint.commands.plan.sides import changed_submodules, sides_of
     from kubesched_lint.commands.plan.version import Version
+    from kubesched_lint.record import replace
     from kubesched_lint.text import first_few
 
     options, where = settings.options, settings.maybe("cluster")
@@ -147,7 +160,8 @@ def _planned(
     with sides_of(base, paths) as sides:
         read = (side.read(options, render=settings.flag("render"), cluster=where) for side in sides)
         both = zip(sides, read, strict=True)
-        before, after = (Version(side.name, each, options, side.submodules, side.root) for side, each in both)
+        before, after = (Version(side.name, each, options, tuple(side.unread), side.root) for side, each in both)
+        after = replace(after, errors=tuple(changed_submodules(*sides)))
         _check_not_empty(before, after)
         return plan(before, after, cluster, settings.rulebook, events)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cli.invocation import Invocation, refused
@@ -115,9 +115,17 @@ def request_of(request: Request, settings: Settings, target: Target) -> Request:
 
 
 def run_targets(
-    request: Request, settings: Settings, targets: Sequence[Target], jobs: int, *, names_files: bool = False
+    request: Request,
+    settings: Settings,
+    targets: Sequence[Target],
+    jobs: int,
+    compared: Callable[[Request, str], Request] | None = None,
+    *,
+    names_files: bool = False,
 ) -> TargetsRun:
     """Return the run over the targets, with ``jobs`` processes (0: as many as there are cores).
+
+    ``compared`` adds what the target of a name is compared with.
 
     Raises UnknownRuleError, ChangedError or BaselineError.
     """
@@ -125,10 +133,15 @@ def run_targets(
 
     rulebook = settings.rulebook
     rulebook.select(settings.options.profile, settings.options.select, settings.options.ignore)
+
+    def asked(target: Target) -> Request:
+        alone = request_of(request, settings, target)
+        return alone if compared is None else compared(alone, target.name)
+
     work = tuple(
         TargetWork(
             target.name,
-            request_of(request, settings, target),
+            asked(target),
             settings_of(settings, target).options,
             rulebook,
             names_files,

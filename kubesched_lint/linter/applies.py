@@ -153,6 +153,8 @@ def lacking(rule: Rule, world: World) -> str:
         return "needs node pools (pools in a sketch, NodeGroups, or Karpenter's NodePool objects)"
     if "pods" in rule.needs and not world.knows_running_pods:
         return "needs running pods, which the snapshot does not hold"
+    if "revision" in rule.needs and world.premises.before is None and not world.knows_running_pods:
+        return "needs what is replaced: running pods in the cluster file, or a change (--changed=BASE, plan)"
     if "storage" in rule.needs and not (world.cluster_has("PersistentVolumeClaim") or _brings_storage(world.manifests)):
         return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
     return ""

@@ -10,9 +10,10 @@ from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.loader import documents
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Example
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
@@ -33,6 +34,15 @@ def lint_example(example: Example, rules: Sequence[Rule], book: Rulebook) -> Rep
             cluster = cluster_from([(CLUSTER, example.cluster.encode())], CLUSTER, elastic=setting.elastic)
         except ClusterError as error:
             return Report(errors=(InputError(CLUSTER, error.message, error.line, error.column),))
-    manifests = manifest_set(documents(MANIFEST, example.manifest.encode(), SHIPPED.is_read), setting.namespace)
+    manifests = manifests_of(example)
     report, _ = lint(manifests, cluster, options, rules)
     return suppress(report, manifests, book, rules, options)
+
+
+def manifests_of(example: Example) -> ManifestSet:
+    """Return the manifests of an example, compared with those before the change if it has some."""
+    texts = (example.manifest, example.before or "")
+    after, before = (
+        manifest_set(documents(MANIFEST, text.encode(), SHIPPED.is_read), example.setting.namespace) for text in texts
+    )
+    return after if example.before is None else replace(after, before=before.inventory.workloads)

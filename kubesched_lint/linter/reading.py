@@ -21,6 +21,7 @@ from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.world.user_settings import Premises
 
 if TYPE_CHECKING:
+    from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.library import Rule
 
 
@@ -41,6 +42,8 @@ class ManifestSet(Record):
     """Minor version of Kubernetes of ``refused``; empty if not computed."""
     kinds: Kinds = SHIPPED
     """The kinds of custom resources that are read."""
+    before: tuple[Workload, ...] | None = None
+    """The workloads before the change; None if the set is compared with nothing."""
 
     @property
     def is_complete(self) -> bool:
@@ -58,7 +61,8 @@ class ManifestSet(Record):
     def premises(self, options: Options) -> Premises:
         """Apply order, version, and whether the set is complete."""
         is_complete = self.is_complete and not options.partial
-        return Premises(options.apply_order, options.kubernetes_version, is_complete, options.feature_gates)
+        version, gates = options.kubernetes_version, options.feature_gates
+        return Premises(options.apply_order, version, is_complete, gates, self.before)
 
     @property
     def is_empty(self) -> bool:

@@ -189,6 +189,10 @@ class Document(Record):
         except ChangedFileError:
             raise ChangedFileError(self.path) from None
 
+    def is_same_text(self, other: Document) -> bool:
+        """Return whether the documents are equal without reading them."""
+        return self.prefix == other.prefix and not self.moves and not other.moves and self.text == other.text
+
     def release(self) -> None:
         """Free the values if the fast reader can read them again, and the text if it is in a file.
 

@@ -1,20 +1,24 @@
-"""``--changed``: read the whole set, and report only findings in changed lines or documents."""
+"""``--changed``: read the whole set, and report only findings that are new, or in changed lines or documents."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, ObjectRef, Report
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
-from kubesched_lint.project.commits import HEAD, CommitError, where_left
-from kubesched_lint.record import Record, replace
-from kubesched_lint.text import plural
+from kubesched_lint.project.commits import HEAD, CommitError, how_to_complete, where_left
+from kubesched_lint.record import Record, field, replace
+from kubesched_lint.text import many, plural
 
 _WHOLE = (1, 1 << 60)
+_SUBMODULE = "160000"
+"""Its mode."""
 
 Lines = tuple[tuple[int, int], ...]
 """Ranges of lines, from 1, both ends included."""
@@ -26,19 +30,59 @@ class Changes(Record):
     base: str
     lines: Mapping[str, Lines]
     roots: tuple[str, ...]
+    commits: tuple[tuple[str, str], ...] = ()
+    """Each root with the commit that it is compared with."""
+    lost: frozenset[str] = frozenset()
+    """Real paths that were files or submodules, and are deleted, or another submodule."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Real path of a renamed file → the one that it had."""
+    untracked: frozenset[str] = frozenset()
+    """Real paths of new files that git does not track yet."""
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The real paths of everything that changed, old and new ones."""
+        return frozenset((*self.lines, *self.lost, *self.moved, *self.moved.values()))
 
     def touches(self, path: str, first: int, last: int) -> bool:
         """Whether any line of a range changed; always True for a path outside the work trees (standard input)."""
         real = os.path.realpath(path)
-        if not any(real.startswith(f"{root.rstrip(os.sep)}{os.sep}") for root in self.roots):
+        if not self.holds(real):
             return True
         return any(start <= last and first <= end for start, end in self.lines.get(real, ()))
 
+    def holds(self, real: str) -> bool:
+        """Whether a real path is in a compared work tree."""
+        return any(is_within(real, root) for root in self.roots)
 
-def only_changed(changes: Changes, report: Report, manifests: ManifestSet, namespace: str) -> Report:
-    """Return the report without findings whose places and whose objects' documents are unchanged.
+    def concerns(self, real: str) -> bool:
+        """Whether a file or a folder, or something in it, changed."""
+        return any(is_within(changed, real) for changed in self.paths)
 
-    ``namespace`` is the namespace of objects that have none.
+    def former(self, real: str) -> Sequence[str]:
+        """Return the real paths that a file or folder had, if it was renamed."""
+        if real in self.moved:
+            return (self.moved[real],)
+        found = set()
+        for new, old in self.moved.items():
+            rest = new.removeprefix(real) if is_within(new, real) else ""
+            if rest and old.endswith(rest):
+                found.add(old.removesuffix(rest))
+        return sorted(found)
+
+
+def only_changed(
+    changes: Changes,
+    report: Report,
+    manifests: ManifestSet,
+    namespace: str,
+    before: Report | None = None,
+    rolled: Collection[ObjectRef] = (),
+) -> Report:
+    """Return the report with the findings that are new against ``before``, and those that the change touches.
+
+    It touches findings in changed lines, and all of an object whose document has one, or which is ``rolled`` out.
+    ``namespace`` is the namespace of objects that have none. Without ``before``, nothing is new.
     """
     documents = _spans(manifests, namespace)
     changed = {
@@ -46,13 +90,24 @@ def only_changed(changes: Changes, report: Report, manifests: ManifestSet, names
         for ref, places in documents.items()
         if any(changes.touches(path, first, last) for path, first, last in places)
     }
-    kept = tuple(f for f in report.findings if f.object in changed or _is_touched(f, changes))
+    new = set() if before is None else _new(before, report)
+    touched = {id(f) for f in report.findings if f.object in changed or f.object in rolled or _is_touched(f, changes)}
+    kept = tuple(f for f in report.findings if id(f) in touched or id(f) in new)
     hidden = sum(f.suppressed is None for f in report.findings) - sum(f.suppressed is None for f in kept)
     since = "the last commit" if changes.base == HEAD else changes.base
     others = f"{hidden or 'no'} {plural(hidden, 'finding')} elsewhere"
     note = f"only what changed since {since} is reported; {others}{' not shown' if hidden else ''}"
-    notes = (*report.summary.notes, note)
+    afar = len(new - touched)
+    afar_note = f"{many(afar, 'finding')} {plural(afar, 'is', 'are')} new, on lines that did not change"
+    notes = (*report.summary.notes, note, *([afar_note] if afar else []))
     return replace(report, findings=kept, summary=replace(report.summary, notes=notes))
+
+
+def _new(before: Report, after: Report) -> set[int]:
+    """Return the ``id`` of each open finding that is new or more severe."""
+    from kubesched_lint.project.finding_changes import finding_changes
+
+    return {id(one.after) for one in finding_changes(before, after).changes if one.is_more_severe}
 
 
 def _spans(manifests: ManifestSet, namespace: str) -> dict[ObjectRef, list[tuple[str, int, int]]]:
@@ -85,33 +140,61 @@ def changes_since(base: str, paths: Sequence[str]) -> Changes:
     try:
         trees = {tree.top: tree for tree in (WorkTree(path) for path in paths if path != "-")}
         lines: dict[str, Lines] = {}
-        for tree in trees.values():
-            start = where_left(tree, base)
-            lines.update(_differences(tree, start))
-            lines.update((path, (_WHOLE,)) for path in _untracked(tree))
+        lost: set[str] = set()
+        moved: dict[str, str] = {}
+        untracked: set[str] = set()
+        commits = tuple((top, where_left(tree, base)) for top, tree in trees.items())
+        for top, start in commits:
+            lines.update(_differences(trees[top], start))
+            _sort_out(trees[top], start, lost, moved)
+            untracked.update(_untracked(trees[top]))
+        lines.update((path, (_WHOLE,)) for path in untracked)
     except NoWorkTreeError as error:
         raise ChangedError(f"--changed: {error}, so changes are unknown") from None
     except (CommitError, ProgramError) as error:
         raise ChangedError(f"--changed: {error}") from None
-    return Changes(base, lines, tuple(trees))
+    return Changes(base, lines, tuple(trees), commits, frozenset(lost), moved, frozenset(untracked))
 
 
 def _differences(tree: WorkTree, start: str) -> Iterator[tuple[str, Lines]]:
-    found = tree.git(
-        *("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--text", "--find-renames"),
-        *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/", start, "--"),
+    diff = _diff(
+        *(tree, start, "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--text"),
+        *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
     )
+    for path, lines in changed_lines(diff.split("\n")):
+        yield _real(tree, path), lines
+
+
+def _sort_out(tree: WorkTree, start: str, lost: set[str], moved: dict[str, str]) -> None:
+    """Add what has no lines: deleted and renamed files, and submodules that are others, come or gone."""
+    parts = iter(_diff(tree, start, "--raw", "-z", "--no-abbrev", "--ignore-submodules=dirty").split("\0"))
+    for facts in parts:
+        if not facts:
+            continue
+        was, becomes, *_, status = facts.removeprefix(":").split(" ")
+        path = next(parts)
+        if status.startswith("R"):
+            moved[_real(tree, next(parts))] = _real(tree, path)
+        elif status == "D" or _SUBMODULE in (was, becomes):
+            lost.add(_real(tree, path))
+
+
+def _diff(tree: WorkTree, start: str, *options: str) -> str:
+    found = tree.git("diff", "--find-renames", *options, start, "--")
     if found.code:
-        raise ChangedError(f"--changed: git diff failed in {tree.top}: {found.error.strip()}")
-    for path, lines in changed_lines(found.out.decode("utf-8", "surrogateescape").split("\n")):
-        yield os.path.realpath(os.path.join(tree.top, path)), lines
+        raise ChangedError(f"--changed: git diff failed in {tree.top}: {found.error.strip()}{how_to_complete(tree)}")
+    return found.out.decode("utf-8", "surrogateescape")
+
+
+def _real(tree: WorkTree, path: str) -> str:
+    return os.path.realpath(os.path.join(tree.top, path))
 
 
 def _untracked(tree: WorkTree) -> Iterator[str]:
     out = tree.git("ls-files", "--others", "--exclude-standard", "-z").out
     for name in out.decode("utf-8", "surrogateescape").split("\0"):
         if name:
-            yield os.path.realpath(os.path.join(tree.top, name))
+            yield _real(tree, name)
 
 
 def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:

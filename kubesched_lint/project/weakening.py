@@ -129,8 +129,4 @@ def line(configuration: str, report: Report, baseline: str | None, edited: Seque
 
 def edited_by(changes: Changes, paths: Sequence[str | None]) -> tuple[str, ...]:
     """The given files and folders that the change touches."""
-    return tuple(path for path in paths if path and _is_touched(os.path.realpath(path), changes))
-
-
-def _is_touched(real: str, changes: Changes) -> bool:
-    return real in changes.lines or any(changed.startswith(f"{real}{os.sep}") for changed in changes.lines)
+    return tuple(path for path in paths if path and changes.concerns(os.path.realpath(path)))

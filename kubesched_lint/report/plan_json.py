@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesched_lint.commands.plan.changes import FieldChange, ObjectChange
-from kubesched_lint.commands.plan.findings import FindingChange
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Finding, InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import json_text
+from kubesched_lint.project.finding_changes import FindingChange
 
 VERSION = 1
 """The version of the format; new keys alone do not change it."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.commands.plan.findings import FindingChange
 from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Location
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
+from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.cell_details import event_title
 from kubesched_lint.report.markdown import LIMIT, Block, code, html, plain, size, within

@@ -7,13 +7,13 @@ from typing import TypeGuard
 
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import CREATED, METADATA, REMOVED, SCALED, FieldChange, ObjectChange
-from kubesched_lint.commands.plan.findings import FindingChange
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.quantity import show
+from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.record import replace
 from kubesched_lint.report.cell_details import event_title, verdict_words
 from kubesched_lint.text import first_few, many, plural

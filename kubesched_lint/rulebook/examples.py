@@ -69,6 +69,8 @@ class Example(Record):
     marks: tuple[ExpectedFinding, ...] = ()
     cluster: str | None = None
     cluster_line: int = 0
+    before: str | None = None
+    """The manifests before the change; None if nobody compares."""
     setting: ExampleOptions = field(default_factory=ExampleOptions)
 
     def __str__(self) -> str:
@@ -92,6 +94,7 @@ def examples(card: Card) -> tuple[Example, ...]:
     """All runnable examples of a card in order. Raises CardError for an invalid fence."""
     found: list[Example] = []
     cluster: Fence | None = None
+    before: Fence | None = None
     cluster_marks: tuple[ExpectedFinding, ...] = ()
     setting = ExampleOptions()
     for fence in card.fences:
@@ -107,6 +110,8 @@ def examples(card: Card) -> tuple[Example, ...]:
             cluster, setting = fence, _setting(card, fence, words[1:], ExampleOptions())
         elif words[:1] == ("fragment",):
             _must_be_yaml(card, fence)
+        elif words == ("before",):
+            before = fence
         else:
             given = None if "no-cluster" in words else cluster
             found.append(
@@ -118,9 +123,11 @@ def examples(card: Card) -> tuple[Example, ...]:
                     marks=(*_marks(card, fence), *(cluster_marks if given else ())),
                     cluster=MARK.sub("", given.text) if given else None,
                     cluster_line=given.line if given else 0,
+                    before=before.text if before else None,
                     setting=_setting(card, fence, [w for w in words if w != "no-cluster"], setting),
                 )
             )
+            before = None
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""What the user says of a world besides manifests and cluster."""
+"""What is known of a world besides manifests and cluster: what the user says, and what was before a change."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.policy import DisruptionBudget
+    from kubesched_lint.model.workload import Workload
 
 
 class Premises(Record):
-    """The user's settings besides manifests and snapshot."""
+    """The user's settings besides manifests and snapshot, and the workloads before the change."""
 
     apply_order: str = "kubectl"
     """The tool that applies the manifests: it decides the order in which they are created."""
@@ -27,6 +28,9 @@ class Premises(Record):
 
     feature_gates: str = ""
     """``Name=true,Other=false``, over what the cluster's file states."""
+
+    before: tuple[Workload, ...] | None = None
+    """The workloads before the change that is judged; None if nobody compares. ``world/former.py`` reads them."""
 
     def settled(self, cluster: Cluster | None) -> Premises:
         """Return the premises with the version that a world of this cluster is judged by."""

@@ -16,10 +16,12 @@ from kubesched_lint.commands.lint.remarks import with_fixable
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.lint_text import manifests_of
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.loader import documents
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.examples import CLUSTER, Example, ExampleOptions, examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -132,12 +134,14 @@ class Workspace:
         self.cluster = None
         if example.cluster is not None:
             self.cluster = cluster_from([(CLUSTER, example.cluster.encode())], CLUSTER, elastic=setting.elastic)
+        self._before = manifests_of(example).before
         self._linted: dict[bytes, tuple[ManifestSet, Report]] = {}
 
     def linted(self, data: bytes) -> tuple[ManifestSet, Report]:
         """Lint the file with these bytes, once for all searches."""
         if data not in self._linted:
             manifests = manifest_set(documents(str(self.file), data, SHIPPED.is_read), self.options.namespace)
+            manifests = replace(manifests, before=self._before)
             report, _ = lint(manifests, self.cluster, self.options, self.rules)
             self._linted[data] = manifests, suppress(report, manifests, BOOK, self.rules, self.options)
         return self._linted[data]

@@ -152,6 +152,37 @@ def test_files_of_a_submodule_are_not_taken_for_new(shop: Path) -> None:
     assert "manifests/sub is a submodule: no commit of this repository has its files" in value["notes"]
 
 
+def test_a_folder_that_became_a_submodule_is_an_error(shop: Path) -> None:
+    """Nobody knows what changed there: not even when the work tree has the files."""
+    other = shop / "manifests/sub"
+    other.mkdir()
+    (other / "more.yaml").write_text(json.dumps(web("ReplicaSet")))
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "folder")
+    git(shop, "rm", "-rq", "--cached", "manifests/sub")
+    git(other, "init", "-q")
+    git(other, "add", ".")
+    git(other, "commit", "-q", "-m", "theirs")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "submodule")
+    for base in ("HEAD~1", "HEAD~1..HEAD", "HEAD..HEAD~1"):
+        done = run(shop, base, "manifests")
+        assert done.returncode == 2
+        (error,) = found(done)["errors"]
+        why = "is a submodule: its files are not in this repository's history; run plan in it"
+        assert (error["path"], error["message"]) == ("manifests/sub", why)
+        assert not [w for w in found(done)["workloads"] if w["actions"] in (["created"], ["removed"])]
+
+
+@pytest.mark.parametrize("base", ["", "..HEAD", "...HEAD"])
+def test_an_empty_base_is_refused(shop: Path, base: str) -> None:
+    """An unset variable is no wish to compare with the cluster, or HEAD with itself."""
+    done = run(shop, base, "manifests")
+    assert done.returncode == 2
+    assert "BASE is empty, as if a variable were not set: name a commit." in done.stderr
+    assert run(shop / "manifests", "HEAD", "../manifests").returncode == 0
+
+
 def test_nothing_of_the_repository_is_run_or_followed(shop: Path, tmp_path: Path) -> None:
     """A filter, a hook, an attribute and a link that leaves the repository are in the commit."""
     secret, mark = tmp_path / "secret.yaml", tmp_path / "ran"

@@ -134,7 +134,8 @@ class Workspace(Record):
         undecoded = {id(error) for _, error in self.manifests.undecoded}  # manifest_set reports these again
         errors = (error for error in self.manifests.errors if id(error) not in undecoded)
         entries: tuple[Entry, ...] = (*found, *self.manifests.unread, *self.manifests.skipped, *errors)
-        return replace(self, manifests=manifest_set(entries, namespace, kinds=self.manifests.kinds))
+        made = manifest_set(entries, namespace, kinds=self.manifests.kinds)
+        return replace(self, manifests=replace(made, before=self.manifests.before))
 
     @property
     def differing(self) -> tuple[OpenFile, ...]:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import (
     notes_on,
     set_notes,
@@ -14,6 +13,8 @@ from kubesched_lint.commands.lint.remarks import (
     with_fixable,
     with_unused_baseline,
 )
+from kubesched_lint.commands.lint.request import Before
+from kubesched_lint.commands.lint.request import Request as Request
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Summary
 from kubesched_lint.hints import TYPE_CHECKING
@@ -22,7 +23,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import Record, field, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.elastic import ClusterOptions
     from kubesched_lint.commands.lint.cache import CacheFolder
     from kubesched_lint.commands.lint.known import Compared
     from kubesched_lint.commands.lint.report_extras import ReportExtras
@@ -43,38 +45,6 @@ if TYPE_CHECKING:
     Found = InputFile | Skipped | InputError
 
 
-class Request(Record):
-    """What to read.
-
-    ``changed`` names a commit: the report has only findings that a change since then touches. ``baseline`` names
-    a file: findings that it holds are known.
-    """
-
-    paths: tuple[str, ...]
-    cluster: str | None = None
-    cluster_options: ClusterOptions = field(default_factory=ClusterOptions)
-    changed: str | None = None
-    force_exclude: bool = False
-    """Whether ``Options.exclude`` holds also for paths that are named, as pre-commit names each file."""
-    render: bool = True
-    """Whether kustomizations and charts are rendered where a tool for it is there."""
-    progress: Progress | None = None
-    cache: bool = False
-    """Whether the run may repeat the report of an earlier run that read the same input, and keep its own."""
-    baseline: str | None = None
-    jobs: int = 1
-    """Processes that may read and judge at the same time, this one included."""
-    mending: bool = False
-    """Whether fixes are tried anyhow, so that the report need not say what they might do."""
-    configuration: str = ""
-    """What ``project.weakening`` says of the configuration in ``config_file``."""
-    config_file: str = ""
-    max_age: str | None = None
-    """A duration such as ``7d``: an older snapshot is an error."""
-    is_one_of_many: bool = False
-    """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
-
-
 class Inputs(Record):
     """What a run reads: its files at once, everything else when somebody asks for it."""
 
@@ -82,9 +52,18 @@ class Inputs(Record):
     options: Options
     found: Iterable[Found]
     """Read once: a list gives up each file when its documents are made."""
+    past: LintRun | None = None
+    """The run before the change."""
+    lender: Inputs | None = None
+    """The inputs with the same cluster, so that it is read once."""
 
     @cached_property
     def manifests(self) -> ManifestSet:
+        before = None if self.past is None else self.past.manifests.inventory.workloads
+        return self._read if before is None else replace(self._read, before=before)
+
+    @property
+    def _read(self) -> ManifestSet:
         namespace, version, kinds = self.options.namespace, self.version, self.options.kinds
         again = not self.request.mending  # a fix changes the files
         if self.request.jobs > 1:
@@ -110,7 +89,7 @@ class Inputs(Record):
 
     @cached_property
     def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
-        return open_cluster(self.request.cluster, self.request.cluster_options)
+        return self.lender.opened if self.lender else open_cluster(self.request.cluster, self.request.cluster_options)
 
 
 class LintRun(Record):
@@ -153,40 +132,44 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
     return checked(request, options, rulebook).report
 
 
-def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
+def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: Inputs | None = None) -> LintRun:
     """Return the run: read inputs, lint, apply waivers and baseline.
 
     Raises UnknownRuleError, ChangedError or BaselineError.
     A cluster that cannot be read becomes one error of the report; the manifests are then checked without a cluster.
-    If no file has its name, the run ends at once, because the name is wrong.
+    If no file has its name, the run ends at once, because the name is wrong. ``lender`` as in ``Inputs``.
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     if request.cluster is not None and (absent := _absent(request.cluster)):
         return LintRun(absent, options, Inputs(request, options, []))
     entries = None if request.baseline is None else _entries(request.baseline, rulebook)
-    changes = None if request.changed is None else _changes(request.changed, request.paths)
+    before, lender = request.before, lender or Inputs(request, options, ())
+    changes = None if before is None else before.changes_now(request)
     paths = tuple(p for p in request.paths if not (request.force_exclude and options.exclude.covers(p)))
     scope = scope_of(options, filter(None, [request.cluster]), named_too=request.force_exclude)
     cache = request.cache
     files = files_of(paths, options, render=request.render, progress=request.progress, scope=scope, cache=cache)
-    if cache:
+    if cache or before:
         from kubesched_lint.manifests.inputs import InputFile
 
         read = list(files)
         written = {file.path for file in read if isinstance(file, InputFile) and file.rendering is None}
-        material = Inputs(request, options, read)
-        report = _kept_or_made(material, read, rulebook)
+        past = None if before is None else _past(before, request, read, lender)
+        material = Inputs(request, options, read, past, lender)
+        report = _kept_or_made(material, read, rulebook) if cache else _made(material, rulebook)
     else:
-        material = Inputs(request, options, files)
+        past = None
+        material = Inputs(request, options, files, lender=lender)
         report = _made(material, rulebook)
         written = {document.path for document in material.manifests.documents if document.rendering is None}
     held = None if entries is None else _compared(report, entries, material, rulebook)
     report = held.report if held else report
     judged = report
-    if changes is not None:
-        from kubesched_lint.project.changed import only_changed
+    if before is not None and changes is not None:
+        from kubesched_lint.commands.lint.past import reported
 
-        report = only_changed(changes, report, material.manifests, options.namespace)
+        then = None if past is None else past.report
+        report = reported(report, then, material.manifests, options.namespace, before, changes)
     report = report if request.mending else with_fixable(report, rulebook, written)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
@@ -195,6 +178,21 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         report = judged_now(report, material.opened[0], request.max_age, material.version)
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, held)
+
+
+def _past(before: Before, request: Request, files: Sequence[Found], lender: Inputs) -> LintRun | None:
+    """Return the run before the change, with its manifests; None if no change can matter."""
+    from kubesched_lint.commands.lint.past import past_run
+
+    def run(asked: Request, options: Options, rulebook: Rulebook) -> LintRun:
+        if not asked.paths:
+            return LintRun(Report(), options, Inputs(asked, options, ()))
+        shares = before.past is not None and before.past.shares_cluster
+        found = checked(asked, options, rulebook, lender=lender if shares else None)
+        _ = found.manifests  # read while the current folder is that of the copy
+        return found
+
+    return past_run(before, request, files, run)
 
 
 def _cache_folder() -> CacheFolder | None:
@@ -240,7 +238,9 @@ def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) 
     nodes = files_of_cluster(request.cluster, request.cluster_options.scheduler_config) if place else None
     if place is None or nodes is None:
         return _made(material, rulebook)
-    asked = (request.cluster, request.cluster_options, request.paths)
+    asked: tuple[object, ...] = (request.cluster, request.cluster_options, request.paths)
+    if material.past is not None and request.before is not None:  # some rules read the templates that were there
+        asked += (request.before.changes.commits, material.past.options, material.past.material.request.paths)
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
@@ -317,13 +317,6 @@ def _compared(report: Report, entries: Sequence[KnownFinding], material: Inputs,
         return {ref_of(document, options.namespace) for document in material.manifests.documents}
 
     return compared(report, entries, request.baseline or "", ran, objects, is_shared=request.is_one_of_many)
-
-
-def _changes(base: str, paths: Sequence[str]) -> Changes:
-    """The changes by git; computed before anything is read, because git may fail."""
-    from kubesched_lint.project.changed import changes_since
-
-    return changes_since(base, paths)
 
 
 def read_manifests(

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.worlds import grown_world
-from kubesched_lint.cluster.template import changed_fields
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.groups import guarded_groups
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import identity
-from kubesched_lint.model.workload import Workload, written_template
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
+from kubesched_lint.world.former import template_differs
 from kubesched_lint.world.world import World
 
 _OF_NAMESPACE = frozenset({"budgets", "autoscalers", "vertical_autoscalers", "quotas", "limit_ranges", "services"})
@@ -90,7 +90,7 @@ def _may_roll_out(workload: Workload, other: Workload, world: World) -> bool:
     """Whether the templates differ in anything, where pods run that a rollout would replace."""
     if not world.member(other).running_pods:
         return False
-    return any(changed_fields(written_template(workload), written_template(other)))
+    return template_differs(workload, other)
 
 
 def _by_ref(workloads: Sequence[Workload]) -> Mapping[ObjectRef, Workload]:

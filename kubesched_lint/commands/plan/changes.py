@@ -106,7 +106,7 @@ def other_changes(
         if ref not in old:
             if ref not in known:
                 yield ObjectChange(ref, (CREATED,), location=place)
-        elif not _is_same_text(old[ref], document):
+        elif not old[ref].is_same_text(document):
             found = _fields(old[ref].value, document.value, document)
             fields = tuple(field for field in found if field.text not in known.get(ref, ()))
             if fields:
@@ -210,7 +210,7 @@ def _changed(old: Workload, new: Workload, before: World, after: World, *, runni
 def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) -> Iterator[FieldChange]:
     ours, theirs = old.source, new.source
     if isinstance(ours, Document) and isinstance(theirs, Document) and not running:
-        if not _is_same_text(ours, theirs):
+        if not ours.is_same_text(theirs):
             yield from _fields(ours.value, theirs.value, theirs)
         return
     source = theirs if isinstance(theirs, Document) else None
@@ -239,11 +239,6 @@ def _template(workload: Workload) -> dict[str, Any]:
         "metadata": {"labels": meta.get("labels") if isinstance(meta, dict) else None},
         "spec": template.get("spec"),
     }
-
-
-def _is_same_text(one: Document, other: Document) -> bool:
-    """Return whether the documents are equal without reading them."""
-    return one.prefix == other.prefix and not one.moves and not other.moves and one.text == other.text
 
 
 def _fields(before: Mapping[str, Any], after: Mapping[str, Any], document: Document) -> Iterator[FieldChange]:

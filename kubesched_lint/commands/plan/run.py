@@ -19,7 +19,6 @@ from kubesched_lint.commands.plan.changes import (
     unseen_templates,
     workload_changes,
 )
-from kubesched_lint.commands.plan.findings import FindingChanges, finding_changes, worst
 from kubesched_lint.commands.plan.room import (
     Eviction,
     IdleChange,
@@ -40,6 +39,7 @@ from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.project.finding_changes import FindingChanges, finding_changes, worst
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many
@@ -163,7 +163,9 @@ def plan(
     shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
     rows = [_simulated(*each, events, shown) for each in zip(sides, clusters, strict=True)]
     cells = dict(_cell_changes(*rows))
-    reports = [_report(*each, rulebook) for each in zip((before, after), clusters, strict=True)]
+    workloads = None if running else before.manifests.inventory.workloads
+    compared = replace(after, manifests=replace(after.manifests, before=workloads))
+    reports = [_report(*each, rulebook) for each in zip((before, compared), clusters, strict=True)]
     resources = resources_of((ours, theirs))
     ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
     everybody = {**old, **new}
@@ -193,7 +195,7 @@ def plan(
         len(everybody.keys() - changes.keys() - cells.keys() - open_ - (touched - shown)),
         len(open_),
         reports[1].summary.cluster,
-        reports[1].errors,
+        (*after.errors, *reports[1].errors),
         reports[0].errors,
         tuple(dict.fromkeys(told)),
         _explained(rows[1], cells),

@@ -8,15 +8,25 @@ is read from a private copy, which is deleted at the end.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 
 from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
-from kubesched_lint.project.commits import HEAD, CommitError, commit_of, copy_of, submodules_of, where_left
-from kubesched_lint.record import Record
+from kubesched_lint.project.commits import (
+    HEAD,
+    CommitError,
+    as_relative,
+    commit_of,
+    copy_of,
+    staged_submodules,
+    submodules_of,
+    where_left,
+)
+from kubesched_lint.record import Record, field
 from kubesched_lint.text import first_few
 
 WORK_TREE = "the work tree"
@@ -35,8 +45,8 @@ class Side(Record):
     name: str
     paths: tuple[str, ...]
     folder: str = ""
-    submodules: tuple[str, ...] = ()
-    """Folders below the paths, whose files no commit of this repository has."""
+    submodules: Mapping[str, str] = field(default_factory=dict)
+    """Folders below the paths, whose files no commit of this repository has, each with its commit elsewhere."""
     root: str = os.curdir
     """The file or folder that takes the place of the other side's."""
 
@@ -47,8 +57,21 @@ class Side(Record):
             return read_manifests(there, options, render=render, cluster=cluster)
 
     @property
+    def unread(self) -> Sequence[str]:
+        """The submodules whose files this side lacks: the work tree has those that are checked out."""
+        return [path for path in self.submodules if self.folder or not os.path.lexists(os.path.join(path, ".git"))]
+
+    @property
     def is_there(self) -> bool:
         return any(os.path.lexists(os.path.join(self.folder, path)) for path in self.paths)
+
+
+def changed_submodules(before: Side, after: Side) -> Iterator[InputError]:
+    """Yield an error for each submodule that is another one, or none, on the other side: nobody knows what changes."""
+    for path in {**before.submodules, **after.submodules}:
+        if before.submodules.get(path) != after.submodules.get(path):
+            why = "is a submodule: its files are not in this repository's history; run plan in it"
+            yield InputError(path, why)
 
 
 @contextmanager
@@ -66,7 +89,7 @@ def sides_of(base: str, paths: Sequence[str]) -> Iterator[tuple[Side, Side]]:
     with ExitStack() as stack:
         try:
             tree = _work_tree(given)
-            after = _copied(stack, tree, commit_of(tree, last), last, given) if dots else Side(WORK_TREE, given)
+            after = _copied(stack, tree, commit_of(tree, last), last, given) if dots else _checked_out(tree, given)
             start = commit_of(tree, first) if dots == ".." else where_left(tree, first, last)
             is_older = dots != ".." and start != commit_of(tree, first)
             name = f"where {last} left {first}" if is_older else first
@@ -101,14 +124,23 @@ def _work_tree(paths: Sequence[str]) -> WorkTree:
 
 
 def _copied(stack: ExitStack, tree: WorkTree, commit: str, name: str, paths: Sequence[str]) -> Side:
-    """Return the side of a commit. The copy has a folder for the current one, so that relative paths stay the same."""
-    here = os.path.realpath(os.curdir)
-    common = os.path.commonpath([here, tree.top])
-    within = [os.path.relpath(os.path.realpath(path), tree.top) for path in paths]
-    copy = stack.enter_context(copy_of(tree, commit, within, os.path.relpath(tree.top, common)))
-    folder = os.path.join(copy, os.path.relpath(here, common))
-    os.makedirs(folder, exist_ok=True)
+    """Return the side of a commit, from a copy in which relative paths stay the same."""
+    copy = stack.enter_context(copy_of([(tree, commit)]))
+    copy.bring(map(os.path.realpath, paths))
     words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
-    given = tuple(os.path.relpath(path) if os.path.isabs(path) else path for path in paths)
-    others = submodules_of(tree, commit, within)
-    return Side(words, given, folder, tuple(os.path.relpath(os.path.join(tree.top, path), here) for path in others))
+    given = tuple(map(as_relative, paths))
+    return Side(words, given, copy.here, _as_seen(tree, submodules_of(tree, commit, _within(tree, paths))))
+
+
+def _checked_out(tree: WorkTree, paths: tuple[str, ...]) -> Side:
+    return Side(WORK_TREE, paths, submodules=_as_seen(tree, staged_submodules(tree, _within(tree, paths))))
+
+
+def _as_seen(tree: WorkTree, submodules: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the submodules by their paths from the current folder."""
+    here = os.path.realpath(os.curdir)
+    return {os.path.relpath(os.path.join(tree.top, path), here): commit for path, commit in submodules.items()}
+
+
+def _within(tree: WorkTree, paths: Sequence[str]) -> Sequence[str]:
+    return [os.path.relpath(os.path.realpath(path), tree.top) for path in paths]

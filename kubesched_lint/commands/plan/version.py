@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 from kubesched_lint.commands.plan.changes import CREATED, REMOVED, UNREAD, ObjectChange
+from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.record import Record, replace
@@ -21,6 +22,8 @@ class Version(Record):
     """Folders whose files this side lacks, because they are in another repository."""
     root: str = os.curdir
     """The file or folder that takes the place of the other side's."""
+    errors: tuple[InputError, ...] = ()
+    """What else cannot be read."""
 
     @property
     def _unread(self) -> Iterator[tuple[str, str, str]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.commands.plan.findings import FindingChange
 from kubesched_lint.commands.plan.run import CellChange, Plan, WorkloadPlan
 from kubesched_lint.findings import Location
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
+from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report import plan_words as words
 from kubesched_lint.report.cell_details import behind, event_title
 from kubesched_lint.report.html.page import head, part

@@ -1,0 +1,74 @@
+"""What a run reads, and what it is compared with."""
+
+from __future__ import annotations
+
+from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.record import Record, field
+
+if TYPE_CHECKING:
+    from kubesched_lint.linter.options import Options
+    from kubesched_lint.manifests.inputs import Progress
+    from kubesched_lint.project.changed import Changes
+    from kubesched_lint.rulebook.library import Rulebook
+
+
+class Request(Record):
+    """What to read; ``baseline`` names a file: findings that it holds are known."""
+
+    paths: tuple[str, ...]
+    cluster: str | None = None
+    cluster_options: ClusterOptions = field(default_factory=ClusterOptions)
+    before: Before | None = None
+    """The report has only findings that are new since then, or that a change since then touches."""
+    force_exclude: bool = False
+    """Whether ``Options.exclude`` holds also for paths that are named, as pre-commit names each file."""
+    render: bool = True
+    """Whether kustomizations and charts are rendered where a tool for it is there."""
+    progress: Progress | None = None
+    cache: bool = False
+    """Whether the run may repeat the report of an earlier run that read the same input, and keep its own."""
+    baseline: str | None = None
+    jobs: int = 1
+    """Processes that may read and judge at the same time, this one included."""
+    mending: bool = False
+    """Whether fixes are tried anyhow, so that the report need not say what they might do."""
+    configuration: str = ""
+    """What ``project.weakening`` says of the configuration in ``config_file``."""
+    config_file: str = ""
+    max_age: str | None = None
+    """A duration such as ``7d``: an older snapshot is an error."""
+    is_one_of_many: bool = False
+    """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
+
+
+class Before(Record):
+    """What a run is compared with."""
+
+    changes: Changes
+    past: Past | None = None
+    """None if nothing has changed."""
+
+    def changes_now(self, request: Request) -> Changes:
+        """Return the changes; a fix makes further ones. Raises ChangedError."""
+        if not request.mending:
+            return self.changes
+        from kubesched_lint.project.changed import changes_since
+
+        return changes_since(self.changes.base, request.paths)
+
+
+class Past(Record):
+    """A copy of the files before the change, and how they are linted: by their own configuration."""
+
+    folder: str
+    """The place of the current folder in the copy."""
+    request: Request
+    """No path: nothing was there."""
+    options: Options
+    rulebook: Rulebook
+    reads: tuple[str, ...] = ()
+    """Absolute paths, in the work tree, of what decides about findings besides manifests."""
+    shares_cluster: bool = False
+    """Whether the cluster is the same, so that it is read once."""
+    notes: tuple[str, ...] = ()

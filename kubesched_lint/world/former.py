@@ -1,0 +1,62 @@
+"""The workloads before a change: which of them a workload was, and whether applying it starts a rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kubesched_lint.cluster.template import changed_fields
+from kubesched_lint.findings import ObjectRef, Path
+from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.workload import Workload, written_template
+from kubesched_lint.world.world import once_per_world
+
+if TYPE_CHECKING:
+    from kubesched_lint.world.world import Member, World
+
+
+def former(it: Member) -> Workload | None:
+    """Return the workload as it was before the change; None if it is new, or compared with nothing."""
+    return _former(it.workload, _by_ref_of(it.world))
+
+
+def template_changes(one: Workload, other: Workload) -> Iterator[Path]:
+    """Yield the path of each value of the template that makes a new revision if one is applied over the other."""
+    ours, theirs = one.source, other.source
+    if isinstance(ours, Document) and isinstance(theirs, Document) and ours.is_same_text(theirs):
+        return
+    yield from changed_fields(written_template(one), written_template(other), other.pod.path[:-1])
+
+
+def template_differs(one: Workload, other: Workload) -> bool:
+    """Return whether applying one over the other makes a new revision."""
+    return any(True for _ in template_changes(one, other))
+
+
+def rolled_out(after: Iterable[Workload], before: Iterable[Workload]) -> frozenset[ObjectRef]:
+    """Return the workloads whose template differs from the one before the change; new ones are not among them."""
+    known = _by_ref(before)
+    pairs = ((workload, _former(workload, known)) for workload in after)
+    return frozenset(one.ref for one, other in pairs if other is not None and template_differs(other, one))
+
+
+@once_per_world
+def _by_ref_of(world: World) -> Mapping[ObjectRef, Sequence[Workload]]:
+    return _by_ref(world.premises.before or ())
+
+
+def _by_ref(workloads: Iterable[Workload]) -> Mapping[ObjectRef, Sequence[Workload]]:
+    found: dict[ObjectRef, list[Workload]] = {}
+    for workload in workloads:
+        found.setdefault(workload.ref, []).append(workload)
+    return found
+
+
+def _former(workload: Workload, before: Mapping[ObjectRef, Sequence[Workload]]) -> Workload | None:
+    """Return the definition in the same file, if several files define the object; else one with this template."""
+    candidates = before.get(workload.ref, ())
+    if len(candidates) < 2:
+        return next(iter(candidates), None)
+    path = getattr(workload.source, "path", "")
+    same = next((one for one in candidates if getattr(one.source, "path", None) == path), None)
+    return same or next((one for one in candidates if not template_differs(one, workload)), candidates[0])

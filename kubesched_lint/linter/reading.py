@@ -18,7 +18,7 @@ from kubesched_lint.releases import minor_of
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.removed import no_matches, removed_in
-from kubesched_lint.world.user_settings import Premises
+from kubesched_lint.world.user_settings import NotRead, Premises
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rule
@@ -45,7 +45,15 @@ class ManifestSet(Record):
     @property
     def is_complete(self) -> bool:
         """Whether no document may create pods that we cannot see."""
-        return not self.skipped and not self.errors and not any(u.wraps_pod_template for u in self.unread)
+        return self.not_read.is_nothing
+
+    @property
+    def not_read(self) -> NotRead:
+        """What may define objects, or create pods, that we cannot see."""
+        errors = dict.fromkeys(f"{one.path}:{one.line}" if one.line else one.path for one in self.errors)
+        skipped = (f"{one.path}:{one.line}" if one.line else one.path for one in self.skipped)
+        makers = (f"{one.kind} {one.path}:{one.line}" for one in self.unread if _makes_objects(one))
+        return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))))
 
     @property
     def without_pods(self) -> Iterator[str]:
@@ -57,8 +65,10 @@ class ManifestSet(Record):
 
     def premises(self, options: Options) -> Premises:
         """Apply order, version, and whether the set is complete."""
-        is_complete = self.is_complete and not options.partial
-        return Premises(options.apply_order, options.kubernetes_version, is_complete, options.feature_gates)
+        not_read = self.not_read
+        if options.partial:
+            not_read = replace(not_read, others=(_NOT_GIVEN, *not_read.others))
+        return Premises(options.apply_order, options.kubernetes_version, not_read, options.feature_gates)
 
     @property
     def is_empty(self) -> bool:
@@ -72,6 +82,21 @@ class ManifestSet(Record):
             kind = unread.kind or "YAML without a kind"
             counts[kind] = counts.get(kind, 0) + 1
         return counts
+
+
+_NOT_GIVEN = "the rest of the set, which was not given (--partial)"
+_OF_DELIVERY = {
+    "HelmRelease": "helm.toolkit.fluxcd.io/",
+    "HelmChart": "helm.cattle.io/",
+    "Application": "argoproj.io/",
+    "ApplicationSet": "argoproj.io/",
+}
+"""Kinds whose controllers apply charts and folders from elsewhere → the beginning of their apiVersion."""
+
+
+def _makes_objects(unread: Unread) -> bool:
+    delivery = _OF_DELIVERY.get(unread.kind)
+    return unread.wraps_pod_template or (delivery is not None and unread.api_version.startswith(delivery))
 
 
 def describes_cluster(unread: Unread) -> bool:

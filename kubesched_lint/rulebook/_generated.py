@@ -57,6 +57,7 @@ RULES = (
         uses=('pods',),
         features=('required_affinity',),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -71,6 +72,7 @@ RULES = (
         uses=('pods',),
         features=('required_affinity',),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -222,6 +224,7 @@ RULES = (
         each='set',
         beside=('HorizontalPodAutoscaler', 'ScaledObject'),
         fix='unsafe',
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -270,6 +273,7 @@ RULES = (
         uses=('pods',),
         each='set',
         beside=('PodDisruptionBudget',),
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -498,6 +502,7 @@ RULES = (
         helps={'default': '{correction}add the ResourceClaim {claim} to namespace {namespace}, or name a template with resourceClaimTemplateName', 'template': '{correction}add the ResourceClaimTemplate {claim} to namespace {namespace}'},
         features=('resource_claims',),
         fix='unsafe',
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -526,6 +531,7 @@ RULES = (
         helps={'': '{correction}add the DeviceClass {class}: the driver of the devices brings it (kubectl get deviceclasses)'},
         features=('resource_claims',),
         fix='unsafe',
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -985,6 +991,7 @@ RULES = (
         messages={'default': 'the pods of {object} wait for PodGroup {group}, which is not in {where}: none of them is scheduled until it exists', 'few': 'the pods of {object} wait forever: PodGroup {group} needs {least|pod}, and there will never be more than {pods}', 'ordered': 'the pods of {object} wait forever: PodGroup {group} needs {least|pod}, and {ordered} creates its next pod only when the one before is ready'},
         helps={'default': 'add the PodGroup {group} to namespace {namespace}, or drop schedulingGroup', 'few': 'set minCount to at most {pods}, or run more replicas', 'ordered': 'set podManagementPolicy: Parallel, or minCount to at most {pods}'},
         features=('pod_group',),
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1052,6 +1059,7 @@ RULES = (
         helps={'default': '{correction}add the PriorityClass {class}, or remove the name', 'misspelt': '{correction}add the PriorityClass {class}, or remove the name', 'reserved': '{correction}remove the name', 'pod': '{correction}add the PriorityClass {class}, or remove the name'},
         features=('priority_class',),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1092,6 +1100,7 @@ RULES = (
         messages={'': '{object} mounts the claim {claim}, which is neither in these manifests nor in the cluster{nearest}: its pods stay Pending'},
         helps={'': '{correction}add the PersistentVolumeClaim to namespace {namespace}'},
         features=('volumes',),
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1106,6 +1115,7 @@ RULES = (
         uses=('storage',),
         features=('node_name',),
         fix='safe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1203,6 +1213,7 @@ RULES = (
         messages={'default': '{object} makes no pods: runtimeClassName {class} is neither in these manifests nor in the cluster{nearest}, and the API server refuses a pod without its class', 'misspelt': 'runtimeClassName {class} of {object} reads like a misspelt {meant}, and the API server refuses a pod whose class does not exist', 'pod': 'the API server refuses {object}: runtimeClassName {class} is neither in these manifests nor in the cluster{nearest}'},
         helps={'': '{correction}add the RuntimeClass {class}, or remove the name'},
         features=('runtime_class',),
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1562,6 +1573,7 @@ RULES = (
         helps={'': '{correction}name a class that exists, or add the StorageClass'},
         features=('volumes', 'claim_templates'),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1736,6 +1748,7 @@ RULES = (
         helps={'': 'set minCount to at most {pods}, or let {controller} make more pods'},
         each='set',
         beside=('Workload',),
+        absence=True,
         preview=True,
         since='0.2.0',
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,20 @@ def test_a_release_may_define_it_and_is_named(tmp_path: Path, other: str) -> Non
         words = f"what was not read does not define it: HelmRelease {tmp_path}/release.yaml:1"
         assert (words in finding.evidence.assumes) == (other is RELEASE)
         assert other is not RELEASE or finding.severity.word != "error"
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+@pytest.mark.parametrize("path", ["k", "."])
+def test_files_of_a_kustomization_that_cannot_be_built_are_not_judged(tmp_path: Path, path: str) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k/pod.yaml").write_text(POD.replace("  priorityClassName", "  nodeName: dummy\n  priorityClassName"))
+    (tmp_path / "k/kustomization.yaml").write_text(
+        "resources: [pod.yaml]\nsecretGenerator:\n- {name: s, envs: [.env]}\n"
+    )
+    report = check(Request((str(tmp_path / path),)), Options(profile="all"), Rulebook.shipped())
+    (error,) = report.errors
+    assert (error.path, error.line, error.column) == (str(tmp_path / "k/kustomization.yaml"), 3, 20)
+    assert error.message == (
+        "it lists .env, and there is no such file: its files are not checked, because it may change them"
+    )
+    assert not report.findings

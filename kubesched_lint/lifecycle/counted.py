@@ -52,7 +52,8 @@ def has_room(setting: Setting, event: str, number: int) -> bool:
     It leaves out the least pods, which cost more than all else. False where it does not know: ``count`` decides.
     """
     workload = setting.workloads[number]
-    is_plain = event in ("deploy", "rollout", "hpa-max", "scale-down") and workload.kind != "DaemonSet" and not workload.suspended
+    events = ("deploy", "rollout", "hpa-max", "scale-down")
+    is_plain = event in events and workload.kind != "DaemonSet" and not workload.suspended
     if not is_plain or setting.running.get(number) or setting.quotas[number] or setting.need_devices((number,)):
         return False
     work.spend(_STEPS)

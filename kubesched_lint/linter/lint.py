@@ -13,6 +13,7 @@ from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.judged import (
     Judged,
+    assuming,
     explained,
     finding_of,
     identity_of,
@@ -32,6 +33,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.text import many
+from kubesched_lint.world.premises import unless_defined
 from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
@@ -350,7 +352,9 @@ class Run:
                     if is_cut_short(hazard, world):
                         raise UncheckedError(_TOO_MANY_NODES)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
-                    yield self._judge(rule, _workload_of(subject), placed, world)
+                    judged = self._judge(rule, _workload_of(subject), placed, world)
+                    unless = unless_defined(world) if rule.absence else ""
+                    yield assuming(judged, unless) if unless else judged
             except UncheckedError as reason:
                 self._skip(rule, reason)
             except Exception as error:

@@ -18,7 +18,7 @@ from kubesched_lint.releases import minor_of
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.removed import no_matches, removed_in
-from kubesched_lint.world.user_settings import Premises
+from kubesched_lint.world.user_settings import NotRead, Premises
 
 if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
@@ -48,7 +48,15 @@ class ManifestSet(Record):
     @property
     def is_complete(self) -> bool:
         """Whether no document may create pods that we cannot see."""
-        return not self.skipped and not self.errors and not any(u.wraps_pod_template for u in self.unread)
+        return self.not_read.is_nothing
+
+    @property
+    def not_read(self) -> NotRead:
+        """What may define objects, or create pods, that we cannot see."""
+        errors = dict.fromkeys(f"{one.path}:{one.line}" if one.line else one.path for one in self.errors)
+        skipped = (f"{one.path}:{one.line}" if one.line else one.path for one in self.skipped)
+        makers = (f"{one.kind} {one.path}:{one.line}" for one in self.unread if _makes_objects(one))
+        return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))))
 
     @property
     def without_pods(self) -> Iterator[str]:
@@ -60,9 +68,11 @@ class ManifestSet(Record):
 
     def premises(self, options: Options) -> Premises:
         """Apply order, version, and whether the set is complete."""
-        is_complete = self.is_complete and not options.partial
+        not_read = self.not_read
+        if options.partial:
+            not_read = replace(not_read, others=(_NOT_GIVEN, *not_read.others))
         version, gates = options.kubernetes_version, options.feature_gates
-        return Premises(options.apply_order, version, is_complete, gates, self.before)
+        return Premises(options.apply_order, version, not_read, gates, self.before)
 
     @property
     def is_empty(self) -> bool:
@@ -76,6 +86,21 @@ class ManifestSet(Record):
             kind = unread.kind or "YAML without a kind"
             counts[kind] = counts.get(kind, 0) + 1
         return counts
+
+
+_NOT_GIVEN = "the rest of the set, which was not given (--partial)"
+_OF_DELIVERY = {
+    "HelmRelease": "helm.toolkit.fluxcd.io/",
+    "HelmChart": "helm.cattle.io/",
+    "Application": "argoproj.io/",
+    "ApplicationSet": "argoproj.io/",
+}
+"""Kinds whose controllers apply charts and folders from elsewhere → the beginning of their apiVersion."""
+
+
+def _makes_objects(unread: Unread) -> bool:
+    delivery = _OF_DELIVERY.get(unread.kind)
+    return unread.wraps_pod_template or (delivery is not None and unread.api_version.startswith(delivery))
 
 
 def describes_cluster(unread: Unread) -> bool:

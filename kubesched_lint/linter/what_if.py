@@ -160,6 +160,13 @@ def _unknown_to_cards(error: Judged, world: World) -> Iterator[str]:
             yield f"the controller of {workload} makes no difference: {why}"
 
 
+def _assumed_of_variables(error: Judged, world: World) -> Sequence[str]:
+    """Return what is assumed about variables that Flux fills in, in the documents that an error is about."""
+    sources = (error.source, *(it.workload.source for it in members_of(error, world)))
+    filled = (getattr(source, "filled_in", None) for source in sources)
+    return tuple(dict.fromkeys(words for one in filled if one is not None for words in one.assumed))
+
+
 OF_ERRORS = (
     _row(
         "the controller of a custom resource decided otherwise",
@@ -178,6 +185,11 @@ OF_ERRORS = (
         lambda error, world: rests_on_nodes(error.rule) and world.cluster is not None and bool(world.cluster.stale),
         lambda error, world: "" if world.cluster is None else fresh_premise(world.cluster),
         lambda error, world: (without_others(world),),
+    ),
+    _row(
+        "a variable had another value than its default",
+        lambda error, world: bool(_assumed_of_variables(error, world)),
+        lambda error, world: "; ".join(_assumed_of_variables(error, world)),
     ),
     _row("its pods ran on as they are", _stands_already, lambda error, world: _MADE_ANEW),
     WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),

@@ -141,6 +141,14 @@ def _texts_in(file: str) -> tuple[str, ...]:
     return texts_in(file)
 
 
+class FilledIn(Record):
+    """A document before its variables were filled in: where its values are written."""
+
+    template: Document
+    assumed: tuple[str, ...] = ()
+    """What must hold for the defaults that were filled in, as sentences."""
+
+
 class Document(Record):
     """An object of a manifest file.
 
@@ -171,6 +179,8 @@ class Document(Record):
     """As written; None without any."""
     is_stored: bool = False
     """A server has stored it: it has a ``resourceVersion``."""
+    filled_in: FilledIn | None = field(default=None, compare=False)
+    """Flux fills in variables: ``value`` has what ``text`` becomes."""
 
     @property
     def value(self) -> dict[str, Any]:
@@ -198,7 +208,7 @@ class Document(Record):
 
         A List is kept, because its whole text would be read again for each item.
         """
-        if self.is_plain and not self.prefix and not self.moves:
+        if self.is_plain and not self.prefix and not self.moves and self.filled_in is None:
             self.written.let_go()
 
     def moved(self, path: Path) -> Move:
@@ -229,7 +239,12 @@ class Document(Record):
             return move.document.location(move.at, key=key)
         if self.rendering is None:
             return Location(self.path, self.span(path, key=key))
-        return self.rendering.location(self, path, key=key)
+        return self.rendering.location(self.as_written, path, key=key)
+
+    @property
+    def as_written(self) -> Document:
+        """The document with its variables, if Flux fills them in."""
+        return self if self.filled_in is None else self.filled_in.template
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """Return the span of the value at ``path`` (of its key with ``key``), or of the nearest existing parent."""
@@ -294,4 +309,4 @@ def location_of(source: Source, at: Path, *, key: bool = False) -> Location:
 
 def sources_of(document: Document) -> tuple[Source, ...]:
     """Return the documents and patches that a rendered document was made from; empty for a document in a file."""
-    return () if document.rendering is None else tuple(document.rendering.origins(document))
+    return () if document.rendering is None else tuple(document.rendering.origins(document.as_written))

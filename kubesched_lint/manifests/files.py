@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
 
 from kubesched_lint.files import Places, ResolvedPath, content, content_at, is_own_stream, is_within, place_of
 from kubesched_lint.findings import InputError
@@ -24,6 +25,7 @@ from kubesched_lint.manifests.walking import Found, Walk, holds_manifests, why_u
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
+    from kubesched_lint.manifests.flux import FluxRepository
     from kubesched_lint.manifests.kustomizing import Store
 
 
@@ -121,6 +123,7 @@ class _Search:
         self._store = store
         self._lists = _Lists()
         self._known: Places = {}
+        self._flux: dict[str, FluxRepository] = {}
         self.seen: set[str] = set()
         """Paths without links of the files that have been read."""
         self.left_out = _LeftOutFiles()
@@ -139,12 +142,23 @@ class _Search:
                 yield chart
                 return
         found = self._in_folder(path, place) if is_folder else self._named(path, place)
-        applied = self._applied(found, path) if is_folder and self._render else _NOTHING_APPLIED
+        is_repository = os.path.lexists(os.path.join(place.root, ".git"))
+        flux = partial(self._flux_in, place.root if is_repository else place.real)
+        applied = self._applied(found, path, flux) if is_folder and self._render else _NOTHING_APPLIED
         for item in found:
             if not isinstance(item, Found):
                 yield item
             elif item.real not in self.seen and not self._is_left_out(item, place.real, applied):
-                yield from self._read(item, applied, is_named=not is_folder)
+                for read in self._read(item, applied, is_named=not is_folder):
+                    yield _filled_in(read, item, flux)
+
+    def _flux_in(self, root: str) -> FluxRepository:
+        """Return what Flux does in a repository, or in a folder in none; looked for once, and only if it matters."""
+        if root not in self._flux:
+            from kubesched_lint.manifests.flux import flux_repository
+
+            self._flux[root] = flux_repository(root)
+        return self._flux[root]
 
     def _in_folder(self, path: str, place: ResolvedPath) -> list[Found | InputError | Skipped]:
         above = self._scope.above(path, place.real, place.root)
@@ -160,14 +174,16 @@ class _Search:
         is_beside = bool(self._lists.within(folder))
         return [replace(item, beside=is_beside) if isinstance(item, Found) else item for item in found]
 
-    def _applied(self, found: Sequence[Found | InputError | Skipped], named: str) -> Applied:
+    def _applied(
+        self, found: Sequence[Found | InputError | Skipped], named: str, flux: Callable[[], FluxRepository]
+    ) -> Applied:
         kept = [item.path for item in found if isinstance(item, Found) and item.left_out is None]
         folders = [os.path.dirname(path) for path in kept if _names_kustomization(path)]
         if not folders:
             return _NOTHING_APPLIED
         from kubesched_lint.manifests.overlays import applied_in
 
-        return applied_in(folders, named, self._progress, self._store() if self._store else None)
+        return applied_in(folders, named, self._progress, self._store() if self._store else None, flux())
 
     def _is_left_out(self, item: Found, named: str, applied: Applied) -> bool:
         """Record a file that is not meant to be applied."""
@@ -187,6 +203,16 @@ class _Search:
             return
         self.seen.add(item.real)
         yield _unlisted(read) if item.beside and os.path.dirname(item.real) in applied.folders else read
+
+
+def _filled_in(
+    read: InputFile | Skipped | InputError, item: Found, flux: Callable[[], FluxRepository]
+) -> InputFile | Skipped | InputError:
+    """Return a file with variables together with how Flux fills them in."""
+    if not isinstance(read, InputFile) or read.rendering is not None or b"${" not in read.data:
+        return read
+    filling = flux().filling(os.path.dirname(item.real))
+    return read if filling is None else replace(read, filling=filling)
 
 
 def _joined(

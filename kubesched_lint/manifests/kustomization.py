@@ -70,10 +70,21 @@ def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
 
 def value_of(data: bytes) -> Any:
     """Return the first document of a kustomization; None if it cannot be read."""
+    return value_in(text_to_read(data))
+
+
+def is_empty(data: bytes) -> bool:
+    """Return whether a kustomization holds comments at most, and no value."""
+    lines = (line.strip() for line in text_to_read(data).split("\n"))
+    return all(not line or line.startswith("#") or line in ("---", "null", "~") for line in lines)
+
+
+def value_in(text: str) -> Any:
+    """Return the value of a document; None if it cannot be read."""
     from kubesched_lint.manifests.full_reader import BuildError
 
     try:
-        return _value(text_to_read(data))
+        return _value(text)
     except BuildError:
         return None
 

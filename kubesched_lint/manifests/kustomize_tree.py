@@ -10,26 +10,31 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError, Path
+from kubesched_lint.manifests.classify import placeholder
 from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.manifests.kustomization import (
     documents_of,
     is_address,
+    is_empty,
     is_kustomization,
     is_like_address,
     text_to_read,
     value_of,
 )
+from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
 from kubesched_lint.record import Record
 
 _MOST_FOLDERS = 2000
 _MOST_BYTES = 256 * 1024 * 1024
+_NONE = "holds no kustomization"
+_EMPTY = "that is empty, which kubectl refuses"
 AS_IT_STANDS = "the files are read without rendering"
 _FETCHED = (
     f"would have to be fetched from the network, which is never done: {AS_IT_STANDS}; to lint what is applied, render "
@@ -45,66 +50,27 @@ class _Kustomization(Record):
     value: dict[str, Any]
 
 
-@dataclass(slots=True)
-class KustomizeTree:
-    """All that the kustomization in ``folder`` builds on, by real path; its own comes first."""
+def tree_of(folder: str, flux: FluxRepository = NO_FLUX) -> KustomizeTree | None:
+    """Return the tree of the kustomization in ``folder``; None if there is none, or only a component.
 
-    folder: str
-    value: dict[str, Any] = field(default_factory=dict)
-    """The kustomization in ``folder``, with checked fields only."""
-    kustomizations: dict[str, bytes] = field(default_factory=dict)
-    """Real path of each kustomization file → its bytes."""
-    folders: set[str] = field(default_factory=set)
-    fields: set[str] = field(default_factory=set)
-    """The fields that its kustomizations set."""
-    files: dict[str, bytes] = field(default_factory=dict)
-    instead: dict[str, str] = field(default_factory=dict)
-    """Real path of a file → the text that the tool reads instead."""
-    obstacle: Skipped | InputError | None = None
-
-    @property
-    def real(self) -> str:
-        return os.path.realpath(self.folder)
-
-    def copy_to(self, folder: str) -> str:
-        """Write what the tool may read below ``folder``. Return the copy of the tree's own folder."""
-        for real in self.folders:
-            os.makedirs(_below(folder, real), exist_ok=True)
-        for real, data in self.files.items():
-            _write(_below(folder, real), data)
-        for real, text in self.instead.items():
-            _write(_below(folder, real), text.encode())
-        return _below(folder, self.real)
-
-
-def _below(folder: str, real: str) -> str:
-    return os.path.join(folder, os.path.splitdrive(real)[1].lstrip(os.sep))
-
-
-def _write(path: str, data: bytes) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(data)
-
-
-def tree_of(folder: str) -> KustomizeTree | None:
-    """Return the tree of the kustomization in ``folder``; None if there is none, or only a component."""
-    walk = _Walk(folder)
+    If Flux builds it, it may list any file of that repository, and none outside.
+    """
+    walk = _Walk(folder, flux.root if flux.builds(os.path.realpath(folder)) else "")
     found = walk.kustomization(walk.tree.real)
     if isinstance(found, str):
-        return _several(walk.tree, found)
+        return _broken(walk.tree, found)
     if found.value.get("kind") == "Component":
         return None
     walk.run()
     return walk.tree
 
 
-def _several(tree: KustomizeTree, why: str) -> KustomizeTree | None:
-    """Return a tree with an error if the folder holds more than one kustomization; else None."""
+def _broken(tree: KustomizeTree, why: str) -> KustomizeTree | None:
+    """Return a tree with an error if the kustomization is empty, or not the only one in its folder; else None."""
     paths = _kustomizations(tree.real)
-    if len(paths) < 2:
+    if len(paths) < 2 and _EMPTY not in why:
         return None
-    tree.kustomizations = {paths[0]: b""}
+    tree.kustomizations, tree.is_lacking = {paths[0]: b""}, _EMPTY in why
     tree.obstacle = InputError(shown(paths[0], tree.folder), f"its folder {why}", 1, 1)
     return tree
 
@@ -127,13 +93,13 @@ def _repository_of(folder: str) -> str:
 class _Walk:
     """Walk the folders in the order in which they are found."""
 
-    def __init__(self, folder: str) -> None:
-        self.tree = KustomizeTree(folder)
+    def __init__(self, folder: str, root: str) -> None:
+        self.tree = KustomizeTree(folder, root=root)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
         self._visited: set[tuple[str, int]] = set()
         self._found: dict[str, _Kustomization | str] = {}
         self._held = 0
-        self._root = _repository_of(folder)
+        self._root = root or _repository_of(folder)
 
     def run(self) -> None:
         for real, shape in self.waiting:  # the list grows during the loop
@@ -164,13 +130,15 @@ class _Walk:
     def _read_kustomization(self, real: str) -> _Kustomization | str:
         paths = _kustomizations(real)
         if not paths:
-            return "holds no kustomization"
+            return _NONE
         if len(paths) > 1:
             return f"holds more than one kustomization: {', '.join(map(os.path.basename, paths))}"
         data = self.content(paths[0])
         if isinstance(data, str):
             return f"has a {os.path.basename(paths[0])} that {data}"
         value = value_of(data)
+        if value == {} or (value is None and is_empty(data)):
+            return f"has a {os.path.basename(paths[0])} {_EMPTY}"
         if not is_kustomization(value):
             return f"has a {os.path.basename(paths[0])} that Kustomize cannot read"
         return _Kustomization(paths[0], data, value)
@@ -210,8 +178,13 @@ class _Here:
 
     def file(self, entry: str, where: Path) -> str:
         path = self._local(entry, where)
-        if path is None or not os.path.lexists(path) or os.path.isdir(path):
-            return entry  # the tool reports that it does not exist
+        if path is None or os.path.isdir(path):
+            return entry  # the tool reports that it is a folder
+        if not os.path.lexists(path):
+            if self._report_at is not None:  # the tool may look for a plugin's file in another folder
+                return entry
+            self._lack(f"it lists {_short(entry)}, and there is no such file", entry, where)
+            return entry
         real = os.path.realpath(path)
         if real not in self._walk.tree.files:
             data = self._walk.content(path)
@@ -283,7 +256,11 @@ class _Here:
         real = os.path.realpath(path)
         found = self._walk.kustomization(real) if self._walk.is_inside(real) else "is outside the repository"
         if isinstance(found, str):
-            self.refuse(f"it lists {_short(entry)}, a folder that {found}", where)
+            words = f"it lists {_short(entry)}, a folder that {found}"
+            if found == _NONE or _EMPTY in found:
+                self._lack(words, entry, where)
+            else:
+                self.refuse(words, where)
         else:
             self._walk.waiting.append((real, shape))
         return self._spelling(entry, real)
@@ -295,7 +272,7 @@ class _Here:
         if is_like_address(entry):
             self.skip(f"{_short(entry)} {_FETCHED}", where)
         else:
-            self.refuse(f"it lists {_short(entry)}, and there is no such file or folder", where)
+            self._lack(f"it lists {_short(entry)}, and there is no such file or folder", entry, where)
         return False
 
     def _local(self, entry: str, where: Path) -> str | None:
@@ -303,7 +280,25 @@ class _Here:
         if is_address(entry):
             self.skip(f"{_short(entry)} {_FETCHED}", where)
             return None
+        if self._walk.tree.root and self._climbs_out(entry):
+            self.refuse(f"{_short(entry)} is outside the repository, and is not read", where)
+            return None
         return os.path.normpath(os.path.join(self._real, entry))
+
+    def _climbs_out(self, entry: str) -> bool:
+        """Return whether a step of the path is outside the repository: without the load restrictor, the tool would
+        follow it from the copy to another place of this machine. Where the path of a plugin's settings begins is not
+        known here, so it may not climb at all.
+        """
+        names = entry.split("/")
+        if os.path.isabs(entry) or (self._report_at is not None and os.pardir in names):
+            return True
+        depth = len(self._real.removeprefix(self._walk.tree.root).split(os.sep)) - 1
+        for name in names:
+            depth += -1 if name == os.pardir else name not in ("", os.curdir)
+            if depth < 0:
+                return True
+        return False
 
     def _spelling(self, entry: str, real: str) -> str:
         """Return the entry without links, because the copy has none.
@@ -317,6 +312,12 @@ class _Here:
             self._walk.tree.files[path] = self._walk.tree.files[real]
             return entry
         return os.path.relpath(real, self._real).replace(os.sep, "/")
+
+    def _lack(self, words: str, entry: str, where: Path) -> None:
+        """Refuse an entry that names nothing; another program may still fill in a placeholder."""
+        tree = self._walk.tree
+        tree.is_lacking = tree.is_lacking or (tree.obstacle is None and placeholder(entry) is None)
+        self.refuse(words, where)
 
     def refuse(self, words: str, where: Path, *, key: bool = False) -> None:
         line, column = self._place(where, key)

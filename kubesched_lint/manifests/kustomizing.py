@@ -15,8 +15,9 @@ from itertools import accumulate
 from typing import Protocol
 
 from kubesched_lint.manifests.inputs import Progress
-from kubesched_lint.manifests.kustomize_tree import KustomizeTree
+from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.rendering import MARK, SUFFIX, Rendered, RenderError, Tool, render_copies, render_copy
+from kubesched_lint.version import __version__
 
 _LARGEST_BATCH = 40
 _MOST_BYTES = 40_000
@@ -57,7 +58,8 @@ def render_trees(
     kept = store.renderings(tuple(keys.values())) if store else {}
     found: dict[str, Outcome] = {real: kept[key] for real, key in keys.items() if key in kept}
     missing = [tree for tree in trees if tree.real not in found]
-    for part in _in_parallel(list(batches(missing)), tool):
+    alike = ([tree for tree in missing if bool(tree.root) is is_free] for is_free in (False, True))
+    for part in _in_parallel([batch for trees in alike for batch in batches(trees)], tool):
         found.update(part)
         if progress is not None and len(trees) > 1:
             progress(f"{tool.name}: kustomizations rendered", len(found), len(trees))
@@ -81,7 +83,7 @@ def batches(trees: Iterable[KustomizeTree]) -> Iterator[list[KustomizeTree]]:
         groups.setdefault(turn, []).append(tree)
     for group in groups.values():
         while group:
-            sizes = accumulate(sum(map(len, tree.files.values())) for tree in group[:_LARGEST_BATCH])
+            sizes = accumulate(sum(map(len, tree.short_files.values())) for tree in group[:_LARGEST_BATCH])
             count = max(sum(size <= _MOST_BYTES for size in sizes), 1)
             yield group[:count]
             del group[:count]
@@ -113,11 +115,11 @@ def _in_parallel(parts: Sequence[list[KustomizeTree]], tool: Tool) -> Iterator[d
 def _rendered(trees: list[KustomizeTree], tool: Tool) -> dict[str, Outcome]:
     if len(trees) == 1:
         try:
-            return {trees[0].real: render_copy(tool, trees[0])}
+            return {trees[0].real: _alone(trees[0], tool.building(trees[0]))}
         except RenderError as error:
             return {trees[0].real: error}
     try:
-        parts = list(_apart(render_copies(tool, trees), len(trees)))
+        parts = list(_apart(render_copies(tool.building(trees[0]), trees), len(trees)))
     except RenderError as error:
         size = 1 if _TWICE in str(error) else (len(trees) + 1) // 2
         halves = (trees[start : start + size] for start in range(0, len(trees), size))
@@ -126,6 +128,16 @@ def _rendered(trees: list[KustomizeTree], tool: Tool) -> dict[str, Outcome]:
     for tree, part in zip(trees, parts, strict=True):
         found.update(_rendered([tree], tool) if part is None else {tree.real: part})
     return found
+
+
+def _alone(tree: KustomizeTree, tool: Tool) -> Rendered:
+    """Return the rendering of one tree. Raises RenderError."""
+    try:
+        return render_copy(tool, tree)
+    except RenderError:
+        if tree.short_files == tree.files:
+            raise
+        return render_copy(tool, tree, whole=True)
 
 
 def _apart(done: Rendered, count: int) -> Iterator[Rendered | None]:
@@ -176,7 +188,8 @@ def _key(tree: KustomizeTree, tool: Tool) -> str:
 
     digest = blake2b(digest_size=20)
     program = os.stat(tool.command[0])
-    digest.update(repr((tool, program.st_mtime_ns, program.st_size, tree.real, sorted(tree.folders))).encode())
+    about = (__version__, tool.building(tree), program.st_mtime_ns, program.st_size, tree.real, sorted(tree.folders))
+    digest.update(repr(about).encode())
     for path, data in sorted(tree.files.items()):
         digest.update(repr((path, len(data))).encode())
         digest.update(data)

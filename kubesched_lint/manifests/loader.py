@@ -59,8 +59,12 @@ def documents_of(
         fast_reader=fast_reader,
         again=file.real if again else "",
     )
-    rendering = file.rendering
-    return found if rendering is None else (rendering.placed(entry) for entry in found)
+    rendering, filling = file.rendering, file.filling
+    if rendering is not None:
+        found = (rendering.placed(entry) for entry in found)
+    if filling is not None:
+        found = (filling.filled(entry) if isinstance(entry, Document) else entry for entry in found)
+    return found
 
 
 def documents(

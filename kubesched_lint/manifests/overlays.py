@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped, Written
+from kubesched_lint.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.manifests.inputs import LARGEST, Applied, InputFile, Progress
-from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, KustomizeTree, shown, tree_of
+from kubesched_lint.manifests.kustomize_copy import KustomizeTree
+from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, shown, tree_of
 from kubesched_lint.manifests.kustomizing import Store, render_trees
 from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render
@@ -19,28 +21,50 @@ _NEEDS_PLUGIN = ("must specify --enable-helm", "external plugins disabled", "una
 
 
 def applied_in(
-    folders: Iterable[str], named: str, progress: Progress | None = None, store: Store | None = None
+    folders: Iterable[str],
+    named: str,
+    progress: Progress | None = None,
+    store: Store | None = None,
+    flux: FluxRepository = NO_FLUX,
 ) -> Applied:
     """Render the kustomizations in these folders; return an empty Applied if no tool is installed."""
     tool = kustomizer()
     if tool is None:
         return Applied()
-    found = (tree_of(folder or ".") for folder in folders)
+    found = (tree_of(folder or ".", flux) for folder in folders)
     trees = outermost((tree for tree in found if tree is not None), named)
     done = render_trees([tree for tree in trees if tree.obstacle is None], tool, store, progress)
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = {}
     consumed: set[str] = set()
     rendered: set[str] = set()
+    told: list[InputError | Skipped] = []
     for tree in trees:
-        outcome = tree.obstacle or _outcome(tree, tool, done[tree.real])
-        if outcome is tree.obstacle and isinstance(outcome, InputError) and not _is_same(tree.folder, named):
-            # The user did not name this one: trees also hold overlay templates that are completed elsewhere.
-            outcome = Skipped(outcome.path, outcome.line, f"not rendered because {outcome.message}: {AS_IT_STANDS}")
-        instead[next(iter(tree.kustomizations))] = (outcome,)
+        outcome: InputFile | Skipped | InputError | None = tree.obstacle or _outcome(tree, tool, done[tree.real])
+        is_read = isinstance(outcome, Skipped)
         if isinstance(outcome, InputFile):
+            outcome = replace(outcome, filling=flux.filling(tree.real) if b"${" in outcome.data else None)
+        elif isinstance(outcome, InputError):
+            outcome = _unbuilt(outcome, tree, is_named=_is_same(tree.folder, named))
+            if outcome in told:  # overlays share a base that cannot be built
+                outcome = None
+            else:
+                told.append(outcome)
+        instead[next(iter(tree.kustomizations))] = () if outcome is None else (outcome,)
+        if not is_read:
             consumed |= {*tree.kustomizations, *tree.files}
             rendered |= tree.folders
     return Applied(instead, frozenset(consumed), frozenset(rendered))
+
+
+_NOT_CHECKED = "its files are not checked, because it may change them"
+
+
+def _unbuilt(error: InputError, tree: KustomizeTree, *, is_named: bool) -> InputError | Skipped:
+    """Return why a tree is not built. Only a note, if a program may still complete what the user did not name."""
+    words = f"{error.message}: {_NOT_CHECKED}" if tree.files else error.message
+    if is_named or tree.is_lacking or tree.obstacle is None:
+        return replace(error, message=words)
+    return Skipped(error.path, error.line, f"not rendered because {words}")
 
 
 def outermost(trees: Iterable[KustomizeTree], named: str) -> tuple[KustomizeTree, ...]:

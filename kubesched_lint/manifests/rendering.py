@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from kubesched_lint.manifests.kustomize_tree import KustomizeTree, as_json
+from kubesched_lint.manifests.kustomize_copy import KustomizeTree
+from kubesched_lint.manifests.kustomize_tree import as_json
 from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
-from kubesched_lint.record import Record
+from kubesched_lint.record import Record, replace
 
 _LONGEST_MESSAGE = 600
 MARK = "kubesched-lint/tree"
@@ -25,6 +26,14 @@ class Tool(Record):
 
     name: str
     command: tuple[str, ...]
+
+    def building(self, tree: KustomizeTree) -> Tool:
+        """Return the tool as it builds a tree: without the load restrictor if Flux does; the copy has no other files
+        than those of the repository.
+        """
+        if not tree.root:
+            return self
+        return replace(self, command=(*self.command, "--load-restrictor", "LoadRestrictionsNone"))
 
 
 def kustomizer() -> Tool | None:
@@ -70,7 +79,7 @@ class Rendered(Record):
         return os.path.join(os.sep, os.path.relpath(os.path.join(self.around, path), self.copy))
 
 
-def render_copy(tool: Tool, tree: KustomizeTree) -> Rendered:
+def render_copy(tool: Tool, tree: KustomizeTree, *, whole: bool = False) -> Rendered:
     """Return the tool's output for a tree; the tool gets a copy of the files that were read and checked, nothing else.
 
     Each object is annotated with its source file. For this, a kustomization in a folder of its own builds on the given
@@ -81,7 +90,7 @@ def render_copy(tool: Tool, tree: KustomizeTree) -> Rendered:
     with TemporaryDirectory(prefix="kubesched-lint-") as name:
         top = os.path.realpath(name)
         copy, around = os.path.join(top, "copy"), os.path.join(top, "around")
-        folder = tree.copy_to(copy)
+        folder = tree.copy_to(copy, whole=whole)
         try:
             if "openapi" not in tree.value:  # its path would have to be inside our folder
                 try:

@@ -61,6 +61,7 @@ RULES = (
         about='placement',
         features=('required_affinity',),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -76,6 +77,7 @@ RULES = (
         about='placement',
         features=('required_affinity',),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -235,6 +237,7 @@ RULES = (
         each='set',
         beside=('HorizontalPodAutoscaler', 'ScaledObject'),
         fix='unsafe',
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -284,6 +287,7 @@ RULES = (
         uses=('pods',),
         each='set',
         beside=('PodDisruptionBudget',),
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -519,6 +523,7 @@ RULES = (
         helps={'default': '{correction}add the ResourceClaim {claim} to namespace {namespace}, or name a template with resourceClaimTemplateName', 'template': '{correction}add the ResourceClaimTemplate {claim} to namespace {namespace}'},
         features=('resource_claims',),
         fix='unsafe',
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -547,6 +552,7 @@ RULES = (
         helps={'': '{correction}add the DeviceClass {class}: the driver of the devices brings it (kubectl get deviceclasses)'},
         features=('resource_claims',),
         fix='unsafe',
+        absence=True,
         preview=True,
         since='0.2.0',
     ),
@@ -1025,6 +1031,7 @@ RULES = (
         helps={'default': 'add the PodGroup {group} to namespace {namespace}, or drop schedulingGroup', 'few': 'set minCount to at most {pods}, or run more replicas', 'ordered': 'set podManagementPolicy: Parallel, or minCount to at most {pods}'},
         about='placement',
         features=('pod_group',),
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1110,6 +1117,7 @@ RULES = (
         about='placement',
         features=('priority_class',),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1152,6 +1160,7 @@ RULES = (
         helps={'': '{correction}add the PersistentVolumeClaim to namespace {namespace}'},
         about='placement',
         features=('volumes',),
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1167,6 +1176,7 @@ RULES = (
         about='placement',
         features=('node_name',),
         fix='safe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1286,6 +1296,7 @@ RULES = (
         helps={'': '{correction}add the RuntimeClass {class}, or remove the name'},
         about='placement',
         features=('runtime_class',),
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1688,6 +1699,7 @@ RULES = (
         about='placement',
         features=('volumes', 'claim_templates'),
         fix='unsafe',
+        absence=True,
         since='0.1.0',
     ),
     Rule(
@@ -1865,6 +1877,7 @@ RULES = (
         about='placement',
         each='set',
         beside=('Workload',),
+        absence=True,
         preview=True,
         since='0.2.0',
     ),

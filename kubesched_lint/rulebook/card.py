@@ -127,6 +127,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
         yields_here_to=tuple(front.get("yields_here_to", ())),
         fix=front.get("fix", ""),
         refuses=front.get("refuses", False),
+        absence=front.get("absence", False),
         every_definition=front.get("every_definition", False),
         audit=front.get("audit", ""),
         once_per_run=front.get("once_per_run", False),

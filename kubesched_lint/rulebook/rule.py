@@ -128,6 +128,8 @@ class Rule(Record):
     """``safe`` or ``unsafe``: the best that the ``fix`` beside the check offers; empty without one."""
     refuses: bool = False
     """Whether the API server refuses what the rule reports at full severity; other rules then check the rest."""
+    absence: bool = False
+    """Whether it claims that the set lacks something, so that what was not read may refute it."""
     every_definition: bool = False
     """Whether it checks several definitions of one object; other rules get a set with one of each."""
     audit: str = ""

@@ -10,8 +10,9 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Ra
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
+from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.device_premises import pod_premises
-from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.premises import node_premise, unless_defined
 from kubesched_lint.world.world import Member, World
 
 MEANWHILE = "the pools add nodes while this happens"
@@ -51,6 +52,14 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
             return alone
         return _doubted(_assuming(cell, fresh_premise(cluster)))
 
+    not_read = _unless_defined(it)
+
+    def may_rest_on_absence(cell: Cell, world: World) -> bool:
+        return bool(not_read) and cell.verdict == BAD and cell.proven
+
+    def if_absent(cell: Cell, world: World, again: object) -> Cell:
+        return _doubted(_assuming(cell, not_read))
+
     def rests_on_new_quota(cell: Cell, world: World) -> bool:
         is_new = any(cell.blamed is quota for quota in world.manifests.quotas)
         return cell.event == "deploy" and cell.verdict == BAD and is_new
@@ -65,6 +74,7 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
         WhatIf(
             "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)
         ),
+        WhatIf("what was not read defined what it needs", may_rest_on_absence, if_absent),
         WhatIf("its quota counted later", rests_on_new_quota, _before_quota),
         WhatIf("any number of nodes came", is_never_helped, on_any_number),
         WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),
@@ -87,6 +97,17 @@ def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[st
     others = f"pods on unknown nodes take no room here: {first_few(named, _FEW)}"
     doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
     return (doubt,)
+
+
+def _unless_defined(it: Member) -> str:
+    """Return the premise that nothing unread defines an object that the pods need and nobody has; else empty."""
+    premise = unless_defined(it.world)
+    if not premise:
+        return ""
+    refusal = it.world.admission.decision(it.workload).refusal
+    claims = (v.claim for v in it.pod.volumes if v.claim)
+    needs = it.pod.required_affinity or refusal is not None
+    return premise if needs or any(claim_named(it.world, it.workload.namespace, c) is None for c in claims) else ""
 
 
 def _before_quota(cell: Cell, world: World, again: object) -> Cell:

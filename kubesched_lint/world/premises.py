@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.findings import UncheckedError
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import profile_of
@@ -25,6 +26,20 @@ SET_PREMISES = ("no other pods are made than those of the manifests and the snap
 def proves_absence(world: World) -> bool:
     """Return whether the absence of a matching pod is proven: all running pods and all manifests are known."""
     return world.knows_running_pods and world.premises.set_is_complete
+
+
+def unless_defined(world: World) -> str:
+    """Return the assumption of a rule that claims that the set lacks something; empty if the whole set was read.
+
+    Raises UncheckedError if a part of the set could not be read: what it defines is not absent.
+    """
+    not_read = world.premises.not_read
+    if not_read.broken:
+        places = first_few(not_read.broken, _MOST)
+        raise UncheckedError(f"{places} could not be read, and may define what seems to be absent")
+    if not_read.others:
+        return f"what was not read does not define it: {first_few(not_read.others, _MOST)}"
+    return ""
 
 
 def groups_premise(groups: Sequence[NodePool]) -> str:

@@ -14,6 +14,21 @@ if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
 
 
+class NotRead(Record):
+    """What of a set was not read, by its places: it may define any object, and no rule may claim that one is absent
+    without saying so. Each place counts once, in the order of the files.
+    """
+
+    broken: tuple[str, ...] = ()
+    """What should have been read: files with errors, kustomizations that cannot be built."""
+    others: tuple[str, ...] = ()
+    """Sources of other tools, patches, and objects whose controllers make further ones, such as HelmRelease."""
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.broken or self.others)
+
+
 class Premises(Record):
     """The user's settings besides manifests and snapshot, and the workloads before the change."""
 
@@ -23,14 +38,19 @@ class Premises(Record):
     kubernetes_version: str = ""
     """Empty: that of the cluster. A World's is never empty."""
 
-    set_is_complete: bool = True
-    """False if some documents create pods that we cannot see: Helm sources, patches, custom resources."""
+    not_read: NotRead = NotRead()
+    """What of the set was not read."""
 
     feature_gates: str = ""
     """``Name=true,Other=false``, over what the cluster's file states."""
 
     before: tuple[Workload, ...] | None = None
     """The workloads before the change that is judged; None if nobody compares. ``world/former.py`` reads them."""
+
+    @property
+    def set_is_complete(self) -> bool:
+        """False if some documents create pods that we cannot see: Helm sources, patches, custom resources."""
+        return self.not_read.is_nothing
 
     def settled(self, cluster: Cluster | None) -> Premises:
         """Return the premises with the version that a world of this cluster is judged by."""

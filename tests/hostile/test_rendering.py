@@ -23,6 +23,7 @@ from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.flux import flux_repository
 from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.manifests.kustomization import is_address
 from kubesched_lint.manifests.kustomize_tree import as_json
@@ -294,6 +295,62 @@ def test_no_base_is_outside_the_repository(repository: Path, started: Path, tmp_
     assert "it lists ../../out, a folder that is outside the repository" in line
     (repository / "prod" / "link").symlink_to(tmp_path / "out")
     assert "link, a folder that is outside" in refused(repository, f"{field}: [link]\n", started)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "../../secret.yaml",
+        "../../none.yaml",
+        "{up}tmp/none.yaml",
+        "../../repository/other.yaml",
+        "{repository}/other.yaml",
+        "/none.yaml",
+    ],
+)
+@pytest.mark.parametrize(
+    "field",
+    [
+        "resources: ['{}']",
+        "configMapGenerator: [{{name: c, files: ['a={}']}}]",
+        "patches: [{{path: '{}'}}]",
+        "transformers: [{{}}, plug.yaml]",
+    ],
+)
+def test_without_the_load_restrictor_no_step_of_a_path_is_outside(
+    repository: Path, started: Path, tmp_path: Path, entry: str, field: str
+) -> None:
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: {path: prod}\n"
+    write(repository, {"flux.yaml": flux, "other.yaml": POD})
+    write(tmp_path, {"secret.yaml": POD})
+    entry = entry.format(up="../" * 40, repository=repository)
+    write(repository, {"prod/plug.yaml": BUILTIN.format("PatchTransformer", f"path: '{entry}'")})
+    field = field.replace("{{}}, ", "") if "plug" in field else field
+    line = refused(repository, f"namePrefix: a-\n{field.format(entry)}\n", started)
+    assert line.startswith("prod/kustomization.yaml:2:")
+    assert "is outside the repository, and is not read" in line
+
+
+def test_only_what_flux_builds_is_built_without_the_load_restrictor(repository: Path, started: Path) -> None:
+    write(repository, {"prod/kustomization.yaml": "resources: [pod.yaml]\n"})
+    stand_in = started.parent / "bin/kubectl"
+    stand_in.write_text(f'#!/bin/sh\necho "$@" >> {started}.arguments\nexit 3\n')
+    read_manifests([str(repository / "prod")], Options())
+    arguments = Path(f"{started}.arguments")
+    assert "--load-restrictor" not in arguments.read_text()
+    arguments.unlink()
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: {path: ./}\n"
+    write(repository, {"flux.yaml": flux})
+    read_manifests([str(repository / "prod")], Options())
+    assert all("--load-restrictor LoadRestrictionsNone" in line for line in arguments.read_text().splitlines())
+
+
+def test_no_flux_object_is_read_outside_the_repository(repository: Path, tmp_path: Path) -> None:
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: {path: prod}\n"
+    write(tmp_path / "out", {"flux.yaml": flux})
+    (repository / "link.yaml").symlink_to(tmp_path / "out/flux.yaml")
+    (repository / "linked").symlink_to(tmp_path / "out")
+    assert not flux_repository(os.path.realpath(repository)).builds(os.path.realpath(repository / "prod"))
 
 
 def test_what_is_no_regular_file_does_not_block(repository: Path, started: Path) -> None:

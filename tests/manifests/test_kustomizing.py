@@ -13,7 +13,9 @@ from kubesched_lint.commands.lint.cache import CacheFolder
 from kubesched_lint.commands.lint.run import Request, checked, read_manifests
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests import kustomizing
-from kubesched_lint.manifests.kustomize_tree import KustomizeTree, tree_of
+from kubesched_lint.manifests.inputs import InputFile
+from kubesched_lint.manifests.kustomize_copy import KustomizeTree, without_schemas
+from kubesched_lint.manifests.kustomize_tree import tree_of
 from kubesched_lint.manifests.kustomizing import batches, render_trees
 from kubesched_lint.manifests.overlays import applied_in
 from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, kustomizer, render_copy
@@ -261,3 +263,39 @@ def test_a_damaged_entry_is_rendered_again(folder: Path) -> None:
     (entry,) = (folder / "kept").glob("*.rendering")
     entry.write_bytes(entry.read_bytes()[:-1] + b"?")
     assert text_of(render_trees(a, tool(), store)[a[0].real], a[0]) == text_of(before, a[0])
+
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  # the only one
+  - name: v1
+
+    served: true
+"""
+
+
+@pytest.mark.parametrize("more", ["", "status: {a: b}\n", "# the end\n---\napiVersion: v1\nkind: Pod\nspec: {a: b}\n"])
+def test_the_copy_has_no_schemas(more: str) -> None:
+    head = CRD.partition("spec:")[0]
+    rest = more.removeprefix("# the end\n")  # a comment behind the spec goes with it
+    assert without_schemas((CRD + more).encode()) == f"{head}spec: {{}}\n{rest}".encode()
+    other = CRD.replace("CustomResourceDefinition", "Thing # CustomResourceDefinition")
+    assert without_schemas(other.encode()) == other.encode()
+
+
+def test_a_patch_of_a_schema_gets_the_whole_file(tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_text(CRD)
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [crd.yaml]\npatches:\n- target: {kind: CustomResourceDefinition}\n"
+        "  patch: |-\n    - {op: replace, path: /spec/versions/0/name, value: v2}\n"
+    )
+    (file,) = applied_in([str(tmp_path)], str(tmp_path)).instead[str(tmp_path / "kustomization.yaml")]
+    assert isinstance(file, InputFile)
+    assert b"name: v2" in file.data

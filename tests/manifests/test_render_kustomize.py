@@ -334,8 +334,8 @@ def test_what_kubectl_refuses_is_one_error_and_the_rest_is_checked(tmp_path: Pat
     manifests = read_manifests([str(tmp_path)], Options())
     (error,) = manifests.errors
     assert os.path.relpath(error.path, tmp_path) == "prod/kustomization.yaml"
-    assert error.message.startswith("kubectl kustomize: ")
-    assert "none.yaml" in error.message
+    assert (error.line, error.column) == (2, 18)
+    assert error.message.startswith("it lists none.yaml, and there is no such file: its files are not checked")
     assert "lone" in [w.name for w in manifests.inventory.workloads]
 
 
@@ -367,6 +367,38 @@ def test_in_a_tree_an_overlay_without_its_base_is_told_as_skipped(
     (left_out,) = manifests.skipped
     assert "not rendered because it lists ../{{ ring }}, and there is no such file or folder" in left_out.reason
     assert read_manifests([str(tmp_path / "templates" / "cluster")], Options()).errors
+
+
+@pytest.mark.parametrize(
+    ("files", "place", "words"),
+    [
+        ({"prod": "resources:\n- ../base\n- gone.yaml\n"}, "3:3", "gone.yaml"),
+        ({"prod": "components:\n- ../gone\n"}, "2:3", "../gone"),
+        ({"prod": "patches:\n- path: gone.yaml\n"}, "2:9", "gone.yaml"),
+        ({"void/inner": "resources: []\n", "prod": "resources: [../void]\n"}, "1:13", "void"),
+        ({"prod": "# nothing yet\n"}, "1:1", "is empty"),
+        ({"void": "", "prod": "resources: [../void]\n"}, "1:13", "is empty"),
+    ],
+)
+@pytest.mark.parametrize("path", [".", "prod"])
+def test_an_entry_that_names_nothing_is_an_error_from_the_root_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, files: dict[str, str], place: str, words: str
+) -> None:
+    shop(tmp_path, "")
+    write(tmp_path, {f"{folder}/kustomization.yaml": text for folder, text in files.items()})
+    stand_in(tmp_path, monkeypatch, "exit 3")
+    errors = read_manifests([str(tmp_path / path)], Options()).errors
+    found = {f"{os.path.relpath(e.path, tmp_path)}:{e.line}:{e.column}": e.message for e in errors}
+    assert words in found[f"prod/kustomization.yaml:{place}"]
+
+
+def test_overlays_that_share_what_is_missing_tell_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop(tmp_path, "", dev__kustomization="resources: [../base]\n")
+    (tmp_path / "base/kustomization.yaml").write_text("resources: [web.yaml, gone.yaml]\n")
+    stand_in(tmp_path, monkeypatch, "exit 3")
+    found = read_manifests([str(tmp_path)], Options())
+    assert len(found.errors) == 1
+    assert not found.inventory.workloads
 
 
 def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,8 @@ class Workspace(Record):
         workspace = self
         if document.path not in self.open_files:
             mine = [d for d in self.manifests.documents if d.path == document.path]
+            if any(one.filled_in is not None for one in mine):
+                raise ChangeError("Flux fills in variables of this file: change it by hand")
             data = self.buffers[document.path] if document.path in self.buffers else _bytes(document.path)
             open_file = None if data is None else _open_file(document.path, data, mine, self.manifests.kinds)
             workspace = replace(self, open_files={**self.open_files, document.path: open_file})

@@ -1,0 +1,99 @@
+"""Which folders of a repository Flux applies, how it builds them, and which variables it fills in.
+
+An object of the kind Kustomization in the API group of Flux names a folder of the repository. Flux builds that folder
+without Kustomize's load restrictor, and fills in the variables of ``spec.postBuild`` in what it has built.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kubesched_lint.files import content_at, is_within
+from kubesched_lint.manifests.filling import Filling, Variables
+from kubesched_lint.manifests.inputs import LARGEST
+from kubesched_lint.manifests.kustomization import text_to_read, value_in
+from kubesched_lint.manifests.split import parts
+from kubesched_lint.manifests.walking import Found, Walk
+from kubesched_lint.record import Record
+
+_GROUP = "kustomize.toolkit.fluxcd.io"
+_IN_GROUP = f"{_GROUP}/".encode()
+
+
+class FluxKustomization(Record):
+    """``folder`` is the real path of what it applies; ``variables`` are None if it fills in nothing."""
+
+    folder: str
+    variables: Variables | None = None
+
+
+class FluxRepository(Record):
+    """The Kustomizations of Flux in the repository ``root``, a path without links."""
+
+    root: str
+    kustomizations: tuple[FluxKustomization, ...] = ()
+
+    def builds(self, folder: str) -> bool:
+        """Return whether Flux applies a folder, given without links, or one around it."""
+        return any(is_within(folder, one.folder) for one in self.kustomizations)
+
+    def filling(self, folder: str) -> Filling | None:
+        """Return how variables are filled in there: by the Kustomizations that name the nearest folder around it."""
+        around = [one for one in self.kustomizations if is_within(folder, one.folder)]
+        nearest = max((len(one.folder) for one in around), default=0)
+        ways = tuple(dict.fromkeys(one.variables for one in around if len(one.folder) == nearest))
+        return Filling(ways) if any(ways) else None
+
+
+NO_FLUX = FluxRepository("")
+
+
+def flux_repository(root: str) -> FluxRepository:
+    """Return what Flux does in the repository ``root``; it reads the YAML below ``root`` and follows no link out."""
+    found = Walk(root, root, None, False).below(root, root)
+    files = (item.real for item in found if isinstance(item, Found) and not item.real.endswith(".json"))
+    return FluxRepository(root, tuple(dict.fromkeys(_kustomizations(files, root))))
+
+
+def _kustomizations(files: Iterable[str], root: str) -> Iterator[FluxKustomization]:
+    for path in files:
+        try:
+            data = content_at(path, LARGEST)
+        except OSError:
+            continue  # whoever reads it as a manifest reports the error
+        if _IN_GROUP in data:
+            for value in _objects(text_to_read(data)):
+                yield from _kustomization(value, root)
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    for part in parts(text):
+        value = value_in(part.text) if _GROUP in part.text else None
+        items = value.get("items") if isinstance(value, dict) and value.get("kind") == "List" else [value]
+        yield from (item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
+
+
+def _kustomization(value: dict[str, Any], root: str) -> Iterator[FluxKustomization]:
+    if value.get("kind") != "Kustomization" or not str(value.get("apiVersion")).startswith(f"{_GROUP}/"):
+        return
+    spec = value.get("spec")
+    path = spec.get("path", "") if isinstance(spec, dict) else None
+    if not isinstance(path, str) or not isinstance(spec, dict):
+        return
+    folder = os.path.realpath(os.path.join(root, path.lstrip("/")))
+    if is_within(folder, root) and os.path.isdir(folder):
+        yield FluxKustomization(folder, _variables(spec.get("postBuild")))
+
+
+def _variables(post_build: Any) -> Variables | None:
+    """Return what ``postBuild`` fills in; None if it has no variables, because Flux then leaves the text as it is."""
+    if not isinstance(post_build, dict):
+        return None
+    given, elsewhere = post_build.get("substitute"), post_build.get("substituteFrom")
+    values = given.items() if isinstance(given, dict) else ()
+    pairs = tuple((str(name), value.replace("\n", "")) for name, value in values if isinstance(value, str))
+    others = [one for one in elsewhere if isinstance(one, dict)] if isinstance(elsewhere, list) else []
+    names = ", ".join(f"{one.get('kind')} {one.get('name')}" for one in others)
+    return Variables(pairs, names) if pairs or names else None

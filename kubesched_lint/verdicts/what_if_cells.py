@@ -12,7 +12,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.device_premises import pod_premises
-from kubesched_lint.world.premises import node_premise, unless_defined
+from kubesched_lint.world.premises import defined_elsewhere, node_premise
 from kubesched_lint.world.world import Member, World
 
 MEANWHILE = "the pools add nodes while this happens"
@@ -101,7 +101,7 @@ def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[st
 
 def _unless_defined(it: Member) -> str:
     """Return the premise that nothing unread defines an object that the pods need and nobody has; else empty."""
-    premise = unless_defined(it.world)
+    premise = defined_elsewhere(it.world)
     if not premise:
         return ""
     refusal = it.world.admission.decision(it.workload).refusal

@@ -37,9 +37,14 @@ def unless_defined(world: World) -> str:
     if not_read.broken:
         places = first_few(not_read.broken, _MOST)
         raise UncheckedError(f"{places} could not be read, and may define what seems to be absent")
-    if not_read.others:
-        return f"what was not read does not define it: {first_few(not_read.others, _MOST)}"
-    return ""
+    return defined_elsewhere(world)
+
+
+def defined_elsewhere(world: World) -> str:
+    """Return the same assumption for a verdict, also if a part of the set could not be read."""
+    not_read = world.premises.not_read
+    unread = (*not_read.broken, *not_read.others)
+    return f"what was not read does not define it: {first_few(unread, _MOST)}" if unread else ""
 
 
 def groups_premise(groups: Sequence[NodePool]) -> str:

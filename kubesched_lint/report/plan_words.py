@@ -29,6 +29,9 @@ def title(plan: Plan) -> str:
 
 def result(plan: Plan) -> str:
     """Return the verdict on the change in one line."""
+    if plan.stuck:
+        names = first_few([str(one.object) for one in plan.stuck], _MOST_PODS)
+        return f"after this change {many(len(plan.stuck), 'rollout')} can never end: {names}"
     if plan.is_empty:
         return "no change is established" if plan.unknown or plan.errors or plan.errors_before else "no change"
     cells = [change.direction for one in plan.workloads for change in one.cells]
@@ -180,7 +183,10 @@ def finding_words(change: FindingChange) -> str:
 
 
 def consequences(plan: Plan) -> Iterator[str]:
-    """Yield sentences about nodes of pools, preemption and budgets."""
+    """Yield sentences about rollouts that never end, nodes of pools, preemption and budgets."""
+    for stuck in plan.stuck:
+        place = f" ({stuck.location.path}:{stuck.location.span.line})" if stuck.location is not None else ""
+        yield f"the rollout of {stuck.object} that this change starts never ends: {stuck.why}{place}"
     more = [node for node in plan.nodes if node.count > 0]
     less = [Added(n.pool, n.zone, n.shape, -n.count) for n in plan.nodes if n.count < 0]
     if more:

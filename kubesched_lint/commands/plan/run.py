@@ -34,7 +34,7 @@ from kubesched_lint.commands.simulate.run import SimulationReport, check_events,
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, differs, direction
-from kubesched_lint.lifecycle.verdicts import UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
@@ -43,6 +43,7 @@ from kubesched_lint.project.finding_changes import FindingChanges, finding_chang
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many
+from kubesched_lint.world.former import rolled_out
 from kubesched_lint.world.world import World
 
 RUNNING = "what runs in the cluster"
@@ -87,6 +88,15 @@ class BudgetChange(Record):
     always: bool
 
 
+class StuckRollout(Record):
+    """A rollout that the change starts and that is proven never to end."""
+
+    object: ObjectRef
+    why: str
+    location: Location | None
+    """The line to blame."""
+
+
 class Plan(Record):
     """Everything that a report of ``plan`` may show; ``before`` and ``after`` name the sides."""
 
@@ -104,6 +114,7 @@ class Plan(Record):
     spared: tuple[Eviction, ...] = ()
     """Pods of others that are preempted only before the change."""
     budgets: tuple[BudgetChange, ...] = ()
+    stuck: tuple[StuckRollout, ...] = ()
     room: tuple[RoomChange, ...] = ()
     same: int = 0
     """Workloads that the change neither touches nor affects."""
@@ -130,9 +141,11 @@ class Plan(Record):
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is established that the change makes something worse: a cell, or an error that is new."""
+        """Whether it is established that the change makes something worse: a cell, an error that is new, or a rollout
+        that it starts and that never ends.
+        """
         is_cell = any(workload.direction == WORSE for workload in self.workloads)
-        return is_cell or self.worst_finding is Severity.ERROR
+        return is_cell or bool(self.stuck) or self.worst_finding is Severity.ERROR
 
 
 def plan(
@@ -191,6 +204,7 @@ def plan(
         _only_first(ends[1].evictions, ends[0].evictions) if ends else (),
         _only_first(ends[0].evictions, ends[1].evictions) if ends else (),
         tuple(_budget_changes(cells)),
+        tuple(_stuck_rollouts(rows[1], rolled_out(new.values(), () if running else old.values()))),
         tuple(room_changes(ends[0].room, ends[1].room)) if ends else (),
         len(everybody.keys() - changes.keys() - cells.keys() - open_ - (touched - shown)),
         len(open_),
@@ -313,6 +327,17 @@ def _budget_changes(cells: Mapping[ObjectRef, Sequence[CellChange]]) -> Iterator
                 for name, cell, is_new in ends:
                     if name and cell is not None:
                         yield BudgetChange(name, ref, is_new, cell.always_stuck)
+
+
+def _stuck_rollouts(after: SimulationReport | None, started: Collection[ObjectRef]) -> Iterator[StuckRollout]:
+    """Yield the rollouts of workloads whose template the change differs in, if they are proven never to end."""
+    if after is None:
+        return
+    for row in after.rows:
+        ref = after.workloads[row.number].ref
+        for cell in row.cells:
+            if ref in started and cell.event == "rollout" and cell.verdict == BAD and cell.proven and cell.always_stuck:
+                yield StuckRollout(ref, cell.why, after.place(cell))
 
 
 def _blocking(cell: Cell | None) -> str:

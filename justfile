@@ -25,6 +25,10 @@ generate:
     python scripts/draw_pictures.py
     python scripts/draw_proofs.py
 
+# Renew the versions and hashes that CI installs (kubesched_lint/locked). Needs uv and the network.
+lock:
+    python scripts/lock.py
+
 # The documentation as a site in build/site; a broken link is an error. Needs `pip install -e '.[site]'`.
 site:
     sphinx-build -W --keep-going -c scripts/site . build/site

@@ -1,9 +1,9 @@
 """Builds and tries what a release publishes: ``python scripts/artifacts.py DIST [--tag v0.2.0]``.
 
 DIST/python gets the sdist and the wheel that is built from it, DIST/kubectl the archive and the manifest for krew, and
-DIST/notes.md the version's section of CHANGELOG.md. The wheel is installed into an empty environment where no compiler
-works, and both commands lint the README's example. The container image is built and tried if an engine runs here;
-otherwise a line says that it was not. ``--tag`` refuses a tag of another version.
+DIST/notes.md the version's section of CHANGELOG.md. The wheel is installed from the lock files into an empty
+environment, without a compiler, and both commands lint the README's example. The container image is built and tried if
+an engine runs here; otherwise a line says that it was not. ``--tag`` refuses a tag of another version.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ KREW = ROOT / "packaging" / "krew"
 SHOP = ("fixtures/shop", "--cluster", "fixtures/clusters/three-zones.yaml", "--no-config")
 FOUND = "2 errors, 1 warning, 1 note"
 """What README.md says that ``lint`` finds in SHOP."""
-_NEEDED = ("py.typed", "schemas/report.schema.json", "rules/card.schema.json", "workloads/rollouts.argoproj.io.md")
+LOCKED = ROOT / "kubesched_lint" / "locked"
+_NEEDED = (
+    *("py.typed", "schemas/report.schema.json", "locked/core.txt", "rules/card.schema.json"),
+    "workloads/rollouts.argoproj.io.md",
+)
 _METADATA = ("License-Expression: Apache-2.0", "License-File: LICENSE")
 _NAMES = {"kubesched-lint": "kubesched-lint", "kubectl-schedlint": "kubectl schedlint"}
 """Each installed command, and the name that its help shows."""
@@ -101,8 +105,9 @@ def build_python(into: Path) -> Path:
     """Build sdist and wheel, check both, and return the wheel. Raises ReleaseError."""
     with tempfile.TemporaryDirectory() as made:
         python = _environment(made, "build", "twine")
-        _run(python, "-m", "build", "--outdir", str(into), str(ROOT))
-        _run(python, "-m", "twine", "check", "--strict", *map(str, sorted(into.iterdir())))
+        _install(python, *_locked("build"))
+        _run(python, "-I", "-m", "build", "--no-isolation", "--outdir", str(into), str(ROOT))
+        _run(python, "-I", "-m", "twine", "check", "--strict", *map(str, sorted(into.iterdir())))
     (wheel,) = into.glob("*.whl")
     if missing := list(missing_in(wheel, (card.name for card in (ROOT / "rules").glob("*.md")))):
         raise ReleaseError(f"{wheel.name}: missing {', '.join(missing)}")
@@ -110,9 +115,11 @@ def build_python(into: Path) -> Path:
 
 
 def must_lint(wheel: Path, of: str) -> None:
-    """Install the wheel into an empty environment without a compiler, and run both commands. Raises ReleaseError."""
+    """Install the wheel as CI does, into an empty environment, and run both commands. Raises ReleaseError."""
     with tempfile.TemporaryDirectory() as made:
-        _environment(made, "--only-binary", ":all:", f"{wheel}[solver,cel]", CC="false", CXX="false")
+        python = _environment(made, *_locked("core", "solver", "cel"))
+        _install(python, "--no-deps", str(wheel))
+        _run(python, "-I", "-m", "pip", "check")
         for name, shown in _NAMES.items():
             command = f"{made}/bin/{name}"
             _must_say(0, f"kubesched-lint {of}\n", command, "--version")
@@ -135,12 +142,25 @@ def _runs(engine: str) -> bool:
     return shutil.which(engine) is not None and subprocess.run([engine, "info"], capture_output=True).returncode == 0
 
 
-def _environment(folder: str, *packages: str, **variables: str) -> str:
+def _environment(folder: str, *packages: str) -> str:
     """Make a virtual environment with packages. Return its Python."""
-    _run(sys.executable, "-m", "venv", folder)
+    _run(sys.executable, "-I", "-m", "venv", folder)
     python = f"{folder}/bin/python"
-    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages, **variables)
+    _install(python, *packages)
     return python
+
+
+def _install(python: str, *packages: str) -> None:
+    """Install packages that need no compiler."""
+    options = ("--quiet", "--disable-pip-version-check", "--only-binary", ":all:")
+    _run(python, "-I", "-m", "pip", "install", *options, *packages)
+
+
+def _locked(*names: str) -> Iterator[str]:
+    """Yield pip's options for what lock files list."""
+    yield from ("--no-deps", "--require-hashes")
+    for name in names:
+        yield from ("--requirement", str(LOCKED / f"{name}.txt"))
 
 
 def _must_say(code: int, words: str, *command: str) -> None:
@@ -152,9 +172,9 @@ def _must_say(code: int, words: str, *command: str) -> None:
         )
 
 
-def _run(*command: str, **variables: str) -> None:
+def _run(*command: str) -> None:
     print("$", *command, file=sys.stderr, flush=True)
-    if subprocess.run(command, cwd=ROOT, env=_clean() | variables, check=False).returncode:
+    if subprocess.run(command, cwd=ROOT, env=_clean(), check=False).returncode:
         raise ReleaseError(f"failed: {' '.join(command)}")
 
 

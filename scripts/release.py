@@ -23,6 +23,16 @@ sys.path.insert(0, str(ROOT))
 from scripts.artifacts import ReleaseError, make  # noqa: E402
 
 _UNRELEASED = "unreleased"
+_INSTALLED = r"(?<=kubesched-lint==)[\w.]+|(?<=kubesched-lint\[solver,cel\]==)[\w.]+"
+NAMING = {
+    "kubesched_lint/version.py": r'(?<=__version__ = ")[^"]+',
+    "editors/vscode/package.json": r'(?<=^  "version": ")[^"]+',
+    "templates/gitlab-ci.yml": _INSTALLED,
+    "templates/lint/template.yml": _INSTALLED,
+    "packaging/mega-linter-plugin-kubesched/kubesched.megalinter-descriptor.yml": _INSTALLED,
+    "docs/ci.md": _INSTALLED,
+}
+"""The files that name the version, and where: recipes install the version that they were tried with."""
 
 
 def must_be_new(version: str, tags: Iterable[str]) -> None:
@@ -49,6 +59,11 @@ def dated(changelog: str, version: str, day: datetime.date) -> str:
     return changelog.replace(f"## {version} ({_UNRELEASED})", f"## {version} ({day.isoformat()})", 1)
 
 
+def naming(text: str, pattern: str, version: str) -> str:
+    """The text of a file of ``NAMING`` with another version."""
+    return re.sub(pattern, version, text, flags=re.MULTILINE)
+
+
 def _run(*command: str) -> None:
     print("$", *command, file=sys.stderr, flush=True)
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
@@ -66,14 +81,11 @@ def release(version: str, dry: bool) -> None:
     must_be_new(version, _git("tag", "--list").split())
     changelog = ROOT / "CHANGELOG.md"
     dated_text = dated(changelog.read_text(encoding="utf-8"), version, datetime.date.today())
-    source = ROOT / "kubesched_lint" / "version.py"
     if not dry:
         changelog.write_text(dated_text, encoding="utf-8")
-        text = re.sub(r'__version__ = ".*"', f'__version__ = "{version}"', source.read_text(encoding="utf-8"))
-        source.write_text(text, encoding="utf-8")
-        extension = ROOT / "editors" / "vscode" / "package.json"
-        text = re.sub(r'"version": ".*"', f'"version": "{version}"', extension.read_text(encoding="utf-8"), count=1)
-        extension.write_text(text, encoding="utf-8")
+        for name, pattern in NAMING.items():
+            file = ROOT / name
+            file.write_text(naming(file.read_text(encoding="utf-8"), pattern, version), encoding="utf-8")
         _run(".ci/run")
         _run(sys.executable, "benchmarks/gate.py")
     make(ROOT / "dist")

@@ -37,7 +37,7 @@ class Gate(StrEnum):
 
 
 @app.command(cls=Command, short_help="Show what a change does to each workload.")
-@takes("cluster", *JUDGING)
+@takes("cluster", "clusters_from", *JUDGING)
 def plan(
     context: typer.Context,
     arguments: Annotated[

@@ -17,7 +17,7 @@ import yaml
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from kubesched_lint.project.config_file import NAME
-from tests.docs.test_ci_files import ROOT, SHOP, SKETCH, install
+from tests.docs.test_ci_files import ROOT, SHOP, SKETCH, gitlab_script
 from tests.program import called
 from tests.shapes import assert_shape
 
@@ -72,15 +72,14 @@ def test_the_component_has_an_input_for_every_variable_of_the_template() -> None
 
 
 def test_the_component_lints_what_its_inputs_name(tmp_path: Path, program: Path) -> None:
-    install(program, tmp_path / ".kubesched")
     shutil.copytree(SHOP, tmp_path / "shop")
     shutil.copy(SKETCH, tmp_path / "my cluster.yaml")
     job = with_inputs(paths="shop", cluster="my cluster.yaml", args="--ignore resource-exceeds-any-node")[
         "kubesched-lint"
     ]
-    _, *script = job["script"]
+    script = gitlab_script(job, program)
     environ = {**os.environ, **job["variables"]}
-    done = subprocess.run(["sh", "-c", "\n".join(script)], cwd=tmp_path, env=environ, capture_output=True, check=False)
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environ, capture_output=True, check=False)
     assert done.returncode == 1, done.stderr
     quality = json.loads((tmp_path / job["artifacts"]["reports"]["codequality"]).read_text())
     assert "anti-affinity-exceeds-domains" in {issue["check_name"] for issue in quality}

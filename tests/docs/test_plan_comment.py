@@ -161,3 +161,42 @@ def test_the_action_posts_the_plan(
     run_step(tmp_path, work, step("Plan"), inputs)
     (updated,) = found.comments.values()
     assert "scaled 6 → 9" in updated["body"]
+
+
+LARGE_PODS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: "registry.example.com/main:1.0", resources: {requests: {cpu: "3"}}}]}
+"""
+
+
+@pytest.mark.parametrize("cluster", ["cluster.yaml", ""], ids=["as an input", "of the configuration"])
+def test_a_pinned_plan_has_the_cluster_of_the_base(tmp_path: Path, program: Path, cluster: str) -> None:
+    """The pull request asks for more pods than the nodes can run, and brings nodes and a configuration of its own."""
+    install(program, tmp_path / "temp" / "kubesched-lint")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "web.yaml").write_text(LARGE_PODS)
+    shutil.copy(SKETCH, work / "cluster.yaml")
+    (work / "kubesched.toml").write_text('cluster = "cluster.yaml"\n')
+    committed(work)
+    (work / "web.yaml").write_text(LARGE_PODS.replace("replicas: 4", "replicas: 8"))
+    larger = (work / "cluster.yaml").read_text().replace("count: 2", "count: 200")
+    (work / "cluster.yaml").write_text(larger)
+    (work / "larger.yaml").write_text(larger)
+    (work / "kubesched.toml").write_text('cluster = "larger.yaml"\n')
+    inputs = {"paths": "web.yaml", "cluster": cluster, "plan": "main", "plan-fail-on": "error", "comment": "false"}
+    code, shown, _ = run_step(tmp_path, work, step("Plan"), inputs)
+    assert code == 0, shown
+    code, shown, outputs = run_step(tmp_path, work, step("Plan"), inputs | {"pin": "main"})
+    assert (code, outputs) == (1, {"exit-code": "1"}), shown
+    assert "on 6 nodes" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    code, shown, outputs = run_step(tmp_path, work, step("Plan"), inputs | {"pin": "nowhere"})
+    assert (code, outputs) == (2, {"exit-code": "2"})
+    assert "pin: there is no such commit here" in shown

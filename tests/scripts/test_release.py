@@ -33,6 +33,13 @@ def test_the_changelog_gets_its_date() -> None:
     assert release.dated(text, "0.2.0", DAY) == text.replace("(unreleased)", "(2026-11-22)")
 
 
+@pytest.mark.parametrize("name", release.NAMING)
+def test_every_file_names_the_version_that_is_released(name: str) -> None:
+    text = (release.ROOT / name).read_text()
+    assert release.naming(text, release.NAMING[name], __version__) == text
+    assert "9.8.7" in release.naming(text, release.NAMING[name], "9.8.7")
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -9,7 +9,8 @@ from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.checks._bad_ends import rollout_places, told
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard
-from kubesched_lint.verdicts.bad_ends import bad_end
+from kubesched_lint.text import many
+from kubesched_lint.verdicts.bad_ends import bad_end, never_rolls_out
 from kubesched_lint.world.world import Member
 
 
@@ -23,7 +24,8 @@ def check(it: Member) -> Iterator[Hazard]:
     rolled = bad_end(it, "rollout")
     if rolled is None or (deployed is not None and (deployed.proven or not rolled.proven)):
         return
-    yield told(it, rolled, "default", {}, *rollout_places(it))
+    size = "" if never_rolls_out(it) else f"with {many(it.replicas, 'replica')}, "
+    yield told(it, rolled, "default", {"size": size}, *rollout_places(it))
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kubesched_lint.analysis.setting import simulated
+from kubesched_lint.lifecycle.counted import rollout_at
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
@@ -38,6 +39,15 @@ def bad_end(it: Member, event: str) -> BadEnd | None:
     return _ends(it.world).of(it, event)
 
 
+def never_rolls_out(it: Member) -> bool:
+    """Whether a rollout is stuck at every number of pods that its autoscaler may choose; True without one.
+
+    Fewer pods leave more room, and a larger number lets maxUnavailable resolve to more: both ends decide.
+    """
+    scaler = it.autoscaler
+    return scaler is None or _ends(it.world).is_stuck_at(it, (max(scaler.min_replicas, 1), scaler.max_replicas))
+
+
 class _Ends:
     """The bad ends of one world, each computed when it is asked for."""
 
@@ -55,6 +65,13 @@ class _Ends:
         if key not in self._known:
             self._known[key] = self._found(event, number)
         return self._known[key]
+
+    def is_stuck_at(self, it: Member, sizes: Iterable[int]) -> bool:
+        """Whether counting proves that no rollout of a workload ends at any of these numbers of pods."""
+        number = self._numbers.get(id(it.workload))
+        place = None if number is None else self._table.matrix.place(number)
+        setting = self._table.matrix.setting
+        return place is not None and all(rollout_at(setting, place, size).always_stuck for size in sizes)
 
     def _found(self, event: str, number: int) -> BadEnd | None:
         cells = self._table.bad_end(event, number)

@@ -14,7 +14,9 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
+from kubesched_lint.world.former import maximum_is_raised
 from kubesched_lint.world.pod_labels import revision_label
+from kubesched_lint.world.world import Member
 
 _MOST_RELATED = 50
 
@@ -53,11 +55,17 @@ SURVIVES = "kubesched-lint.io/survive"
 """Annotation of a workload: events that it must survive, ``hpa-max, drain``, besides those of the configuration."""
 
 
-def must_survive(rule: Rule, workload: Workload | None, hazard: Hazard, options: Options) -> bool:
-    """Whether a user asks the workload to survive the event of a hazard that is proven as it is."""
+def must_survive(rule: Rule, it: Member | None, hazard: Hazard, options: Options) -> bool:
+    """Whether the workload must survive the event of a hazard that is proven as it is.
+
+    A user asks for it, or the change raises the maximum of its autoscaler: then the change brings the bad end.
+    """
+    workload = None if it is None else it.workload
     if rule.preview or hazard.severity is not None or hazard.evidence.kind != "proof":
         return False
     asked = workload.annotations.get(SURVIVES, "") if workload is not None else ""
+    if hazard.evidence.event == "hpa-max" and it is not None and maximum_is_raised(it):
+        return True
     return hazard.evidence.event in (*options.survive, *map(str.strip, asked.split(",")))
 
 

@@ -394,7 +394,8 @@ class Run:
         source = hazard.source or (workload.source if workload else None)
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
-        if wanted is None and must_survive(rule, workload, hazard, self.options):
+        it = None if workload is None else world.member(workload)
+        if wanted is None and must_survive(rule, it, hazard, self.options):
             severity = Severity.ERROR
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
         if world.objects.schedulers:

@@ -45,4 +45,4 @@ def manifests_of(example: Example) -> ManifestSet:
     after, before = (
         manifest_set(documents(MANIFEST, text.encode(), SHIPPED.is_read), example.setting.namespace) for text in texts
     )
-    return after if example.before is None else replace(after, before=before.inventory.workloads)
+    return after if example.before is None else replace(after, before=before.inventory)

@@ -21,7 +21,6 @@ from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.world.user_settings import NotRead, Premises
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.library import Rule
 
 
@@ -42,8 +41,8 @@ class ManifestSet(Record):
     """Minor version of Kubernetes of ``refused``; empty if not computed."""
     kinds: Kinds = SHIPPED
     """The kinds of custom resources that are read."""
-    before: tuple[Workload, ...] | None = None
-    """The workloads before the change; None if the set is compared with nothing."""
+    before: Inventory | None = None
+    """The manifests before the change; None if the set is compared with nothing."""
 
     @property
     def is_complete(self) -> bool:

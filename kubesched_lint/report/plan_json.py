@@ -49,8 +49,7 @@ def as_json(plan: Plan) -> str:
             for one in plan.budgets
         ],
         "stuckRollouts": [
-            {"object": str(one.object), "why": one.why, "location": _place(one.location)}
-            for one in plan.stuck
+            {"object": str(one.object), "why": one.why, "location": _place(one.location)} for one in plan.stuck
         ],
         "room": [
             {"zone": one.zone, "resource": one.resource, "before": one.before, "after": one.after} for one in plan.room

@@ -20,6 +20,17 @@ def former(it: Member) -> Workload | None:
     return _former(it.workload, _by_ref_of(it.world))
 
 
+def maximum_is_raised(it: Member) -> bool:
+    """Return whether the change raises the maximum of the workload's autoscaler, or brings the autoscaler."""
+    before, scaler = it.world.premises.before, it.autoscaler
+    if before is None or scaler is None or former(it) is None:
+        return False
+    known = [
+        a.max_replicas for a in before.autoscalers if a.namespace == scaler.namespace and a.target == scaler.target
+    ]
+    return scaler.max_replicas > max(known, default=0)
+
+
 def template_changes(one: Workload, other: Workload) -> Iterator[Path]:
     """Yield the path of each value of the template that makes a new revision if one is applied over the other."""
     ours, theirs = one.source, other.source
@@ -42,7 +53,8 @@ def rolled_out(after: Iterable[Workload], before: Iterable[Workload]) -> frozens
 
 @once_per_world
 def _by_ref_of(world: World) -> Mapping[ObjectRef, Sequence[Workload]]:
-    return _by_ref(world.premises.before or ())
+    before = world.premises.before
+    return _by_ref(before.workloads if before is not None else ())
 
 
 def _by_ref(workloads: Iterable[Workload]) -> Mapping[ObjectRef, Sequence[Workload]]:

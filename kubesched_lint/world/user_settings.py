@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.policy import DisruptionBudget
-    from kubesched_lint.model.workload import Workload
 
 
 class NotRead(Record):
@@ -44,8 +43,8 @@ class Premises(Record):
     feature_gates: str = ""
     """``Name=true,Other=false``, over what the cluster's file states."""
 
-    before: tuple[Workload, ...] | None = None
-    """The workloads before the change that is judged; None if nobody compares. ``world/former.py`` reads them."""
+    before: Inventory | None = None
+    """The manifests before the change that is judged; None if nobody compares. ``world/former.py`` reads them."""
 
     @property
     def set_is_complete(self) -> bool:

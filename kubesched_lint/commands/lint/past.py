@@ -51,7 +51,7 @@ def reported(
     """Return the report with what is new against ``then`` or touched by the change; None if no change can matter."""
     if then is None or before.past is None:
         return only_changed(changes, report, manifests, namespace)
-    rolled = rolled_out(manifests.inventory.workloads, manifests.before or ())
+    rolled = rolled_out(manifests.inventory.workloads, manifests.before.workloads if manifests.before else ())
     report = only_changed(changes, report, manifests, namespace, then, rolled)
     notes = [*before.past.notes]
     if then.errors:

@@ -59,7 +59,7 @@ class Inputs(Record):
 
     @cached_property
     def manifests(self) -> ManifestSet:
-        before = None if self.past is None else self.past.manifests.inventory.workloads
+        before = None if self.past is None else self.past.manifests.inventory
         return self._read if before is None else replace(self._read, before=before)
 
     @property

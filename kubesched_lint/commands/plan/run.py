@@ -176,8 +176,8 @@ def plan(
     shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
     rows = [_simulated(*each, events, shown) for each in zip(sides, clusters, strict=True)]
     cells = dict(_cell_changes(*rows))
-    workloads = None if running else before.manifests.inventory.workloads
-    compared = replace(after, manifests=replace(after.manifests, before=workloads))
+    former = None if running else before.manifests.inventory
+    compared = replace(after, manifests=replace(after.manifests, before=former))
     reports = [_report(*each, rulebook) for each in zip((before, compared), clusters, strict=True)]
     resources = resources_of((ours, theirs))
     ends = [placement(world, resources) for world in (ours, theirs)] if touched else None

@@ -1,0 +1,91 @@
+"""What proves that a workload does not survive an event is an error where a user asks it to survive the event."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.findings import Finding
+from kubesched_lint.linter.judged import SURVIVES
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import replace
+from kubesched_lint.rulebook.library import Rulebook
+
+NODES = b"""
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: [{name: worker, count: 2, zones: [a], allocatable: {cpu: "4", memory: 16Gi}}]
+"""
+SET = """
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: gate, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: gate}
+  minReplicas: 2
+  maxReplicas: MOST
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: gate, namespace: shop, annotations: {"NOTE": "EVENTS"}}
+spec:
+  replicas: 2
+  strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
+  selector: {matchLabels: {app: gate}}
+  template:
+    metadata: {labels: {app: gate}}
+    spec:
+      containers:
+      - {name: gate, image: "registry.example.com/gate:1", resources: {requests: {cpu: "1"}}}
+"""
+
+
+def read(most: int = 8, events: str = "") -> ManifestSet:
+    text = SET.replace("MOST", str(most)).replace("NOTE", SURVIVES).replace("EVENTS", events)
+    return manifest_set(documents("m.yaml", text.encode(), is_read), "default")
+
+
+def of_the_maximum(manifests: ManifestSet, options: Options = Options()) -> Finding:
+    cluster = cluster_from([("c.yaml", NODES)], "c.yaml")
+    report, _ = lint(manifests, cluster, options, Rulebook.shipped().select("ci"))
+    (found,) = (f for f in report.findings if f.evidence.event == "hpa-max")
+    return found
+
+
+@pytest.mark.parametrize("most", [8, 12], ids=["no-rollout-ends", "pods-wait"])
+def test_a_bad_end_at_the_maximum_is_a_warning_with_proof(most: int) -> None:
+    found = of_the_maximum(read(most))
+    assert found.severity.word == "warning"
+    assert found.evidence.kind == "proof"
+
+
+@pytest.mark.parametrize("most", [8, 12], ids=["no-rollout-ends", "pods-wait"])
+def test_the_configuration_makes_it_an_error(most: int) -> None:
+    assert of_the_maximum(read(most), Options(survive=("hpa-max",))).severity.word == "error"
+    assert of_the_maximum(read(most), Options(survive=("drain",))).severity.word == "warning"
+
+
+def test_an_annotation_of_the_workload_makes_it_an_error() -> None:
+    assert of_the_maximum(read(events="drain, hpa-max")).severity.word == "error"
+    assert of_the_maximum(read(events="drain")).severity.word == "warning"
+
+
+def test_a_change_that_raises_the_maximum_makes_it_an_error() -> None:
+    for before, severity in ((4, "error"), (8, "warning"), (10, "warning")):
+        manifests = replace_before(read(), read(before))
+        assert of_the_maximum(manifests).severity.word == severity, before
+
+
+def replace_before(after: ManifestSet, before: ManifestSet) -> ManifestSet:
+    return replace(after, before=before.inventory)
+
+
+def test_a_severity_that_a_user_sets_stands() -> None:
+    from kubesched_lint.findings import Severity
+
+    mild = Options(survive=("hpa-max",), severities={"scale-out-stays-pending": Severity.NOTE})
+    assert of_the_maximum(read(), mild).severity.word == "note"

@@ -1,0 +1,83 @@
+"""Other people's running pods prove an error only while the cluster's file is fresh; lint and simulate agree."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.read import cluster_from, stated
+from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.library import Rulebook
+
+CAPTURED = "2026-11-20T08:00:00Z"
+
+
+def cluster(fresh_since: str) -> Cluster:
+    node: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n", "labels": {"kubernetes.io/hostname": "n"}, "creationTimestamp": CAPTURED},
+        "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "110"}},
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "other", "namespace": "elsewhere", "creationTimestamp": CAPTURED},
+        "spec": {"nodeName": "n", "containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]},
+        "status": {"phase": "Running"},
+    }
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, pod]}).encode()
+    return stated(cluster_from([("c.json", text)], "c.json"), ClusterOptions(fresh_since=fresh_since))
+
+
+def said(replicas: int, fresh_since: str) -> tuple[str, bool, bool]:
+    """Return the severity that lint gives, whether simulate proves the deploy bad, and whether both name the age."""
+    web = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "replicas": replicas,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+            },
+        },
+    }
+    manifests = manifest_set(documents("m.json", json.dumps(web).encode(), is_read), "default")
+    nodes = cluster(fresh_since)
+    report, _ = lint(manifests, nodes, Options(), Rulebook.shipped().select("ci"))
+    (finding,) = (f for f in report.findings if f.evidence.kind == "proof" and f.evidence.event == "deploy")
+    (cell,) = simulate(manifests, nodes, Options(), ["deploy"]).rows[0].cells
+    premises = [any(CAPTURED in premise for premise in found) for found in (finding.evidence.assumes, cell.assumes)]
+    assert premises[0] == premises[1]
+    return finding.severity.word, cell.verdict == "bad" and cell.proven, premises[0]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "fresh_since", "expected"),
+    [
+        (3, "2026-11-19T00:00:00+00:00", ("error", True, False)),
+        (3, "", ("error", True, False)),
+        (3, "2026-11-21T00:00:00+00:00", ("warning", False, True)),
+        (5, "2026-11-21T00:00:00+00:00", ("error", True, False)),
+    ],
+    ids=["fresh", "whatever-its-age", "stale", "stale-and-too-large-for-the-empty-node"],
+)
+def test_old_pods_of_others_prove_no_error(replicas: int, fresh_since: str, expected: tuple[str, bool, bool]) -> None:
+    assert said(replicas, fresh_since) == expected
+
+
+def test_a_file_without_a_date_is_not_fresh() -> None:
+    assert Cluster(inventory=cluster("").inventory)._age_of_pods("2026-11-21T00:00:00+00:00") == "of unknown age"

@@ -194,7 +194,7 @@ def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Ite
 
 
 def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
-    """Yield the findings; one that explains a verdict that is an error has its severity and its evidence.
+    """Yield the findings; one that explains a verdict has the verdict's severity and premises.
 
     Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example. It
     explains a verdict about the same event that leaves at least as many pods missing.
@@ -202,7 +202,7 @@ def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
     verdicts = {
         (one.finding.object, one.finding.evidence.event): one
         for one in judged
-        if one.rule.about == "verdict" and one.finding.severity is Severity.ERROR
+        if one.rule.about == "verdict" and one.finding.severity >= Severity.WARNING
     }
     for one in judged:
         verdict = verdicts.get((one.finding.object, one.finding.evidence.event)) if verdicts else None
@@ -221,6 +221,8 @@ def _explains(one: Judged, verdict: Judged) -> bool:
 
 def _as_severe(one: Judged, verdict: Judged) -> Judged:
     evidence = replace(one.hazard.evidence, assumes=verdict.finding.evidence.assumes)
+    if verdict.finding.severity is not Severity.ERROR:
+        return replace(one, finding=replace(one.finding, evidence=evidence))
     finding = replace(one.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
     return replace(one, finding=finding)
 

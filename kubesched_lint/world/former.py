@@ -25,10 +25,8 @@ def maximum_is_raised(it: Member) -> bool:
     before, scaler = it.world.premises.before, it.autoscaler
     if before is None or scaler is None or former(it) is None:
         return False
-    known = [
-        a.max_replicas for a in before.autoscalers if a.namespace == scaler.namespace and a.target == scaler.target
-    ]
-    return scaler.max_replicas > max(known, default=0)
+    ours = (each for each in before.autoscalers if (each.namespace, each.target) == (scaler.namespace, scaler.target))
+    return scaler.max_replicas > max((each.max_replicas for each in ours), default=0)
 
 
 def template_changes(one: Workload, other: Workload) -> Iterator[Path]:

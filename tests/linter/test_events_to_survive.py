@@ -49,9 +49,9 @@ def read(most: int = 8, events: str = "") -> ManifestSet:
     return manifest_set(documents("m.yaml", text.encode(), is_read), "default")
 
 
-def of_the_maximum(manifests: ManifestSet, options: Options = Options()) -> Finding:
+def of_the_maximum(manifests: ManifestSet, options: Options | None = None) -> Finding:
     cluster = cluster_from([("c.yaml", NODES)], "c.yaml")
-    report, _ = lint(manifests, cluster, options, Rulebook.shipped().select("ci"))
+    report, _ = lint(manifests, cluster, options or Options(), Rulebook.shipped().select("ci"))
     (found,) = (f for f in report.findings if f.evidence.event == "hpa-max")
     return found
 

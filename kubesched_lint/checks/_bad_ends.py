@@ -16,6 +16,9 @@ from kubesched_lint.text import many
 from kubesched_lint.verdicts.bad_ends import BadEnd
 from kubesched_lint.world.world import Member
 
+UNLESS = "unless"
+"""Value of a hazard: the premises without which its proof would be an error."""
+
 
 def told(it: Member, end: BadEnd, variant: str, values: Mapping[str, object], *related: Place) -> Hazard:
     """Return the hazard of a bad end at the line to blame; a warning if the proof needs a further premise."""
@@ -25,7 +28,13 @@ def told(it: Member, end: BadEnd, variant: str, values: Mapping[str, object], *r
         source=source,
         evidence=_evidence(end),
         severity=None if end.proven else Severity.WARNING,
-        values={"pending": end.missing or 1, "wanted": end.cell.wanted, "because": reason(it, end), **values},
+        values={
+            "pending": end.missing or 1,
+            "wanted": end.cell.wanted,
+            "because": reason(it, end),
+            UNLESS: end.unless,
+            **values,
+        },
         variant=variant,
         related=related,
         together=(it.workload.ref,),

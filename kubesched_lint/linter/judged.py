@@ -16,7 +16,7 @@ from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
 from kubesched_lint.world.former import maximum_is_raised
 from kubesched_lint.world.pod_labels import revision_label
-from kubesched_lint.world.world import Member
+from kubesched_lint.world.world import Member, World
 
 _MOST_RELATED = 50
 
@@ -67,6 +67,14 @@ def must_survive(rule: Rule, it: Member | None, hazard: Hazard, options: Options
     if hazard.evidence.event == "hpa-max" and it is not None and maximum_is_raised(it):
         return True
     return hazard.evidence.event in (*options.survive, *map(str.strip, asked.split(",")))
+
+
+def if_fixed(verdict: Judged, world: World) -> Judged:
+    """Return the finding of a verdict, which says so if only an autoscaler's nodes keep it from being an error."""
+    unless = verdict.hazard.values.get("unless")
+    if world.cluster is None or world.pools or unless != (world.cluster.elastic_premise,):
+        return verdict
+    return replace(verdict, finding=replace(verdict.finding, if_fixed=verdict.rule.severity))
 
 
 def identity_of(judged: Judged) -> tuple[object, ...]:
@@ -338,9 +346,13 @@ _CAUSED_BY = {"rollout": ("deploy",), "hpa-max": ("deploy", "rollout"), "scale-d
 
 
 def _tells_of(one: Judged, other: Judged) -> bool:
-    """Whether another finding explains a verdict: it proves a bad end of the same event, or of one before it."""
+    """Whether another finding explains a verdict: it is about a bad end of the same event, or of one before it.
+
+    Only a proof explains an error; a warning may say what lacks for a proof.
+    """
     event, its = one.finding.evidence.event, other.finding.evidence
-    return its.kind == "proof" and (its.event == event or its.event in _CAUSED_BY.get(event, ()))
+    is_as_sure = its.kind == "proof" or (one.finding.severity is not Severity.ERROR and its.kind == "pattern")
+    return is_as_sure and (its.event == event or its.event in _CAUSED_BY.get(event, ()))
 
 
 def _better(

@@ -17,6 +17,7 @@ from kubesched_lint.linter.judged import (
     explained,
     finding_of,
     identity_of,
+    if_fixed,
     must_survive,
     not_ignored,
     reported,
@@ -402,7 +403,9 @@ class Run:
             from kubesched_lint.linter.configured import with_configuration
 
             judged = with_configuration(judged, world)
-        if severity is not Severity.ERROR or rule.about == "verdict":  # the table of verdicts has asked other worlds
+        if rule.about == "verdict":  # the table of verdicts has asked other worlds
+            return if_fixed(judged, world)
+        if severity is not Severity.ERROR:
             return judged
         from kubesched_lint.linter.what_if import OF_ERRORS
 

@@ -42,8 +42,8 @@ class Outcome(FrozenRecord):
 
     ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on the lost node or
     zone), ``by-scores`` (fine in each tried run of the default scheduler, bad in a run that chooses other nodes),
-    ``unknown``, or ``none`` if the event does not affect it. ``bound`` is the least and the most of the ``wanted``
-    pods that end on a node. ``proven`` holds for every scheduler that respects the filters.
+    ``unknown``, ``refused`` by the API server, or ``none`` if the event does not affect it. ``bound`` is the least and
+    the most of the ``wanted`` pods that end on a node. ``proven`` holds for every scheduler that respects the filters.
     """
 
     object: ObjectRef

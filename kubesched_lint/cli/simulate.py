@@ -91,8 +91,8 @@ def simulate(
 ) -> None:
     """Show, before you deploy, what each event may do to each workload.
 
-    Exits with 1 when an event is proven to end badly ("always bad"), with 2 when an input cannot be read. A cell that
-    is "bad, not proven" does not change the exit code.
+    Exits with 1 when an event is proven to end badly ("always bad") or the API server refuses an object, with 2 when an
+    input cannot be read. A cell that is "bad, not proven" does not change the exit code.
 
     Examples:
 

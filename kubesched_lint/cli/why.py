@@ -49,8 +49,8 @@ def why(
 
     Places the pods of the other manifests first, in apply order, as lint does; --alone skips them.
 
-    Exits with 1 when no node fits or the pod's PodGroup never starts, with 2 when an input cannot be read or the name
-    matches no or several objects.
+    Exits with 1 when no node fits, the API server refuses the object, or the pod's PodGroup never starts, with 2 when
+    an input cannot be read or the name matches no or several objects.
 
     Examples:
 

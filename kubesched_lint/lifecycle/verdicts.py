@@ -25,6 +25,8 @@ BY_SCORES = "by-scores"
 Neither is proven: the default scheduler may have courses that were not tried.
 """
 UNKNOWN = "unknown"
+REFUSED = "refused"
+"""The API server refuses the object, so no event finds any of its pods."""
 NONE = "none"
 """The event does not concern the workload."""
 
@@ -63,6 +65,8 @@ class Cell(Record):
     """Words before the message: its source."""
     blamed: Workload | DisruptionBudget | ResourceQuota | SchedulerProfile | None = None
     at: Path = ()
+    at_key: bool = False
+    """Whether ``at`` is the field itself, and not its value."""
     worst: Witness | None = None
     best: Witness | None = None
     missing: tuple[str, ...] = ()
@@ -73,6 +77,24 @@ class Cell(Record):
 
 def nothing(event: str, text: str = "–") -> Cell:
     return Cell(event, NONE, 0, Range(0, 0, "closed-form"), text=text)
+
+
+def refused(event: str, workload: Workload, at: Path, message: str, *, at_key: bool = False) -> Cell:
+    """Return the cell of a workload that the API server refuses at a field, with the server's message."""
+    return Cell(
+        event,
+        REFUSED,
+        workload.replicas,
+        Range(0, 0, "closed-form"),
+        proven=True,
+        text=REFUSED,
+        why=f"the API server refuses {workload}: it is not applied, and makes no pods",
+        message=message,
+        says="the API server says",
+        blamed=workload,
+        at=at,
+        at_key=at_key,
+    )
 
 
 def words(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import intern
 
-from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
+from kubesched_lint.findings import Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
@@ -16,6 +16,7 @@ from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
 from kubesched_lint.world.former import maximum_is_raised
 from kubesched_lint.world.pod_labels import revision_label
+from kubesched_lint.world.refused import POD_SPECS, RefusedObjects
 from kubesched_lint.world.world import Member, World
 
 _MOST_RELATED = 50
@@ -254,6 +255,33 @@ def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] 
             also = tuple(parts.get(id(one), ()))
             told_by = _last(tells[id(one)], explains).rule.slug if id(one) in tells else ""
             yield replace(one, finding=replace(one.finding, also=also, told_by=told_by)) if also or told_by else one
+
+
+def without_refused(judged: Iterable[Judged], refused: RefusedObjects) -> Iterator[Judged]:
+    """Yield the findings that no refusal of the API server makes idle: what it refuses, it never reads."""
+    for one in judged:
+        if one.rule.refuses or not any(_rests_on(place, path) for place, path in _refused_beside(one, refused)):
+            yield one
+
+
+def _refused_beside(judged: Judged, refused: RefusedObjects) -> Iterator[tuple[Path, Path]]:
+    """Yield (place that a finding is about, refused field) in one object."""
+    if refused:
+        hazard = judged.hazard
+        for source, at in ((hazard.source, hazard.at), *((place.source, place.at) for place in hazard.related)):
+            for refusal in refused.get(id(source or judged.source), ()):
+                yield at, refusal.cause.path
+
+
+def _rests_on(at: Path, refused: Path) -> bool:
+    """Return whether a place lies in a refused field, or is a part of the pod that the refused field belongs to."""
+    if at[: len(refused)] == refused:
+        return True
+    home = next((spec for spec in POD_SPECS if at[: len(spec)] == spec), None)
+    if home is None or refused[: len(at)] != at:
+        return False
+    of_container = len(at) > len(home) and str(at[len(home)]).lower().endswith("containers")
+    return len(at) > len(home) + (2 if of_container else 0)
 
 
 _Explanations = Mapping[int, Judged]

@@ -23,6 +23,7 @@ from kubesched_lint.linter.judged import (
     reported,
     severity_of,
     without_open_text,
+    without_refused,
     without_wrong_types,
     without_yielding,
 )
@@ -35,6 +36,7 @@ from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import unless_defined
+from kubesched_lint.world.refused import RefusedObjects, refused_objects
 from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
@@ -85,11 +87,13 @@ def concluded(
     if world is None:
         world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
     world.refused = manifests.refused if manifests.judged_for == minor_of(world.premises.kubernetes_version) else None
+    run.refusals = refused_objects(world)
     run.rules(rules, world)
     if cluster is not None and cluster.transient_states:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
-    judged, unfilled = without_open_text(tuple(run.current(without_yielding(tuple(explained(judged)), run.home))))
+    told = without_refused(without_yielding(tuple(explained(judged)), run.home), run.refusals)
+    judged, unfilled = without_open_text(tuple(run.current(told)))
     run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.refuting import established, is_tried
@@ -153,6 +157,7 @@ class Run:
         self.skipped: dict[Skip, None] = {}
         self.failed: dict[str, InputError] = {}
         self.ran = 0
+        self.refusals: RefusedObjects = {}
         self._carriers = Carriers(manifests.inventory.workloads)
         self._homes: dict[tuple[object, ...], tuple[OfSet | None, int]] = {}
         self._transient: tuple[WhatIf[Judged], ...] = ()
@@ -236,9 +241,8 @@ class Run:
 
     @cached_property
     def refused(self) -> tuple[Workload, ...]:
-        """Workloads that the API server rejects; known after the document rules ran, usually empty."""
-        blamed = {id(j.hazard.source) for j in self.judged if j.rule.refuses and j.hazard.severity is None}
-        return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in blamed) if blamed else ()
+        """Workloads that the API server rejects, usually none."""
+        return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in self.refusals)
 
     @cached_property
     def of_all(self) -> OfSet | None:

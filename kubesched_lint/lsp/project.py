@@ -10,7 +10,7 @@ from functools import lru_cache
 from kubesched_lint import work
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Report
-from kubesched_lint.lifecycle.verdicts import BAD, NONE, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, NONE, REFUSED, Cell
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import Record, replace
@@ -47,6 +47,8 @@ class Outlook(Record):
     @property
     def title(self) -> str:
         """``deploy 4/4 · zone loss 2/4``, and every other event that is proven to end badly."""
+        if any(cell.verdict == REFUSED for cell in self.cells):
+            return (f"{self.target}: " if self.target else "") + "refused by the API server"
         shown = (cell for cell in self.cells if cell.event in _IN_EVERY_LENS or (cell.verdict == BAD and cell.proven))
         texts = (
             f"{event_title(cell.event)} {_NOT_IN_A_LENS.sub('', cell.text)}" for cell in shown if cell.verdict != NONE

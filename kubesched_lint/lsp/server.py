@@ -11,13 +11,18 @@ from functools import partial
 from typing import TypeVar
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcContentModified
+from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
+from pygls.io_ import StdoutWriter
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
 
 from kubesched_lint.lsp.desk import Buffer, Desk
+from kubesched_lint.lsp.messages import Messages
 from kubesched_lint.lsp.project import Opener
+from kubesched_lint.lsp.protocol import Protocol, strict_converter
+from kubesched_lint.lsp.uris import file_of, folder_of
 from kubesched_lint.lsp.worker import OutdatedError, Worker
+from kubesched_lint.manifests.split import LARGEST
+from kubesched_lint.report.words import utf8
 from kubesched_lint.session.several import CONFIGURATIONS
 from kubesched_lint.version import __version__
 
@@ -28,8 +33,11 @@ _WATCHED = ("**/*.{yaml,yml,json,md}", *(f"**/{name}" for name in CONFIGURATIONS
 class Server(LanguageServer):
     """Texts come whole with each change: pygls counts other line ends than the protocol does, such as U+2028."""
 
+    protocol: Protocol
+
     def __init__(self, opener: Opener) -> None:
-        super().__init__("kubesched-lint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        kind = types.TextDocumentSyncKind.Full
+        super().__init__("kubesched-lint", __version__, kind, None, Protocol, strict_converter)
         self._opener = opener
         self._loop: asyncio.AbstractEventLoop | None = None
         self.desk: Desk
@@ -40,7 +48,7 @@ class Server(LanguageServer):
         self._loop = asyncio.get_running_loop()
         can = self.client_capabilities
         edit = can.workspace.workspace_edit if can.workspace else None
-        unit = types.PositionEncodingKind(self.server_capabilities.position_encoding or "utf-16").value
+        unit = types.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
         self.desk = Desk(self._opener, self, unit, bool(edit and edit.document_changes))
         self.worker = Worker(self.desk)
         self.worker.start()
@@ -57,7 +65,7 @@ class Server(LanguageServer):
     def _soon(self, call: Callable[[], object]) -> None:
         assert self._loop is not None
         try:
-            self._loop.call_soon_threadsafe(call)
+            self._loop.call_soon_threadsafe(_said, call)
         except RuntimeError:  # the server has ended
             pass
 
@@ -66,15 +74,22 @@ class Server(LanguageServer):
         self._soon(partial(self.text_document_publish_diagnostics, params))
 
     def log(self, text: str) -> None:
-        self._soon(partial(self.window_log_message, types.LogMessageParams(types.MessageType.Info, text)))
+        self._soon(partial(self.window_log_message, types.LogMessageParams(types.MessageType.Info, utf8(text))))
 
     def show(self, text: str) -> None:
-        self._soon(partial(self.window_show_message, types.ShowMessageParams(types.MessageType.Warning, text)))
+        self._soon(partial(self.window_show_message, types.ShowMessageParams(types.MessageType.Warning, utf8(text))))
 
     def lenses_have_changed(self) -> None:
         can = self.client_capabilities.workspace
         if can and can.code_lens and can.code_lens.refresh_support:
             self._soon(partial(self.workspace_code_lens_refresh, None))
+
+
+def _said(call: Callable[[], object]) -> None:
+    try:
+        call()
+    except BrokenPipeError:  # the client has gone: reading ends as well
+        pass
 
 
 def serve(opener: Opener) -> None:
@@ -84,19 +99,30 @@ def serve(opener: Opener) -> None:
     logger.propagate = False  # it would print the client's texts
     server = Server(opener)
     _handle(server)
+    stdin = open(os.dup(sys.stdin.fileno()), "rb", buffering=0)  # noqa: SIM115 - a thread may still read at the end
     with open(os.dup(sys.stdout.fileno()), "wb") as stdout:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # no print of a library may come between the messages
-        server.start_io(sys.stdin.buffer, stdout)
+        server.protocol.set_writer(StdoutWriter(stdout))
+        try:
+            asyncio.run(server.protocol.listen(Messages(stdin.read)))
+        except (BrokenPipeError, KeyboardInterrupt, SystemExit):  # the client has gone, or told the server to go
+            pass
+        finally:
+            server.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _handle(server: Server) -> None:
     """Register what clients may ask and tell."""
 
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.begin()
+        uris = [folder.uri for folder in params.workspace_folders or ()]
+        for uri in uris or filter(None, [server.workspace.root_uri]):
+            _add(server, uri)
+
     @server.feature(types.INITIALIZED)
     def initialized(params: types.InitializedParams) -> None:
-        server.begin()
-        for folder in _roots(server):
-            server.worker.tell(partial(server.desk.add, folder))
         can = server.client_capabilities.workspace
         watching = can.did_change_watched_files if can else None
         if watching and watching.dynamic_registration:
@@ -109,37 +135,40 @@ def _handle(server: Server) -> None:
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
         for folder in params.event.removed:
-            server.worker.tell(partial(server.desk.remove, to_fs_path(folder.uri) or ""))
+            server.worker.tell(partial(server.desk.remove, folder_of(folder.uri)))
         for folder in params.event.added:
-            if path := to_fs_path(folder.uri):
-                server.worker.tell(partial(server.desk.add, path))
+            _add(server, folder.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
-        _put(server, params.text_document.uri)
+        document = params.text_document
+        _put(server, document.uri, document.version, document.text)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
-        _put(server, params.text_document.uri)
+        if any(isinstance(change, types.TextDocumentContentChangePartial) for change in params.content_changes):
+            raise JsonRpcInvalidParams("a change of a part is ignored: the server asks for whole texts")
+        for change in params.content_changes[-1:]:
+            _put(server, params.text_document.uri, params.text_document.version, change.text)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
-        if path := _path(params.text_document.uri):
+        if path := file_of(params.text_document.uri):
             server.worker.tell(partial(server.desk.close, path))
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
-        if path := _path(params.text_document.uri):
+        if path := file_of(params.text_document.uri):
             server.worker.tell(partial(server.desk.look_again, [path]))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def watched(params: types.DidChangeWatchedFilesParams) -> None:
-        paths = [path for change in params.changes if (path := _path(change.uri))]
+        paths = [path for change in params.changes if (path := file_of(change.uri))]
         server.worker.tell(partial(server.desk.look_again, paths))
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        path = _path(params.text_document.uri)
+        path = file_of(params.text_document.uri)
         text = await server.answer(partial(server.desk.hover, path, params.position)) if path else ""
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
 
@@ -147,32 +176,29 @@ def _handle(server: Server) -> None:
         types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
     )
     async def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        path, only = _path(params.text_document.uri), params.context.only
+        path, only = file_of(params.text_document.uri), params.context.only
         if not path or (only and not any(kind in ("", types.CodeActionKind.QuickFix) for kind in only)):
             return []
         return await server.answer(partial(server.desk.actions, path, params.range))
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
     async def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
-        path = _path(params.text_document.uri)
+        path = file_of(params.text_document.uri)
         return await server.answer(partial(server.desk.lenses, path)) if path else []
 
 
-def _roots(server: Server) -> list[str]:
-    uris = list(server.workspace.folders) or list(filter(None, [server.workspace.root_uri]))
-    return list(filter(None, map(to_fs_path, uris)))
-
-
-def _put(server: Server, uri: str) -> None:
-    """Hand the text of an open file to the worker."""
-    path = _path(uri)
+def _add(server: Server, uri: str) -> None:
+    """Open a folder."""
+    try:
+        path = folder_of(uri)
+    except JsonRpcInvalidParams as error:
+        server.show(str(error))
+        return
     if path:
-        document = server.workspace.get_text_document(uri)
-        buffer = Buffer(uri, path, document.version, document.source)
-        server.worker.tell(partial(server.desk.put, buffer))
+        server.worker.tell(partial(server.desk.add, path))
 
 
-def _path(uri: str) -> str:
-    """Return the path of a file without links; empty for what is in no file."""
-    path = to_fs_path(uri)
-    return os.path.realpath(path) if path else ""
+def _put(server: Server, uri: str, version: int | None, text: str) -> None:
+    """Hand the text of an open file to the worker; of one that is too large, only so much that this shows."""
+    if path := file_of(uri):
+        server.worker.tell(partial(server.desk.put, Buffer(uri, path, version, text[: LARGEST + 1])))

@@ -19,6 +19,7 @@ from kubesched_lint.manifests.inputs import (
     InputFile,
     Progress,
     standard_input,
+    too_large,
 )
 from kubesched_lint.manifests.meant import MEANT, LeftOut, Scope, is_of_cluster, of_cluster
 from kubesched_lint.manifests.walking import Found, Walk, holds_manifests, why_unreadable
@@ -307,7 +308,4 @@ def _read(found: Found, lists: _Lists) -> InputFile | InputError:
 
 
 def _checked(file: InputFile) -> InputFile | InputError:
-    if len(file.data) > LARGEST:
-        words = f"larger than {LARGEST // 1024**2} MiB; an object that Kubernetes accepts is far smaller"
-        return InputError(file.path, words)
-    return file
+    return too_large(file.path) if len(file.data) > LARGEST else file

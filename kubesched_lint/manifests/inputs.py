@@ -53,6 +53,11 @@ class InputFile(Record):
     """The path without links of the file, from which its documents are read again; empty if they must be kept."""
 
 
+def too_large(path: str) -> InputError:
+    """Return the problem of a file with more than LARGEST bytes."""
+    return InputError(path, f"larger than {LARGEST >> 20} MiB; an object that Kubernetes accepts is far smaller")
+
+
 class Applied(Record):
     """The results that replace kustomizations, by the real path of their files, and the files that need not be read.
 

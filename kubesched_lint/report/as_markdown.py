@@ -26,7 +26,16 @@ _MATRIX = 20_000
 _MOST_ROWS = 60
 _MOST_LISTED = 20
 _SIGNS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
-_VERDICTS = {"fine": "✅", "bad": "❌", BAD_HERE: "⚠️", "depends": "⚠️", "by-scores": "☑️", "unknown": "❔", "none": ""}
+_VERDICTS = {
+    "fine": "✅",
+    "bad": "❌",
+    BAD_HERE: "⚠️",
+    "depends": "⚠️",
+    "by-scores": "☑️",
+    "unknown": "❔",
+    "refused": "⛔",
+    "none": "",
+}
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import brief
@@ -20,6 +20,7 @@ _WORDS = {
     DEPENDS: "depends on the order of events",
     BY_SCORES: "depends on the scheduler's scores",
     UNKNOWN: "not established",
+    REFUSED: "the API server refuses the object",
     NONE: "does not affect it",
 }
 BAD_HERE = "bad-here"
@@ -132,7 +133,8 @@ def _by_reason(simulation: SimulationReport, cells: Sequence[Cell]) -> list[list
 def _group(simulation: SimulationReport, group: Sequence[Cell], printed: _PrintedTraces) -> Iterator[tuple[str, int]]:
     """Yield (line, indent of its continuation lines in cells) for a group of cells."""
     first = group[0]
-    yield f"  {', '.join(f'{event_title(c.event)} {c.text}' for c in group)}: {verdict_words(first)}", 4
+    events = "every event" if first.verdict == REFUSED else ", ".join(f"{event_title(c.event)} {c.text}" for c in group)
+    yield f"  {events}: {verdict_words(first)}", 4
     if first.why:
         yield f"    because: {first.why}", 6
     place = simulation.place(first)

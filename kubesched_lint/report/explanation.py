@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from kubesched_lint.commands.why.groups import GroupAnswer
+    from kubesched_lint.world.refused import Refusal
 
 MANY = 20
 """With more nodes, nodes with equal rows share one row."""
@@ -86,7 +87,12 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
         outcome = "No existing node fits." if found.may_grow else "No node fits: the pod stays Pending."
         if found.not_created:
             outcome = "No pod is created: the API server rejects it."
-        lines = [palette.bold(outcome), *(f"  {line}" for line in wrapped(found.message, max(width - 2, 0)))]
+        if found.refused:
+            outcome = f"The API server refuses {visible(found.subject)}: it is not applied, and makes no pods."
+        lines = [
+            palette.bold(outcome),
+            *(f"  {line}" for text in _reasons(found) for line in wrapped(text, max(width - 2, 0))),
+        ]
         if found.nominated:
             victims = ", ".join(map(visible, found.victims))
             lines.append(f"Preemption evicts {victims} from {found.nominated}, and the pod waits for that node.")
@@ -102,6 +108,11 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
     if len(winners) == 1:
         return _sentence(palette.good, f"{count}; the scheduler chooses {winners[0]}.", width)
     return _sentence(palette.good, f"{count}; the scheduler chooses one of {_names(winners)} at random.", width)
+
+
+def _reasons(found: Explanation) -> Sequence[str]:
+    """The messages behind a negative answer, those about a refused object with their places."""
+    return [visible(refusal.sentence) for refusal in found.refused] or [found.message]
 
 
 def _of_daemons(found: Explanation, made_for: int, palette: Palette, width: int) -> str:
@@ -262,7 +273,7 @@ def as_json(found: Explanation) -> str:
     """``{"subject", "fits": [node…], "mayWin": [node…], "sampled", "message", "nominated", "victims", "nodes": […]}``.
 
     A node has ``obstacles``, or ``scores`` and ``total`` if several nodes fit, and ``devices`` if the pod needs any.
-    The pod of a gang has ``group``.
+    The pod of a gang has ``group``, and a workload that the API server refuses has ``refused``: [{code, message, at}…].
     """
     return json_text(
         {
@@ -277,10 +288,17 @@ def as_json(found: Explanation) -> str:
             **({} if found.group is None else {"group": _group(found.group)}),
             **({} if found.made_for is None else {"madeFor": found.made_for}),
             **({"created": False} if found.not_created else {}),
+            **({"refused": [_refusal(refusal) for refusal in found.refused]} if found.refused else {}),
             "nodes": [_node(node) for node in found.nodes],
         },
         2,
     )
+
+
+def _refusal(refusal: Refusal) -> dict[str, object]:
+    place = refusal.location
+    at = {"path": place.path, "line": place.span.line, "column": place.span.column}
+    return {"code": refusal.answer.code, "message": refusal.text, "at": at}
 
 
 def _group(group: GroupAnswer) -> dict[str, object]:

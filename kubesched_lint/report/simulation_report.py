@@ -40,9 +40,9 @@ def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: 
     if details:
         yield from _premises(simulation, room)
         yield from _not_established(simulation, room)
-    if simulation.notes:
+    if simulation.refused or simulation.notes:
         yield ""
-        for note in simulation.notes:
+        for note in (*simulation.refused, *simulation.notes):
             yield from wrapped(f"note: {note}", room, 6)
 
 
@@ -88,7 +88,7 @@ def _painted(text: str, cell: Cell, palette: Palette) -> str:
     match shade(cell):
         case "fine":
             return palette.good(text)
-        case "bad":
+        case "bad" | "refused":
             return palette.severity(Severity.ERROR, text)
         case "depends" | "bad-here":
             return palette.severity(Severity.WARNING, text)
@@ -170,6 +170,7 @@ _BY_SCORES = "fine in every simulated trace of the default scheduler; with other
 _WORDS = (
     ("stuck", "the rollout never ends: no new pod can run, and no old pod may be deleted"),
     ("may get stuck", "in some orders of events the rollout never ends"),
+    ("refused", "the API server refuses the object: it is not applied, and makes no pods"),
     ("blocked", "a disruption budget keeps the drain from ending"),
     ("may block", "in some orders, or on some nodes, a disruption budget keeps the drain from ending"),
     ("OnDelete", "pods are replaced only when somebody deletes them"),
@@ -258,6 +259,7 @@ def as_json(simulation: SimulationReport) -> str:
             }
             for t in simulation.skews
         ],
+        "refused": simulation.refused,
         "notes": simulation.notes,
         "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
     }

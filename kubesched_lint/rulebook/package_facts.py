@@ -37,7 +37,7 @@ _WITH_THE_WORLD = {
     "nearest_node": "analysis.nearest:nearest_node",
     "nearest_priority_class": "analysis.nearest:nearest_priority_class",
     "nodes_carry": "analysis.nearest:nodes_carry",
-    "refusals": "checks.api_would_reject:refusals_of",
+    "refusals": "world.refused:refusals_of",
     "running_match": "world.running:running_match",
 }
 _OF_THE_WORLD = {

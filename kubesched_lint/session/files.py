@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.inputs import SUFFIXES, InputFile
+from kubesched_lint.manifests.inputs import SUFFIXES, InputFile, too_large
 from kubesched_lint.manifests.loader import Entry, documents_of
-from kubesched_lint.manifests.split import text_of
+from kubesched_lint.manifests.split import LARGEST, text_of
 from kubesched_lint.record import Record, replace
 from kubesched_lint.session.moved import Shift, shift_between
 
@@ -42,6 +42,8 @@ class SessionFiles:
         self._rendered: dict[int, tuple[Entry, ...]] = {}
         self._readings: dict[str, Reading] = {}
         self._buffers: dict[str, bytes] = {}
+        self._too_large: set[str] = set()
+        """Buffers whose text is left out, so that nobody waits for it."""
         self._real: dict[str, str] = {}
         self._known: set[str] = set()
         self.look_again()
@@ -66,14 +68,21 @@ class SessionFiles:
     def put(self, path: str, text: str | None) -> bool:
         """Lay the text of a buffer over a file, or take it away with None. Return whether that changes what is read."""
         real = os.path.realpath(path)
-        before = self._buffers.get(real)
+        before = self._buffers.get(real), real in self._too_large
+        if real in self._too_large:
+            self._too_large.discard(real)
+            self._readings.pop(real, None)
         if text is None:
             self._buffers.pop(real, None)
             if real not in self._known:
                 self._readings.pop(real, None)
         else:
-            self._buffers[real] = text.encode("utf-8", "surrogatepass")
-        return before != self._buffers.get(real) and self.reads(real)
+            data = text.encode("utf-8", "surrogatepass")
+            if len(data) > LARGEST:
+                self._too_large.add(real)
+                data = b""
+            self._buffers[real] = data
+        return before != (self._buffers.get(real), real in self._too_large) and self.reads(real)
 
     def reads(self, real: str) -> bool:
         """Return whether a file, named without links, is read, or would be if somebody wrote it."""
@@ -129,6 +138,9 @@ class SessionFiles:
         real = self._real.get(file.path, file.path)
         data = self._buffers.get(real)
         file = file if data is None else replace(file, data=data)
+        if real in self._too_large:
+            self._readings[real] = Reading(file, (too_large(file.path),), b"")
+            return self._readings[real]
         known = self._readings.get(real)
         if known is None or known.file != file:
             known = self._readings[real] = _read(file, self._kinds, known if data is not None else None)

@@ -14,6 +14,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.record import Record
 from kubesched_lint.verdicts.table import Table
+from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import Member, World, once_per_world
 
 
@@ -35,8 +36,11 @@ class BadEnd(Record):
 
 
 def bad_end(it: Member, event: str) -> BadEnd | None:
-    """Return the proven bad end of an event for a workload; None if there is none, or if it is not simulated."""
-    return _ends(it.world).of(it, event)
+    """Return the proven bad end of an event for a workload; None if there is none, or if it is not simulated.
+
+    What the API server refuses is not there, as in ``simulate``.
+    """
+    return _ends(accepted(it.world)).of(it, event)
 
 
 def never_rolls_out(it: Member) -> bool:
@@ -45,7 +49,7 @@ def never_rolls_out(it: Member) -> bool:
     Fewer pods leave more room, and a larger number lets maxUnavailable resolve to more: both ends decide.
     """
     scaler = it.autoscaler
-    return scaler is None or _ends(it.world).is_stuck_at(it, (max(scaler.min_replicas, 1), scaler.max_replicas))
+    return scaler is None or _ends(accepted(it.world)).is_stuck_at(it, (max(scaler.min_replicas, 1), scaler.max_replicas))
 
 
 class _Ends:

@@ -365,7 +365,8 @@ def test_what_is_said_by_number_follows_the_workloads_that_are_left() -> None:
 
 def test_a_stateful_set_whose_claims_are_refused_makes_no_pod() -> None:
     """PersistentVolumeClaimValidateLimitFunc."""
-    template = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "20Gi"}}}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "20Gi"}}}
+    template = {"metadata": {"name": "data"}, "spec": spec}
     web = {**workload(), "kind": "StatefulSet"}
     web["spec"] = {**web["spec"], "volumeClaimTemplates": [template]}
     most = limit_range(type="PersistentVolumeClaim", max={"storage": "10Gi"})

@@ -86,7 +86,8 @@ def test_a_taint_of_noexecute_evicts() -> None:
 
 @pytest.mark.parametrize(("seconds", "verdict"), [(None, FINE), (300, UNKNOWN)])
 def test_a_toleration_for_a_while_ends_and_the_pod_may_come_back(seconds: int | None, verdict: str) -> None:
-    toleration = {"key": "gone", "operator": "Exists", **({} if seconds is None else {"tolerationSeconds": seconds})}
+    limit = {} if seconds is None else {"tolerationSeconds": seconds}
+    toleration = {"key": "gone", "operator": "Exists", "effect": "NoExecute", **limit}
     web = workload("Deployment", "web", 3, {**apart("web"), "tolerations": [toleration]})
     found = cells_of(("taint", "gone:NoExecute"), objects=(web,))["taint gone:NoExecute"]
     assert found.verdict == verdict

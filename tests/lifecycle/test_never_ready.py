@@ -71,7 +71,11 @@ def test_scaling_up_adds_pods_that_are_not_ready_and_scaling_down_takes_none_tha
         "HorizontalPodAutoscaler",
         "web",
         "autoscaling/v2",
-        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 5},
+        spec={
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1,
+            "maxReplicas": 5,
+        },
     )
     outcome = simulated(workload("Deployment", "web", 2), scaler, events=("hpa-max", "scale-down"))
     assert cell(outcome, "web", "hpa-max").text == "2/5 ready"

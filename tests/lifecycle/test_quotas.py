@@ -316,7 +316,11 @@ def test_room_enough_under_a_quota_is_fine_with_surge_and_at_the_maximum():
         "HorizontalPodAutoscaler",
         "web",
         "autoscaling/v2",
-        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 5},
+        spec={
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1,
+            "maxReplicas": 5,
+        },
     )
     result = report_of(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="7"))
     assert {c.verdict for c in result.rows[0].cells} == {FINE}

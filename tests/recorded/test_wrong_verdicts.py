@@ -18,7 +18,7 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
@@ -245,7 +245,8 @@ def test_simulate_tells_the_truth(row: Row) -> None:
             assert any(row.assumes[name] in premise for premise in cell.assumes)
         else:
             assert (cell.bound.least, cell.bound.most) == (runs, runs), cell.text
-            assert cell.verdict == (FINE if runs == cell.wanted else BAD)
+            refused = {f.object.name for f in row.report.findings if f.rule == "api-would-reject"}
+            assert cell.verdict == (REFUSED if name in refused else FINE if runs == cell.wanted else BAD)
 
 
 @rows
@@ -265,8 +266,9 @@ def test_without_nodes_nothing_is_known_about_them() -> None:
 
 def test_a_removed_version_makes_no_pods_for_the_rest_of_the_set() -> None:
     cell = Row("removed-api.yaml", {}).cells["d"]
-    assert (cell.verdict, cell.why) == (BAD, "the API server refuses the Deployment")
-    assert cell.message == 'no matches for kind "Deployment" in version "extensions/v1beta1"'
+    assert (cell.verdict, cell.proven) == (REFUSED, True)
+    assert cell.why.startswith("the API server refuses Deployment ")
+    assert cell.message == '404: no matches for kind "Deployment" in version "extensions/v1beta1"'
 
 
 def test_quotas_are_judged_where_limit_ranges_are_not_told() -> None:

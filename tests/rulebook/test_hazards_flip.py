@@ -52,7 +52,6 @@ NOT_FLIPPED = {
     "daemonset-creation-order": "the cause is the order of two kinds of objects; each of them is sound by itself",
     "defined-twice": "the cause is a second document of the same name; each of them is sound by itself",
     "device-api-off": "the cause is the apiVersion, which cannot be cut",
-    "groups-block-each-other": "the cause is a second group; each of them is sound by itself",
     "noexecute-evicts-running": "the cause is a running pod that bears no taint; the manifest is its successor",
     "statefulset-fix-needs-pod-deletion": "the cause is a broken pod that runs; no edit of the manifest mends it",
 }
@@ -74,6 +73,7 @@ AROUSED = {
     ("admission-refuses-pods", "api-would-reject"): "a pod with no containers breaks no policy, and is no pod",
     ("autoscalers-exceed-cluster", "api-would-reject"): "an autoscaler without a maximum is refused",
     ("extended-resource-missing", "dedicated-half"): "a pod that asks for no GPU has no reason to tolerate its taint",
+    ("groups-block-each-other", "api-would-reject"): "a group without a policy is refused",
     ("runs-only-by-eviction", "resource-insufficient-free"): "without its priority it evicts nobody, and waits",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
     ("spread-version-label-not-bumped", "spread-selector-misses-self"): "its selector still asks for the label cut",

@@ -20,6 +20,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Custom, Workload
 from kubesched_lint.record import replace
+from kubesched_lint.world.refused import accepted, what_is_refused
 from kubesched_lint.world.world import World
 
 _STEPS, _STEPS_EACH = 200, 20
@@ -35,14 +36,18 @@ class Now:
     """
 
     def __init__(self, manifests: ManifestSet, cluster: Cluster, options: Options) -> None:
+        written = World(manifests.inventory, cluster, manifests.premises(options))
+        self.rejected = what_is_refused(written)
+        """What the API server refuses, which the drain does not meet."""
+        applied = accepted(written).manifests
         live = running_set(cluster).inventory
-        running = frozenset(w.key for w in manifests.inventory.workloads if cluster.running.pods_of(w))
+        running = frozenset(w.key for w in applied.workloads if cluster.running.pods_of(w))
         is_empty = cluster.origin != "snapshot" or not cluster.inventory.pods
-        self.deploys = bool(manifests.inventory.workloads) and not running and is_empty
+        self.deploys = bool(applied.workloads) and not running and is_empty
         known = running | {w.key for w in live.workloads}
-        self.absent = () if self.deploys else tuple(w for w in manifests.inventory.workloads if w.key not in known)
-        ours = tuple(w for w in manifests.inventory.workloads if self.deploys or w.key in known)
-        inventory = _one_each(replace(manifests.inventory, workloads=ours).over(live))
+        self.absent = () if self.deploys else tuple(w for w in applied.workloads if w.key not in known)
+        ours = tuple(w for w in applied.workloads if self.deploys or w.key in known)
+        inventory = _one_each(replace(applied, workloads=ours).over(live))
         self.world = World(inventory, cluster, manifests.premises(options))
         self.setting: Setting = setting_of(self.world).created
         self.refused = tuple(self.world.member(w) for w in inventory.workloads if not self.world.member(w).is_created)

@@ -87,7 +87,7 @@ def drain(
         raise ClusterError(cluster.path, 0, 0, why)
     now = Now(manifests, cluster, options)
     plan = Planner(now, targets, rules, effort or Effort()).plan()
-    notes = (*_notes(now, cluster), *agreement(cluster, manifests.premises(options)))
+    notes = (*now.rejected, *_notes(now, cluster), *agreement(cluster, manifests.premises(options)))
     return replace(plan, notes=notes, errors=manifests.errors)
 
 

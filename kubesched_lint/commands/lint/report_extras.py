@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.record import Record
+from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
 
 MOST_ROWS = 100
@@ -68,7 +69,7 @@ def _rows(
 
 
 def _diagram(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
-    world = World(manifests.inventory, without_transient(cluster), manifests.premises(options))
+    world = accepted(World(manifests.inventory, without_transient(cluster), manifests.premises(options)))
     grown = grown_world(world)
     assert grown.cluster is not None
     added = grown.cluster.inventory.nodes[len(cluster.inventory.nodes) :]

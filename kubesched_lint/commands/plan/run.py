@@ -44,6 +44,7 @@ from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many
 from kubesched_lint.world.former import rolled_out
+from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
 
 RUNNING = "what runs in the cluster"
@@ -169,8 +170,9 @@ def plan(
     created = [workload for ref, workload in new.items() if ref not in old]
     removed = [] if running else [workload for ref, workload in old.items() if ref not in new]
     clusters = _without(cluster, created), _without(cluster, removed)
-    ours, theirs = (_world(side, each) for side, each in zip(sides, clusters, strict=True))
-    found = workload_changes(ours, theirs, running=running)
+    written = [_world(side, each) for side, each in zip(sides, clusters, strict=True)]
+    ours, theirs = map(accepted, written)
+    found = workload_changes(written[0], written[1], running=running)
     changes = {change.object: as_far_as_read(change, before, after) for change in found}
     touched = affected(ours, theirs) | changes.keys()
     shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
@@ -374,7 +376,8 @@ def _by_its_pods(workload: Workload, cluster: Cluster) -> Workload | None:
     """Return a workload whose pods run although the cluster file lists no such object; None if none runs."""
     if not cluster.running.pods_of(workload):
         return None
-    return replace(workload, replicas=live_replicas(workload, cluster) or workload.replicas, replicas_written=True)
+    replicas = live_replicas(workload, cluster) or workload.replicas
+    return replace(workload, replicas=replicas, replicas_written=True, source=None)  # what runs was accepted
 
 
 def _about_running(before: World, after: World) -> Iterator[str]:

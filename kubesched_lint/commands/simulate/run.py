@@ -32,7 +32,7 @@ from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape
 from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short
+from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short, refused
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -44,6 +44,7 @@ from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if_cells import MEANWHILE
+from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.world import World
 
 MOST_STEPS, STEPS_EACH = 6_000_000, 80_000
@@ -81,16 +82,19 @@ class SimulationReport(Record):
     """The event between ``before`` and ``after``."""
     errors: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """What the API server refuses, and why: one line for each object. All else is judged without these."""
 
     @property
     def is_bad(self) -> bool:
-        """Whether a cell is proven bad for every scheduler, or the set is proven too large."""
-        return bool(self.shortages) or any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
+        """Whether a cell is proven bad for every scheduler, the set is proven too large, or an object is refused."""
+        is_short = bool(self.shortages or self.refused)
+        return is_short or any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
 
     def place(self, cell: Cell) -> Location | None:
         """Return the manifest line to blame; None if there is none."""
         source = cell.blamed.source if cell.blamed is not None else None
-        return None if source is None or not cell.at else location_of(source, cell.at)
+        return None if source is None or not cell.at else location_of(source, cell.at, key=cell.at_key)
 
 
 def simulate(
@@ -109,16 +113,41 @@ def simulate(
     for an unknown event, workload, node or label.
     """
     inventory, chosen = defined_once(manifests.inventory, options)
-    world = World(inventory, without_transient(cluster), manifests.premises(options))
+    written = World(inventory, without_transient(cluster), manifests.premises(options))
+    world = accepted(written)
     effort, wishes = effort or Effort(), wishes or Wishes()
     limit = (
         _steps(effort, inventory, len(cluster.inventory.nodes), len(world.pools)) * WHOLE * (1 + len(wishes.suppose))
     )
     try:
         with work.within(limit):
-            return _simulated(manifests, cluster, world, options, chosen, events, effort, pictured, only, wishes)
+            found = _simulated(manifests, cluster, world, options, chosen, events, effort, pictured, only, wishes)
     except work.OutOfWorkError as reason:
-        return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
+        found = _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
+    return with_refused(found, written, only) if world is not written else found
+
+
+def with_refused(found: SimulationReport, written: World, only: Collection[ObjectRef] | None) -> SimulationReport:
+    """Return the report with the rows of the workloads that the API server refuses, where they were written."""
+    why, there = refused_objects(written), len(found.workloads)
+    left = [w for w in written.order.workloads if id(w.source) in why and w.kind != "CronJob"]
+    rows = [
+        Row(there + i, tuple(_refused(event, workload, why[id(workload.source)]) for event in found.events))
+        for i, workload in enumerate(left)
+        if only is None or workload.ref in only
+    ]
+    workloads = (*found.workloads, *left)
+    told = {id(workloads[row.number].source) for row in rows}
+    places = {workload.ref: place for place, workload in enumerate(written.order.workloads)}
+    ordered = sorted((*found.rows, *rows), key=lambda row: places.get(workloads[row.number].ref, -1))
+    return replace(found, workloads=workloads, rows=tuple(ordered), refused=what_is_refused(written, told))
+
+
+def _refused(event: str, workload: Workload, refusals: Sequence[Refusal]) -> Cell:
+    first, *others = refusals
+    says = f"{first.answer.code}: {first.text}"
+    says = f"{says}; {sentence(others)}" if others else says
+    return refused(event, workload, first.cause.path, says, at_key=first.is_at_key)
 
 
 def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:

@@ -29,6 +29,7 @@ from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.world.gangs import gangs_of, gates_of
+from kubesched_lint.world.refused import accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.user_settings import Premises
 from kubesched_lint.world.world import Member, World
 
@@ -70,6 +71,12 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
     subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
     ours = (workload.source for workload in manifests.workloads if workload is subject.workload)
     once, chosen = as_applied(manifests, next(ours, None), question.together)
+    written = World(once, cluster, question.premises)
+    refused = refused_objects(written)
+    why = refused.get(id(subject.workload.source)) if subject.workload is not None else None
+    if why is not None:
+        return Explanation(str(subject), (), message=sentence(why), refused=why, not_created=True, notes=chosen)
+    once, chosen = accepted(written).manifests, (*what_is_refused(written), *chosen)
     try:
         found = _explanation(subject, question, once, cluster)
     except OutOfWorkError as reason:

@@ -17,6 +17,7 @@ from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.verdict import Rejection
+from kubesched_lint.world.refused import Refusal
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer
@@ -70,6 +71,8 @@ class Explanation(Record):
     """Pools may add nodes; ``nodes`` has only existing ones."""
     not_created: bool = False
     """The API server rejects the pod with ``message``, so no node is examined."""
+    refused: tuple[Refusal, ...] = ()
+    """Why the API server refuses the workload itself; then ``not_created``, too."""
     made_for: int | None = None
     """Number of nodes for which a DaemonSet creates a pod; None for other pods. Other nodes get no pod."""
 

@@ -1,0 +1,95 @@
+"""Messages from a stream, as JSON. What is no message costs one fault; reading goes on at the next header."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from kubesched_lint.record import Record
+
+MOST_BYTES = 1 << 28
+"""Of one message. An editor sends whole files; those that are judged are sixteen times smaller."""
+_LONGEST_HEAD = 1 << 12
+_PIECE = 1 << 20
+_END = b"\r\n\r\n"
+_LENGTH = re.compile(rb"(?i:Content-Length):[ \t]*(\d{1,18})[ \t]*(?:\r\n[\w-]+:[^\r\n]*)*\Z")
+_OTHER_HEADERS = re.compile(rb"(?:[\w-]+:[^\r\n]*\r\n)*")
+
+
+class Fault(Record):
+    """Why bytes are no message."""
+
+    text: str
+
+
+class Messages:
+    """``read`` returns some bytes, at most as many as it is asked for, and none at the end."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+        self._came = bytearray()
+        self._is_lost = False
+        """Whether what comes may be the rest of something broken, which is told already."""
+
+    def next(self) -> object:
+        """Return what was decoded, or a Fault. Raises EOFError when nobody speaks any more."""
+        while True:
+            was_lost = self._is_lost
+            found = self._decoded(self._length())
+            if not isinstance(found, Fault):
+                self._is_lost = False
+                return found
+            self._is_lost = True
+            if not was_lost:
+                return found
+
+    def _length(self) -> int | Fault:
+        """Read a header. Return the length of its body."""
+        head = self._head()
+        found = _LENGTH.search(head)
+        if found is None:
+            return Fault("no header says Content-Length with a number")
+        if not _OTHER_HEADERS.fullmatch(head, 0, found.start()):
+            self._came[:0] = head[found.start() :] + _END
+            return Fault("something stands before the header of a message")
+        self._is_lost = False
+        length = int(found[1])
+        return length if length <= MOST_BYTES else Fault(f"Content-Length is more than {MOST_BYTES >> 20} MiB")
+
+    def _head(self) -> bytes:
+        """Read to the end of a header. Return what stands before it, without what is too long for one."""
+        looked = 0
+        while (end := self._came.find(_END, looked)) < 0:
+            del self._came[: max(0, len(self._came) - _LONGEST_HEAD)]
+            looked = max(0, len(self._came) - len(_END))
+            self._more()
+        head = bytes(self._came[max(0, end - _LONGEST_HEAD) : end])
+        del self._came[: end + len(_END)]
+        return head
+
+    def _decoded(self, length: int | Fault) -> object:
+        """Read a body. No JSON has the end of a header in a string: what has one shows that the length was wrong."""
+        if isinstance(length, Fault):
+            return length
+        looked = 0
+        while len(self._came) < length:
+            end = self._came.find(_END, looked)
+            if end >= 0 and _LENGTH.search(self._came[max(0, end - _LONGEST_HEAD) : end]):
+                return Fault("Content-Length is more than the length of the body")
+            looked = max(0, len(self._came) - len(_END))
+            self._more()
+        body = bytes(self._came[:length])
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError):
+            return Fault("the body is not JSON, or Content-Length is not its length")
+        del self._came[:length]
+        return found
+
+    def _more(self) -> None:
+        """Read some bytes. Raises EOFError at the end."""
+        piece = self._read(_PIECE)
+        if not piece:
+            raise EOFError
+        self._came += piece

@@ -143,6 +143,7 @@ def refused_objects(world: World) -> RefusedObjects:
     return found
 
 
+@once_per_world
 def accepted(world: World) -> World:
     """Return the world without the objects that the API server refuses: they are not there for the others."""
     refused = refused_objects(world)

@@ -1061,7 +1061,7 @@ RULES = (
         uses=('pods', 'storage'),
         about='verdict',
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
-        since='0.3.0',
+        since='0.2.0',
     ),
     Rule(
         slug='pool-cannot-provide-label',
@@ -1236,7 +1236,7 @@ RULES = (
         kinds=('Deployment', 'StatefulSet', 'DaemonSet'),
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
         fix='safe',
-        since='0.3.0',
+        since='0.2.0',
     ),
     Rule(
         slug='rollout-surge-deadlock',
@@ -1312,7 +1312,7 @@ RULES = (
         about='verdict',
         beside=('HorizontalPodAutoscaler', 'ScaledObject'),
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
-        since='0.3.0',
+        since='0.2.0',
     ),
     Rule(
         slug='scale-to-hpa-max-pending',

@@ -12,6 +12,7 @@ from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.record import Record
 from kubesched_lint.text import plural
+from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -147,19 +148,29 @@ def update(
     differences = tuple(changes(old, entries))
     if differences:
         _write(file, entries)
-    for change in differences:
-        say(_line(change))
+    notes = [_new_rule(change, settings.rulebook) for change in differences]
+    for change, note in zip(differences, notes, strict=True):
+        say(_line(change, note))
     signs = [change.sign for change in differences]
-    counts = f"{signs.count('+')} new, {signs.count('-')} gone, {signs.count('~')} of another severity"
+    by_rules = sum(map(bool, notes))
+    new = f"{signs.count('+')} new" + (f" ({by_rules} by rules of {__version__})" if by_rules else "")
+    counts = f"{new}, {signs.count('-')} gone, {signs.count('~')} of another severity"
     tell(f"{file}: {_many(len(entries))}; {counts if differences else 'nothing changed'}")
 
 
-def _line(change: Change) -> str:
+def _new_rule(change: Change, rulebook: Rulebook) -> str:
+    """Return that a new finding comes from a rule that this version brings; else empty."""
+    rule = rulebook.rules.get(change.entry.rule)
+    is_recent = change.sign == "+" and rule is not None and rule.since == __version__
+    return f"rule of {__version__}" if is_recent else ""
+
+
+def _line(change: Change, note: str = "") -> str:
     """Return one line, like ``~ warning -> error  some-rule  Deployment shop/web  at spec.replicas  (worse …)``."""
     before, after, entry = change.before, change.after, change.entry
     severity = f"{before.severity.word} -> {after.severity.word}" if before and after else entry.severity.word
     parts = [f"{change.sign} {severity}", entry.rule, str(entry.object), *([f"at {entry.at}"] if entry.at else [])]
-    return visible("  ".join((*parts, *([f"({change.why})"] if change.why else []))))
+    return visible("  ".join((*parts, *(f"({why})" for why in (change.why, note) if why))))
 
 
 class _Found(Record):

@@ -48,8 +48,10 @@ def never_rolls_out(it: Member) -> bool:
 
     Fewer pods leave more room, and a larger number lets maxUnavailable resolve to more: both ends decide.
     """
-    scaler = it.autoscaler
-    return scaler is None or _ends(accepted(it.world)).is_stuck_at(it, (max(scaler.min_replicas, 1), scaler.max_replicas))
+    if it.autoscaler is None:
+        return True
+    sizes = max(it.autoscaler.min_replicas, 1), it.autoscaler.max_replicas
+    return _ends(accepted(it.world)).is_stuck_at(it, sizes)
 
 
 class _Ends:

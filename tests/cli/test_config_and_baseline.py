@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint.version import __version__
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]
@@ -316,3 +317,30 @@ def test_show_tells_overrides_and_parameters_with_their_lines(shop: Path) -> Non
     assert rows_of["rules.deploy-leaves-pending.most_pods"] == ["7", "kubesched.toml:2"]
     assert rows_of["overrides[0].paths"] == ['["a/**"]', "kubesched.toml:3"]
     assert rows_of["overrides[0].severities"] == ['spread-rollout-skew = "note"', "kubesched.toml:3"]
+
+
+STUCK = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: big, namespace: shop}
+spec:
+  replicas: 6
+  strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
+  selector: {matchLabels: {app: big}}
+  template:
+    metadata: {labels: {app: big}}
+    spec:
+      containers:
+      - {name: big, image: "registry.example.com/big:1", resources: {requests: {cpu: 2200m}}}
+"""
+
+
+def test_an_update_says_which_new_findings_come_from_rules_of_this_version(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "fixtures" / "clusters" / "three-zones.yaml", tmp_path / "cluster.yaml")
+    paths = ("m.yaml", "--cluster", "cluster.yaml", "--no-config")
+    (tmp_path / "m.yaml").write_text(STUCK)
+    run(tmp_path, "baseline", "write", *paths, "--ignore", "rollout-never-ends")
+    done = run(tmp_path, "baseline", "update", *paths)
+    assert "+ error  rollout-never-ends  Deployment shop/big" in done.stdout
+    assert f"(rule of {__version__})" in done.stdout
+    assert f"1 new (1 by rules of {__version__}), 0 gone" in done.stderr

@@ -29,6 +29,8 @@ class Judged(Record):
     workload: Workload | None
     hazard: Hazard
     finding: Finding
+    is_set: bool = False
+    """Whether a user sets the severity of its rule there."""
 
     @property
     def source(self) -> Source:
@@ -183,9 +185,21 @@ def _digest(text: str) -> str:
 
 
 def not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
-    """Yield the findings that no override ignores; applied before rules yield to each other."""
-    for one in judged:
-        if not options.overrides or not options.ignores(one.rule.slug, one.finding.location.path):
+    """Yield the findings that no override ignores; applied before rules yield to each other.
+
+    Who ignores the finding that explains a verdict has accepted the verdict, too.
+    """
+    if not options.overrides:
+        yield from judged
+        return
+    found = [(one, options.ignores(one.rule.slug, one.finding.location.path)) for one in judged]
+    ignored: dict[ObjectRef, list[Judged]] = {}
+    for one, is_ignored in found:
+        if is_ignored and one.rule.about == "placement":
+            ignored.setdefault(one.finding.object, []).append(one)
+    for one, is_ignored in found:
+        causes = ignored.get(one.finding.object, ()) if one.rule.about == "verdict" else ()
+        if not is_ignored and not any(_tells_of(one, cause) for cause in causes):
             yield one
 
 
@@ -222,7 +236,11 @@ def _explains(one: Judged, verdict: Judged) -> bool:
     evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
     if one.rule.about != "placement" or one.rule.preview or evidence.kind != "proof":
         return False
-    if one.finding.severity is not Severity.WARNING or one.hazard.together not in ((), verdict.hazard.together):
+    if (
+        one.is_set
+        or one.finding.severity is not Severity.WARNING
+        or one.hazard.together not in ((), verdict.hazard.together)
+    ):
         return False
     missing = verdict.hazard.values["pending"]
     return isinstance(pending, int) and isinstance(missing, int) and pending <= missing
@@ -248,7 +266,7 @@ def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] 
     explains, tells = _explanations(judged, home)
     parts: dict[int, list[Finding]] = {}
     for one in judged:
-        if id(one) in explains:
+        if id(one) in explains and one.rule.about != "verdict":  # the same once more, in other words
             parts.setdefault(id(_last(one, explains)), []).append(one.finding)
     for one in judged:
         if id(one) not in explains:
@@ -408,12 +426,17 @@ def _better(
         other for other in groups if not is_error or 0 < len(together) == len(together & {*other.hazard.together})
     ]
     if not _saw_more(one, better):
-        yield from (other for other in better if not is_error or other.finding.severity is Severity.ERROR)
+        yield from (other for other in better if not is_error or _weighs_as_much(one, other))
     for slug in rule.yields_here_to:
         found = about.get((slug, finding.object))
         for other in found.meeting(one, home) if found is not None else ():
             if other.finding.severity >= finding.severity and _same_place(one, other):
                 yield other
+
+
+def _weighs_as_much(error: Judged, other: Judged) -> bool:
+    """Whether an error may yield to another finding: to an error, or to one that a user made less."""
+    return other.finding.severity is Severity.ERROR or (error.rule.about == "verdict" and other.is_set)
 
 
 def _last(one: Judged, explains: _Explanations) -> Judged:

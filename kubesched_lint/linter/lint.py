@@ -402,7 +402,7 @@ class Run:
         it = None if workload is None else world.member(workload)
         if wanted is None and must_survive(rule, it, hazard, self.options):
             severity = Severity.ERROR
-        judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
+        judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload), wanted is not None)
         if world.objects.schedulers:
             from kubesched_lint.linter.configured import with_configuration
 

@@ -124,6 +124,8 @@ def simulate(
             found = _simulated(manifests, cluster, world, options, chosen, events, effort, pictured, only, wishes)
     except work.OutOfWorkError as reason:
         found = _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
+    except ValueError as error:  # such as for the name of a workload that is not there, because it is refused
+        raise ValueError("; ".join((str(error), *what_is_refused(written)))) from None
     return with_refused(found, written, only) if world is not written else found
 
 

@@ -68,6 +68,8 @@ class Simulation(FrozenRecord):
     outcomes: tuple[Outcome, ...]
     errors: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
+    shortages: tuple[str, ...] = ()
+    """What the set lacks as a whole, proven for every order, whichever pods wait."""
 
     def of(self, name: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a workload such as ``Deployment shop/web``; empty if the manifests do not have it."""
@@ -228,7 +230,8 @@ def simulate(
         for row in simulation.rows
         for cell in row.cells
     )
-    return Simulation(tuple(outcomes), simulation.errors, simulation.notes)
+    shortages = tuple(shortage.message for shortage in simulation.shortages)
+    return Simulation(tuple(outcomes), simulation.errors, simulation.notes, shortages)
 
 
 def _outcome(simulation: SimulationReport, subject: ObjectRef, cell: Cell) -> Outcome:

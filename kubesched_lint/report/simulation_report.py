@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.commands.simulate.proven_by_rules import Shortage
 from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.findings import Location, Severity
 from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, Cell
 from kubesched_lint.model.node import ZONE
@@ -24,6 +26,8 @@ def as_text(simulation: SimulationReport, *, color: bool = False, details: bool 
 
 
 def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: int) -> Iterator[str]:
+    for shortage in simulation.shortages:
+        yield from (palette.severity(Severity.ERROR, line) for line in wrapped(_short(shortage), room, 2))
     if simulation.rows or not simulation.errors:
         yield from _matrix(simulation, palette, room)
     if details:
@@ -44,6 +48,11 @@ def _lines(simulation: SimulationReport, palette: Palette, details: bool, room: 
         yield ""
         for note in (*simulation.refused, *simulation.notes):
             yield from wrapped(f"note: {note}", room, 6)
+
+
+def _short(shortage: Shortage) -> str:
+    place = shortage.location
+    return visible(f"{shortage.message}  {place.path}:{place.span.line}")
 
 
 # --- the matrix -----------------------------------------------------------------------------------------------------
@@ -83,8 +92,6 @@ def _padded(text: str, size: int) -> str:
 
 
 def _painted(text: str, cell: Cell, palette: Palette) -> str:
-    from kubesched_lint.findings import Severity
-
     match shade(cell):
         case "fine":
             return palette.good(text)
@@ -259,11 +266,25 @@ def as_json(simulation: SimulationReport) -> str:
             }
             for t in simulation.skews
         ],
+        "shortages": [
+            {
+                "message": one.message,
+                "because": one.evidence.text,
+                "objects": list(map(str, one.workloads)),
+                "assumes": one.evidence.assumes,
+                "at": _place(one.location),
+            }
+            for one in simulation.shortages
+        ],
         "refused": simulation.refused,
         "notes": simulation.notes,
         "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in simulation.errors],
     }
     return json_text(value, 2)
+
+
+def _place(place: Location) -> dict[str, object]:
+    return {"path": place.path, "line": place.span.line, "column": place.span.column}
 
 
 def _cell(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
@@ -280,7 +301,7 @@ def _cell(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
         "because": cell.why,
         "message": cell.message,
         "says": cell.says if cell.message else "",
-        "at": None if place is None else {"path": place.path, "line": place.span.line, "column": place.span.column},
+        "at": None if place is None else _place(place),
         "worst": None if cell.worst is None else cell.worst.lines,
         "best": None if cell.best is None else cell.best.lines,
         "missing": cell.missing,
@@ -301,4 +322,5 @@ def as_html_fragment(simulation: SimulationReport) -> str:
             f"<tr><th>{esc(f'{workload.namespace}/{workload.ref.name}')}</th><td>{workload.ref.kind}</td>{cells}</tr>"
         )
     body = "\n".join(rows)
-    return f'<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'
+    short = "".join(f"<p>{esc(_short(shortage))}</p>\n" for shortage in simulation.shortages)
+    return f'{short}<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'

@@ -1,0 +1,65 @@
+"""Inputs that ended a run, or a rule, with an exception of ours; what each says today."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import yaml
+
+from kubesched_lint import lint, load_cluster
+from kubesched_lint.findings import Report
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import READ_KINDS, decode_object, is_read
+from tests.garbage.garbage import FIXTURES, ZONES
+
+MANIFESTS = FIXTURES / "garbage" / "manifests.yaml"
+OBJECTS = {
+    value["kind"]: value
+    for entry in documents("m.yaml", MANIFESTS.read_bytes(), is_read)
+    if isinstance(entry, Document)
+    for value in [entry.value]
+}
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a"},
+    "spec": {"nodeSelector": {"a": "b"}, "containers": [{"name": "c", "image": "i"}]},
+}
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "q"},
+    "spec": {"hard": {"requests.cpu": "1", "limits.cpu": "1"}},
+}
+
+
+def text_of(*objects: Any) -> str:
+    return str(yaml.safe_dump_all(objects))
+
+
+def linted(*objects: Any, with_nodes: bool = True) -> Report:
+    report = lint(text=text_of(*objects), cluster=load_cluster(ZONES) if with_nodes else None, profile="strict")
+    assert [error.message for error in report.errors if error.message.startswith("rule ")] == []
+    return report
+
+
+def test_one_object_of_each_kind_that_is_read_is_there() -> None:
+    assert OBJECTS.keys() == READ_KINDS
+
+
+@pytest.mark.parametrize("kind", sorted(READ_KINDS))
+def test_every_object_may_be_defined_twice(kind: str) -> None:
+    once, again = OBJECTS[kind], deepcopy(OBJECTS[kind])
+    again["metadata"]["labels"] = {"differs": "yes"}
+    assert "defined-twice" in {finding.rule for finding in linted(once, again).findings}
+    assert "defined-twice" not in {finding.rule for finding in linted(once, once).findings}
+
+
+@pytest.mark.parametrize("kind", sorted(READ_KINDS))
+def test_every_object_knows_its_name_and_its_source(kind: str) -> None:
+    (entry,) = documents("m.yaml", text_of(OBJECTS[kind]).encode(), is_read)
+    _, decoded = decode_object(OBJECTS[kind], "default", entry)
+    assert (decoded.name, decoded.source) == (OBJECTS[kind]["metadata"]["name"], entry)

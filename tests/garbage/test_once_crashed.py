@@ -63,3 +63,10 @@ def test_every_object_knows_its_name_and_its_source(kind: str) -> None:
     (entry,) = documents("m.yaml", text_of(OBJECTS[kind]).encode(), is_read)
     _, decoded = decode_object(OBJECTS[kind], "default", entry)
     assert (decoded.name, decoded.source) == (OBJECTS[kind]["metadata"]["name"], entry)
+
+
+def test_a_pool_of_the_manifests_adds_no_nodes_where_none_are_known() -> None:
+    refused = {**POD, "metadata": {"name": "A_b"}}
+    assert "api-would-reject" in {
+        finding.rule for finding in linted(OBJECTS["NodePool"], refused, with_nodes=False).findings
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from kubesched_lint.findings import Report
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import READ_KINDS, decode_object, is_read
+from kubesched_lint.report.formats import FORMATS
+from tests.garbage.commands import command
 from tests.garbage.garbage import FIXTURES, ZONES
 
 MANIFESTS = FIXTURES / "garbage" / "manifests.yaml"
@@ -63,6 +66,26 @@ def test_every_object_knows_its_name_and_its_source(kind: str) -> None:
     (entry,) = documents("m.yaml", text_of(OBJECTS[kind]).encode(), is_read)
     _, decoded = decode_object(OBJECTS[kind], "default", entry)
     assert (decoded.name, decoded.source) == (OBJECTS[kind]["metadata"]["name"], entry)
+
+
+@pytest.mark.parametrize("shown", FORMATS)
+@pytest.mark.parametrize("metadata", [None, {}, {"name": None}, {"generateName": ""}])
+def test_an_object_without_a_name_is_reported_like_any_other(
+    metadata: Any, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # of two alike, each report shows one and how the other differs
+    Path("app.yaml").write_text(text_of({**POD, "metadata": metadata}, {**POD, "metadata": metadata}, POD), "utf-8")
+    code, out, _ = command("lint", "app.yaml", "-c", str(ZONES), "--no-config", "--no-cache", "-f", shown)
+    assert code == 1
+    assert "nodeselector-matches-nothing" in out
+    assert "Pod default/(no name)" in out
+
+
+def test_an_object_without_a_name_has_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.yaml").write_text(text_of({**POD, "metadata": {}}), "utf-8")
+    assert "\ndefault/(no name)  Pod " in command("simulate", "app.yaml", "-c", str(ZONES), "--no-config")[1]
 
 
 def test_a_pool_of_the_manifests_adds_no_nodes_where_none_are_known() -> None:

@@ -9,7 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put, Rename
-from kubesched_lint.manifests.classify import rendered_text, unfilled, value_at, word_to_replace
+from kubesched_lint.manifests.classify import mappings_at, rendered_text, unfilled, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.releases import RECORDED, minor_of
 from kubesched_lint.text import is_slip
@@ -150,7 +150,7 @@ def _gate(document: Document, cause: Cause) -> str:
         or not isinstance(spec, dict)
     ):
         return ""
-    metrics = [metric.get("type") for metric in spec.get("metrics") or () if isinstance(metric, dict)]
+    metrics = [metric.get("type") for metric in mappings_at(spec, ("metrics",))]
     beyond = {"Object", "External"} & {kind for kind in metrics if isinstance(kind, str)}
     return "HPAScaleToZero" if spec.get("minReplicas") == 0 and beyond else ""
 

@@ -93,3 +93,27 @@ def test_a_pool_of_the_manifests_adds_no_nodes_where_none_are_known() -> None:
     assert "api-would-reject" in {
         finding.rule for finding in linted(OBJECTS["NodePool"], refused, with_nodes=False).findings
     }
+
+
+WRONG: list[Any] = [1.5, "a", [1], [["a"]], {"a": 1}, [None]]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+@pytest.mark.parametrize(
+    "at",
+    [
+        ("Job", "containers", 0, "resources", "claims"),
+        ("Job", "ephemeralContainers"),
+        ("Deployment", "containers", 0, "volumeMounts"),
+        ("Deployment", "containers", 0, "volumeDevices"),
+    ],
+    ids=str,
+)
+def test_what_rules_read_as_it_is_written_may_be_anything(at: tuple[Any, ...], wrong: Any) -> None:
+    kind, *steps, last = at
+    value = deepcopy(OBJECTS[kind])
+    here = value["spec"]["template"]["spec"]
+    for step in steps:
+        here = here[step]
+    here[last] = wrong
+    linted(value, *(OBJECTS[kind] for kind in ("PersistentVolumeClaim", "ResourceClaimTemplate", "DeviceClass")))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubesched_lint import work
+from kubesched_lint.admission.amounts import amount_below_zero
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
 from kubesched_lint.admission.reach import InReach, is_in_reach
@@ -107,7 +108,7 @@ class Admission:
         return known
 
     def _decision(self, workload: Workload) -> Decision:
-        gone = self._gone(workload.source)
+        gone = self._gone(workload.source) or self._below_zero(workload)
         if gone is not None:
             return Decision(gone)
         pod, ranges = workload.pod, self.limit_ranges_of(workload.namespace, workload.source)
@@ -137,6 +138,21 @@ class Admission:
         if not removed_in(source.api_version, source.kind, self.version):
             return None
         return AdmissionRefusal(OBJECT, no_matches(source.api_version, source.kind), ("apiVersion",))
+
+    def _below_zero(self, workload: Workload) -> AdmissionRefusal | None:
+        """Return the refusal of a workload whose pods have a negative amount, with which nothing can be counted."""
+        place = amount_below_zero(workload)
+        if place is None:
+            return None
+        from kubesched_lint.validation.causes import field_of
+        from kubesched_lint.validation.resources import NEGATIVE
+        from kubesched_lint.validation.validate import validate
+
+        source = workload.source
+        answer = validate(source.value, version=self.version) if isinstance(source, Document) else None
+        if answer is not None and not answer.accepted:
+            return AdmissionRefusal(OBJECT, answer.message, place)
+        return AdmissionRefusal(VALIDATION, f"{field_of(place)}: {NEGATIVE}", place)
 
     def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         yield from self._by_priority(workload.pod)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint import lint, load_cluster
+from kubesched_lint import lint, load_cluster, simulate
 from kubesched_lint.findings import Report
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
@@ -117,3 +117,31 @@ def test_what_rules_read_as_it_is_written_may_be_anything(at: tuple[Any, ...], w
         here = here[step]
     here[last] = wrong
     linted(value, *(OBJECTS[kind] for kind in ("PersistentVolumeClaim", "ResourceClaimTemplate", "DeviceClass")))
+
+
+NEGATIVE = "must be greater than or equal to 0"
+
+
+@pytest.mark.parametrize("amount", [-1, "-1m", "-0.5", -(2**63)])
+@pytest.mark.parametrize("at", ["requests", "limits", "overhead", "of the pod"])
+def test_no_pod_has_a_negative_amount(amount: Any, at: str) -> None:
+    pod = deepcopy(POD)
+    del pod["spec"]["nodeSelector"]
+    if at == "overhead":
+        pod["spec"]["overhead"] = {"cpu": amount}
+    elif at == "of the pod":
+        pod["spec"]["resources"] = {"requests": {"cpu": amount}}
+    else:
+        pod["spec"]["containers"][0]["resources"] = {at: {"cpu": amount}}
+    (outcome,) = simulate(text=text_of(pod, QUOTA), cluster=load_cluster(ZONES), events=["deploy"]).outcomes
+    assert (outcome.verdict, outcome.proven) == ("bad", True)
+    assert NEGATIVE in outcome.message
+    refused = [finding for finding in linted(pod, QUOTA).findings if NEGATIVE in finding.message]
+    assert {finding.rule for finding in refused} == {"api-would-reject"}
+
+
+def test_nothing_but_a_pod_has_one_either() -> None:
+    for kind, at in (("ResourceQuota", "hard"), ("PersistentVolume", "capacity"), ("NodePool", "limits")):
+        value = deepcopy(OBJECTS[kind])
+        value["spec"][at] = dict.fromkeys(value["spec"][at], "-5")
+        linted(*(value if each is OBJECTS[kind] else each for each in OBJECTS.values()))

@@ -179,7 +179,10 @@ def _odd_labels(found: Value, here: Path) -> dict[str, str]:
 
 
 def resources(value: Value, key: str, path: Path) -> dict[str, int]:
-    """Return a ResourceList as integers: millicores for cpu, whole units for all else."""
+    """Return a ResourceList as integers: millicores for cpu, whole units for all else.
+
+    A negative amount, which every API server refuses, is none, so that nobody has to count with it.
+    """
     amounts: dict[str, int] = {}
     if value.get(key) is None:
         return amounts
@@ -187,7 +190,7 @@ def resources(value: Value, key: str, path: Path) -> dict[str, int]:
         if not isinstance(amount, (str, int, float)) or isinstance(amount, bool):
             raise wrong((*path, key, name), "a quantity", amount)
         try:
-            amounts[name] = resource_value(name, amount)
+            amounts[name] = max(resource_value(name, amount), 0)
         except QuantityError as error:
             here = (*path, key, name)
             raise DecodeError(here, f"{words(here)}: {str(amount)[:40]!r}: {error}") from None

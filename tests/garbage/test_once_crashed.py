@@ -15,6 +15,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import READ_KINDS, decode_object, is_read
 from kubesched_lint.report.formats import FORMATS
+from kubesched_lint.scheduler.devices import allocator
 from tests.garbage.commands import command
 from tests.garbage.garbage import FIXTURES, ZONES
 
@@ -145,3 +146,31 @@ def test_nothing_but_a_pod_has_one_either() -> None:
         value = deepcopy(OBJECTS[kind])
         value["spec"][at] = dict.fromkeys(value["spec"][at], "-5")
         linted(*(value if each is OBJECTS[kind] else each for each in OBJECTS.values()))
+
+
+@pytest.mark.parametrize("name", ["plan", "simulate", "drain", "audit", "why", "lint"])
+def test_a_search_for_devices_that_is_given_up_is_an_unknown_answer(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(allocator, "MOST_TRIES", 0)
+    pod = deepcopy(OBJECTS["Pod"])
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n1"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9", "hugepages-2Mi": "8Mi"}},
+    }
+    shared = [OBJECTS[kind] for kind in ("ResourceClaim", "DeviceClass", "ResourceSlice")]
+    Path("after.yaml").write_text(text_of(pod, *shared), "utf-8")
+    Path("cluster.yaml").write_text(
+        text_of(node, *shared, {**pod, "metadata": {**pod["metadata"], "name": "b"}}), "utf-8"
+    )
+    pod["spec"]["priority"] = 7
+    Path("before.yaml").write_text(text_of(pod, *shared), "utf-8")
+    files = {"plan": ["before.yaml", "after.yaml"], "audit": [], "why": ["single", "after.yaml"]}.get(
+        name, ["after.yaml"]
+    )
+    _, out, err = command(name, *files, "-c", "cluster.yaml", "--no-config")
+    if name in ("plan", "simulate", "why"):
+        assert "the search for devices takes more than" in out + err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
@@ -23,6 +24,7 @@ from kubesched_lint.commands.plan.findings import FindingChanges, finding_change
 from kubesched_lint.commands.plan.room import (
     Eviction,
     IdleChange,
+    Placement,
     RoomChange,
     added_changes,
     idle_changes,
@@ -165,7 +167,7 @@ def plan(
     cells = dict(_cell_changes(*rows))
     reports = [_report(*each, rulebook) for each in zip((before, after), clusters, strict=True)]
     resources = resources_of((ours, theirs))
-    ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
+    ends, why_no_ends = _ends(ours, theirs, resources) if touched else (None, ())
     everybody = {**old, **new}
     open_ = _established_never(*rows) - changes.keys() - cells.keys()
     beside = _beside(before, after, cluster, changes.values(), running=running)
@@ -175,6 +177,7 @@ def plan(
     told += [note for note in _notes(rows[1]) if note not in named]
     told += _about_running(ours, theirs) if running else ()
     told += agreement(cluster, theirs.premises) if rows[1] is None else ()
+    told += why_no_ends
     return Plan(
         before.name,
         after.name,
@@ -201,6 +204,16 @@ def plan(
 
 
 # --- the two sides --------------------------------------------------------------------------------------------------
+
+
+def _ends(
+    before: World, after: World, resources: Sequence[str]
+) -> tuple[tuple[Placement, Placement] | None, tuple[str, ...]]:
+    """Return one placement of each side; None, and a note that says why, where it is not known what pods get."""
+    try:
+        return (placement(before, resources), placement(after, resources)), ()
+    except work.OutOfWorkError as reason:
+        return None, (f"what the change does to room, evictions and added nodes is not established: {reason}",)
 
 
 def _defined_once(side: Version) -> tuple[Version, tuple[str, ...]]:

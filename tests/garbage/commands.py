@@ -70,6 +70,8 @@ FORMATS: dict[str, Sequence[str]] = {
     "audit": ("text", "json", "markdown", "html"),
     "why": ("text", "json"),
 }
+OTHERS = (*list(FORMATS)[1:], "editor")
+"""What a set is given to besides ``lint``, by turns."""
 _SECONDS = 30
 """CPU time after which a run is given up; other tests are about slow inputs."""
 _OURS = re.compile(r"This is a bug|the fix of \S+ failed with|Traceback \(most")
@@ -236,7 +238,7 @@ def run_command(random: Random, name: str, shown: str, is_sound: bool) -> None:
     inputs = ["--no-config", "-c", "cluster.yaml", "-f", shown]
     match name:
         case "simulate":
-            command(name, "garbage.yaml", *inputs, *random.choice([[], ["--states", "50"], ["--picture", "deploy"]]))
+            command(name, "garbage.yaml", *inputs, "--states", "50", *random.choice([[], ["--picture", "deploy"]]))
         case "plan":
             command(name, *random.sample(["before.yaml", "garbage.yaml"], 2), *inputs)
         case "drain":
@@ -300,13 +302,13 @@ def try_set(seed: int, wanted: Sequence[str] = ()) -> None:
     tries = 1 if random.random() < 0.2 else allocator.MOST_TRIES  # a search for devices that is given up at once
     with TemporaryDirectory() as folder, chdir(folder), mock.patch.object(allocator, "MOST_TRIES", tries):
         is_sound = write_set(random)
-        run_command(random, "lint", FORMATS["lint"][seed % 9], is_sound)
-        others = [*FORMATS, "editor"][1:]
-        for name in wanted or [others[seed % len(others)]]:
+        turn = seed // len(OTHERS)
+        run_command(random, "lint", FORMATS["lint"][turn % len(FORMATS["lint"])], is_sound)
+        for name in wanted or [OTHERS[seed % len(OTHERS)]]:
             if name == "editor":
                 run_editor(random)
             else:
-                run_command(random, name, random.choice(FORMATS[name]), is_sound)
+                run_command(random, name, FORMATS[name][turn % len(FORMATS[name])], is_sound)
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------

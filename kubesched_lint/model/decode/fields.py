@@ -97,6 +97,15 @@ def text(value: Value, key: str, path: Path, default: str = "") -> str:
     return found
 
 
+_MOST = (1 << 31) - 1
+
+
+def count(value: Value, key: str, path: Path) -> int | None:
+    """Return a number of things; the nearest that there can be for one that every API server refuses."""
+    found = integer(value, key, path)
+    return None if found is None else min(max(found, 0), _MOST)
+
+
 def integer(value: Value, key: str, path: Path) -> int | None:
     found = value.get(key)
     if found is None or type(found) is int:

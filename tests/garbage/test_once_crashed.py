@@ -174,3 +174,49 @@ def test_a_search_for_devices_that_is_given_up_is_an_unknown_answer(
     _, out, err = command(name, *files, "-c", "cluster.yaml", "--no-config")
     if name in ("plan", "simulate", "why"):
         assert "the search for devices takes more than" in out + err
+
+
+def test_a_statefulset_has_only_pods_with_its_names() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "cache", "uid": "s", "controller": True}
+    nodes = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"allocatable": {"cpu": "4"}}}
+        for name in ("n1", "n2")
+    ]
+
+    def running(name: str) -> dict[str, Any]:
+        meta = {"name": name, "namespace": "shop", "labels": {"app": "cache"}, "ownerReferences": [owner]}
+        spec = {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+    stateful = deepcopy(OBJECTS["StatefulSet"])
+    cluster = load_cluster(text=text_of(*nodes, *map(running, ["cache", "cache-a", "cache-9999999999", "cache-1"])))
+    (own,) = cluster.running.pods_of(decoded(stateful))
+    assert own.name == "cache-1"
+    assert simulate(text=text_of(stateful), cluster=cluster).outcomes
+
+
+@pytest.mark.parametrize("number", [-5, -(2**40), 2**64, 10**30])
+@pytest.mark.parametrize(
+    ("kind", "at"),
+    [
+        ("StatefulSet", ("ordinals", "start")),
+        ("StatefulSet", ("replicas",)),
+        ("StatefulSet", ("minReadySeconds",)),
+        ("StatefulSet", ("updateStrategy", "rollingUpdate", "partition")),
+        ("Job", ("completions",)),
+        ("Job", ("parallelism",)),
+    ],
+    ids=str,
+)
+def test_numbers_of_things_may_be_anything(kind: str, at: tuple[str, ...], number: int) -> None:
+    value = deepcopy(OBJECTS[kind])
+    here = value["spec"]
+    for step in at[:-1]:
+        here = here[step]
+    here[at[-1]] = number
+    linted(value)
+    assert simulate(text=text_of(value), cluster=load_cluster(ZONES), states=50).outcomes
+
+
+def decoded(value: dict[str, Any]) -> Any:
+    return decode_object(value, "default")[1]

@@ -8,11 +8,10 @@ from kubesched_lint.admission.decision import OBJECT, VALIDATION, AdmissionRefus
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.quantity import QuantityError, nanos
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.validation.removed import no_matches, removed_in
-
-_AMOUNTS = ("requests", "limits")
 
 
 def refusal_of_object(workload: Workload, version: str) -> AdmissionRefusal | None:
@@ -38,21 +37,37 @@ def refusal_of_object(workload: Workload, version: str) -> AdmissionRefusal | No
 
 def _amount_below_zero(workload: Workload) -> Path | None:
     """Return the place of the first negative amount that its pods request, or have as a limit or overhead."""
-    pod = workload.pod
-    places = [(*c.path, "resources", key) for c in (*pod.containers, *pod.init_containers) for key in _AMOUNTS]
-    places += [(*pod.path, "resources", key) for key in _AMOUNTS] if pod.pod_requests is not None else []
-    places += [(*pod.path, "overhead")] if pod.overhead else []
-    template, start = written_template(workload), max(len(pod.path) - 1, 0)
-    return next(((*at, name) for at in places for name in _below_zero(value_at(template, at[start:]))), None)
+    if not _has_zero(workload.pod):
+        return None  # to look at what is written may mean to read the file again
+    at = workload.pod.path
+    spec = value_at(written_template(workload), at[-1:])
+    if not isinstance(spec, dict):
+        return None
+    owners = [(spec, at)]
+    for key in ("containers", "initContainers"):
+        found = spec.get(key)
+        owners += [(one, (*at, key, i)) for i, one in enumerate(found)] if isinstance(found, list) else []
+    for owner, place in owners:
+        for key in ("requests", "limits"):
+            for name in _below_zero(value_at(owner, ("resources", key))):
+                return (*place, "resources", key, name)
+    return next(((*at, "overhead", name) for name in _below_zero(spec.get("overhead"))), None)
+
+
+def _has_zero(pod: Pod) -> bool:
+    """Return whether some amount is none: that is what a negative one is decoded to."""
+    amounts = [pod.overhead, pod.pod_requests or {}]
+    for container in (*pod.containers, *pod.init_containers):
+        amounts += (container.requests, container.limits)
+    return any(0 in each.values() for each in amounts)
 
 
 def _below_zero(written: object) -> Iterator[str]:
-    if isinstance(written, dict):
-        for name, amount in written.items():
-            text = str(amount)
-            if text.startswith("-"):
-                try:
-                    if nanos(text)[0] < 0:
-                        yield name
-                except QuantityError:
-                    continue
+    for name, amount in written.items() if isinstance(written, dict) else ():
+        text = str(amount)
+        if text.startswith("-"):
+            try:
+                if nanos(text)[0] < 0:
+                    yield name
+            except QuantityError:
+                continue

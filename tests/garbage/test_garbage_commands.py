@@ -14,7 +14,7 @@ from kubesched_lint.linter import refuting
 from tests.garbage.commands import OTHERS, change, change_kept_in_type, changed, try_set
 
 SETS = 32
-"""For each command, each of its formats several times: 40 s of CPU in all."""
+"""For each command, each of its formats several times: 25 s of CPU in all."""
 
 
 @pytest.fixture(autouse=True)

@@ -112,15 +112,28 @@ class Source(Protocol):
         ...
 
 
+NAMELESS = "(no name)"
+"""What reports show of an object whose manifest names none."""
+
+
 class ObjectRef(FrozenRecord):
-    """An object by its kind and name; ``namespace`` is empty for an object of the cluster."""
+    """An object by its kind and name; ``namespace`` is empty for an object of the cluster.
+
+    ``name`` is empty for an object that has none, such as one that somebody has begun to write.
+    """
 
     kind: str
     namespace: str
     name: str
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return f"{self.kind} {self.title}"
+
+    @property
+    def title(self) -> str:
+        """``NAMESPACE/NAME``, or the name of an object of the cluster, as reports show it."""
+        name = self.name or NAMELESS
+        return f"{self.namespace}/{name}" if self.namespace else name
 
 
 class Place(Record):

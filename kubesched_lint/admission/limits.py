@@ -125,10 +125,10 @@ def together(found: Sequence[Broken]) -> str:
 # --- amounts --------------------------------------------------------------------------------------------------------
 
 
-def _amounts(written: Mapping[str, object]) -> dict[str, Quantity]:
-    """Return the quantities; one that does not parse is left out, because validation reports it."""
+def _amounts(written: object) -> dict[str, Quantity]:
+    """Return the quantities; what is none, or no mapping of them, is left out, because validation reports it."""
     found = {}
-    for name, text in written.items():
+    for name, text in written.items() if isinstance(written, Mapping) else ():
         try:
             found[name] = in_resource_list(text)
         except NotAQuantityError:
@@ -147,9 +147,9 @@ def _inside(path: Path, pod: Pod) -> Path:
 
 def _sized_one(container: Container, written: Any, defaults: Defaults) -> _Sized:
     resources = written.get("resources") if isinstance(written, dict) else None
-    own = _amounts(resources.get("limits") or {}) if isinstance(resources, dict) else _plain(container.limits)
+    own = _amounts(resources.get("limits")) if isinstance(resources, dict) else _plain(container.limits)
     if isinstance(resources, dict):
-        requests = {**own, **_amounts(resources.get("requests") or {})}
+        requests = {**own, **_amounts(resources.get("requests"))}
     else:
         requests = _plain(container.requests)
     limits = {**defaults.limits, **own}

@@ -65,7 +65,7 @@ def growth_notes(plan: Plan) -> Iterator[str]:
     """Yield one line for all workloads that fit today, then the verdict on each other workload."""
     if plan.skipped:
         yield plan.skipped
-    today = [f"{v.workload.namespace}/{v.workload.name}" for v in plan.verdicts if v.kind == TODAY]
+    today = [v.workload.ref.title for v in plan.verdicts if v.kind == TODAY]
     if today:
         yield f"{TODAY}: {', '.join(today[:_MOST])}{_more(len(today), 'workload')}"
     others = [v for v in plan.verdicts if v.kind != TODAY]
@@ -78,7 +78,7 @@ def growth_notes(plan: Plan) -> Iterator[str]:
 
 def verdict_note(verdict: Verdict) -> str:
     """``2 pods of shop/web fit after adding 2 × m6i.large in eu-west-1b (pool general)``."""
-    name = f"{verdict.workload.namespace}/{verdict.workload.name}"
+    name = verdict.workload.ref.title
     if verdict.kind == TODAY:
         return f"{name} {TODAY}"
     if not verdict.added:

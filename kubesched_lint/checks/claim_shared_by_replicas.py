@@ -9,7 +9,7 @@ from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.analysis.wanted import replicas_wanted_here
 from kubesched_lint.checks._remedies import use_recreate
 from kubesched_lint.findings import Hazard, Path, Place, Severity, pattern, proof
-from kubesched_lint.manifests.classify import value_at
+from kubesched_lint.manifests.classify import mappings_at, value_at
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
@@ -67,9 +67,9 @@ def _mounted(workload: Workload) -> frozenset[str] | None:
     spec = value_at(getattr(workload.source, "value", None), workload.pod.path)
     if not isinstance(spec, dict):
         return None
-    containers = (c for key in ("initContainers", "containers") for c in spec.get(key) or () if isinstance(c, dict))
-    entries = (m for c in containers for key in ("volumeMounts", "volumeDevices") for m in c.get(key) or ())
-    return frozenset(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
+    containers = (c for key in ("initContainers", "containers") for c in mappings_at(spec, (key,)))
+    entries = (m for c in containers for key in ("volumeMounts", "volumeDevices") for m in mappings_at(c, (key,)))
+    return frozenset(str(entry.get("name")) for entry in entries)
 
 
 def _one_pod(it: Member, at: Path, values: dict[str, object], *, overlaps: bool) -> Iterator[Hazard]:

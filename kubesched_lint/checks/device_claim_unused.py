@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kubesched_lint.analysis.devices import must_have_claims
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Append
+from kubesched_lint.manifests.classify import mappings_at
 from kubesched_lint.world.world import Member
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
@@ -20,7 +20,8 @@ def check(it: Member) -> Iterator[Hazard]:
     spec = written_at(it.workload.source, it.workload.pod.path)
     if not isinstance(spec, dict):
         return
-    used = {entry.get("name") for key in _CONTAINERS for each in spec.get(key) or () for entry in _claims_of(each)}
+    containers = [container for key in _CONTAINERS for container in mappings_at(spec, (key,))]
+    used = [entry.get("name") for each in containers for entry in mappings_at(each, ("resources", "claims"))]
     for i, reference in enumerate(it.workload.pod.resource_claims):
         if reference.name not in used:
             yield Hazard(
@@ -39,9 +40,3 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
             (*containers[0].path, "resources", "claims"), {"name": name}, after=("image", "requests", "limits")
         )
         yield Remedy(f"give the claim {name} to the container {containers[0].name}", safe=False, changes=(change,))
-
-
-def _claims_of(container: Any) -> list[dict[str, Any]]:
-    resources = container.get("resources") if isinstance(container, dict) else None
-    claims = resources.get("claims") if isinstance(resources, dict) else None
-    return [entry for entry in claims or () if isinstance(entry, dict)]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.running import HASH
+from kubesched_lint.cluster.running import HASH, ordinal_of
 from kubesched_lint.cluster.template import difference, written_template
-from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.workload import Workload
@@ -56,7 +55,7 @@ def _hash_of(workload: Workload, bound: BoundPod) -> str:
 
 
 def _ordinal(bound: BoundPod) -> int:
-    ordinal = go_int(bound.name.rpartition("-")[2])
+    ordinal = ordinal_of(bound)
     return -1 if ordinal is None else ordinal
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.workload import Custom, Workload
@@ -20,6 +21,21 @@ Identity = tuple[str, str, str]
 """kind, namespace, name."""
 
 
+def ordinal_of(bound: BoundPod) -> int | None:
+    """Return the ordinal in the name of a StatefulSet's pod, which is 32 bits (getParentNameAndOrdinal)."""
+    digits = bound.name.rpartition("-")[2]
+    found = go_int(digits) if digits[:1].isdigit() else None
+    return found if found is not None and found < 1 << 31 else None
+
+
+def _may_be_of(workload: Workload, bound: BoundPod) -> bool:
+    """Return whether the name of a pod lets it be of a workload: a StatefulSet leaves others alone (isMemberOf)."""
+    if workload.kind != "StatefulSet":
+        return True
+    is_named = workload.custom is not None or bound.name.rpartition("-")[0] == workload.name
+    return is_named and ordinal_of(bound) is not None
+
+
 class Running:
     """The owners of an inventory's running pods; indexes are built on first use."""
 
@@ -28,8 +44,10 @@ class Running:
 
     def pods_of(self, workload: Workload) -> tuple[BoundPod, ...]:
         if workload.custom is not None:
-            return tuple(self._of_custom(workload, workload.custom))
+            return tuple(filter(partial(_may_be_of, workload), self._of_custom(workload, workload.custom)))
         found = self._pods_of(workload.kind, workload.namespace, workload.name)
+        if workload.kind == "StatefulSet":
+            found = [bound for bound in found if _may_be_of(workload, bound)]
         if workload.kind in _ADOPTING and workload.namespace in self._orphans:
             return (*found, *self._adopted(workload))
         if workload.kind != "Deployment" or workload.selector is None:
@@ -93,10 +111,8 @@ class Running:
         """
         selector = workload.selector
         for bound in self._orphans[workload.namespace] if selector is not None else ():
-            if selector is not None and selector.matches(bound.pod.labels):
-                name, _, ordinal = bound.name.rpartition("-")
-                if workload.kind != "StatefulSet" or (name == workload.name and ordinal.isdigit()):
-                    yield bound
+            if selector is not None and selector.matches(bound.pod.labels) and _may_be_of(workload, bound):
+                yield bound
 
     @cached_property
     def _orphans(self) -> dict[str, list[BoundPod]]:

@@ -94,7 +94,7 @@ def with_details(
     if blame is not None:
         return _blamed(cell, blame)
     if workload.kind == "Pod":
-        message = f"{UNMANAGED}: {workload.namespace}/{workload.name}" if cell.event == "drain" else ""
+        message = f"{UNMANAGED}: {workload.ref.title}" if cell.event == "drain" else ""
         cell = replace(cell, why=f"{cell.why}; no controller recreates a bare pod", message=message, says=DRAIN_SAYS)
         return replace(cell, blamed=workload, at=workload.pod.path)
     return replace(cell, blamed=workload, at=workload.strategy.path) if cell.stuck else cell

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 
 from kubesched_lint import work
+from kubesched_lint.cluster.running import ordinal_of
 from kubesched_lint.controllers.statefulset import OrdinalPod
 from kubesched_lint.hints import Any
 from kubesched_lint.model.labels import Selector
@@ -318,7 +319,9 @@ _BELOW_THE_FIRST = 1 << 32
 def slot_of_running(pod_types: PodTypes, number: int, revision: int, bound: BoundPod, *, unready: bool) -> int:
     ordinal = -1
     if pod_types.revisions[number][0].kind == "StatefulSet":
-        ordinal = int(bound.name.rpartition("-")[2]) - pod_types.revisions[number][0].first_ordinal
+        known = ordinal_of(bound)
+        assert known is not None, "a StatefulSet has no other pods"
+        ordinal = known - pod_types.revisions[number][0].first_ordinal
         ordinal += _BELOW_THE_FIRST * (ordinal < 0)
     return pod_types.slot(number, revision, ordinal, unready=unready)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import intern
 
-from kubesched_lint.findings import Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
+from kubesched_lint.findings import NAMELESS, Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
@@ -128,13 +128,18 @@ def finding_of(
 
 def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[str, object]:
     if workload is None:
-        return {"object": str(victim), "kind": victim.kind, "namespace": victim.namespace, "name": victim.name}
+        return {
+            "object": str(victim),
+            "kind": victim.kind,
+            "namespace": victim.namespace,
+            "name": victim.name or NAMELESS,
+        }
     ref = workload.ref
     return {
         "object": str(workload),
         "kind": ref.kind,
         "namespace": workload.namespace,
-        "name": ref.name,
+        "name": ref.name or NAMELESS,
         "replicas": workload.replicas,
         "revision": revision_label(workload) or "a label that differs between revisions",
     }

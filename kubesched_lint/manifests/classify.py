@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from kubesched_lint.findings import Path
@@ -122,6 +122,12 @@ def value_at(value: Any, path: Path) -> Any:
         else:
             return None
     return value
+
+
+def mappings_at(value: Any, path: Path = ()) -> Iterator[dict[Any, Any]]:
+    """Yield the mappings in the list at a path; none if no list is there."""
+    found = value_at(value, path)
+    yield from (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
 
 
 def rendered_text(path: Path, value: Any, written: str) -> str | None:

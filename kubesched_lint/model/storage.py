@@ -84,12 +84,14 @@ class CSINode(Record):
     drivers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """driver → its topology keys."""
     migrated: tuple[str, ...] = ()
+    source: Source | None = field(default=None, compare=False)
 
 
 class CSIDriver(Record):
     name: str
     is_needed_on_nodes: bool = False
     """``preventPodSchedulingIfMissing``."""
+    source: Source | None = field(default=None, compare=False)
 
 
 class StorageCapacity(Record):
@@ -99,12 +101,17 @@ class StorageCapacity(Record):
     topology: Selector | None = None
     capacity: int | None = None
     maximum_volume_size: int | None = None
+    namespace: str = ""
+    name: str = ""
+    source: Source | None = field(default=None, compare=False)
 
 
 class VolumeAttachment(Record):
     node: str
     attacher: str
     volume: str
+    name: str = ""
+    source: Source | None = field(default=None, compare=False)
 
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:

@@ -133,8 +133,7 @@ class Workload(Record):
         return "spec.paused" if self.suspended == "paused" else "spec.suspend"
 
     def __str__(self) -> str:
-        ref = self if self.custom is None else self.custom.ref
-        return f"{ref.kind} {ref.namespace}/{ref.name}"
+        return str(self.ref)
 
 
 def written_template(workload: Workload) -> object:

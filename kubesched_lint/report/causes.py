@@ -184,7 +184,7 @@ def _nameless_premises(finding: Finding) -> Iterator[str]:
 def nameless(finding: Finding, text: str) -> str:
     """``text`` without the names of the finding's object."""
     subject = finding.object
-    for name in (str(subject), f"{subject.namespace}/{subject.name}", subject.name):
+    for name in filter(None, (str(subject), subject.title, subject.name)):
         text = _without(name, text)
     return text
 

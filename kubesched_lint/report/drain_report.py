@@ -127,7 +127,7 @@ def _move(move: Move) -> str:
     ref = move.workload
     there = ", ".join(f"{count} × {node}" if count > 1 else node for node, count in move.to.items())
     pods = f" ({move.pods} pods)" if move.pods > 1 else ""
-    return f"{ref.kind} {ref.namespace}/{ref.name}{pods}: {move.origin} → {there or 'gone'}"
+    return f"{ref}{pods}: {move.origin} → {there or 'gone'}"
 
 
 def _obstacle(number: int, obstacle: Obstacle, palette: Palette, room: int) -> Iterator[str]:

@@ -61,7 +61,7 @@ def _short(shortage: Shortage) -> str:
 def _matrix(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """The matrix, in several blocks if the terminal is too narrow for all events."""
     refs = [workload.ref for workload in simulation.workloads]
-    names = [f"{visible(ref.namespace)}/{visible(ref.name)}" for ref in refs]
+    names = [visible(ref.title) for ref in refs]
     heads = [("", ""), *((names[r.number], refs[r.number].kind) for r in simulation.rows)]
     wide = [max(map(width, column)) for column in zip(*heads, strict=True)]
     columns = [
@@ -195,9 +195,7 @@ def _premises(simulation: SimulationReport, room: int) -> Iterator[str]:
             if cell.verdict != NONE:
                 total += 1
                 for premise in cell.assumes:
-                    holders.setdefault(premise, []).append(
-                        f"{workload.namespace}/{workload.name} {event_title(cell.event)}"
-                    )
+                    holders.setdefault(premise, []).append(f"{workload.ref.title} {event_title(cell.event)}")
     if not holders:
         return
     yield ""
@@ -318,9 +316,7 @@ def as_html_fragment(simulation: SimulationReport) -> str:
     for row in simulation.rows:
         workload = simulation.workloads[row.number]
         cells = "".join(f'<td class="{c.verdict}" title="{esc(c.why)}">{esc(c.text)}</td>' for c in row.cells)
-        rows.append(
-            f"<tr><th>{esc(f'{workload.namespace}/{workload.ref.name}')}</th><td>{workload.ref.kind}</td>{cells}</tr>"
-        )
+        rows.append(f"<tr><th>{esc(workload.ref.title)}</th><td>{workload.ref.kind}</td>{cells}</tr>")
     body = "\n".join(rows)
     short = "".join(f"<p>{esc(_short(shortage))}</p>\n" for shortage in simulation.shortages)
     return f'{short}<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from kubesched_lint.findings import Location, Path
 from kubesched_lint.hints import Any
-from kubesched_lint.manifests.classify import rendered_text, unfilled, value_at, word_to_replace
+from kubesched_lint.manifests.classify import mappings_at, rendered_text, unfilled, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import Record, replace
@@ -249,7 +249,7 @@ def _gate(document: Document, cause: Cause) -> str:
         or not isinstance(spec, dict)
     ):
         return ""
-    metrics = [metric.get("type") for metric in spec.get("metrics") or () if isinstance(metric, dict)]
+    metrics = [metric.get("type") for metric in mappings_at(spec, ("metrics",))]
     beyond = {"Object", "External"} & {kind for kind in metrics if isinstance(kind, str)}
     return "HPAScaleToZero" if spec.get("minReplicas") == 0 and beyond else ""
 

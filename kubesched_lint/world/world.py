@@ -234,11 +234,11 @@ class World:
 
     @cached_property
     def potential(self) -> Potential:
-        """The nodes that pools could add. Callers check ``pools`` first, which avoids importing the module."""
-        from kubesched_lint.world.potential import Asked, potential_of
+        """The nodes that pools could add to a cluster. Callers check ``pools`` first: that avoids an import."""
+        from kubesched_lint.world.potential import Asked, Potential, potential_of
 
-        cluster = self.cluster
-        assert cluster is not None, "a pool adds nodes to a cluster"
+        if (cluster := self.cluster) is None:
+            return Potential()
         asked = Asked(
             tuple((m.pod, m.most) for w in self.manifests.workloads if w.kind != "DaemonSet" for m in [self.member(w)]),
             self.daemons,

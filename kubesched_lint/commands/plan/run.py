@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
@@ -22,6 +23,7 @@ from kubesched_lint.commands.plan.changes import (
 from kubesched_lint.commands.plan.room import (
     Eviction,
     IdleChange,
+    Placement,
     RoomChange,
     added_changes,
     idle_changes,
@@ -182,7 +184,7 @@ def plan(
     compared = replace(after, manifests=replace(after.manifests, before=former))
     reports = [_report(*each, rulebook) for each in zip((before, compared), clusters, strict=True)]
     resources = resources_of((ours, theirs))
-    ends = [placement(world, resources) for world in (ours, theirs)] if touched else None
+    ends, why_no_ends = _ends(ours, theirs, resources) if touched else (None, ())
     everybody = {**old, **new}
     open_ = _established_never(*rows) - changes.keys() - cells.keys()
     beside = _beside(before, after, cluster, changes.values(), running=running)
@@ -192,6 +194,7 @@ def plan(
     told += [note for note in _notes(rows[1]) if note not in named]
     told += _about_running(ours, theirs) if running else ()
     told += agreement(cluster, theirs.premises) if rows[1] is None else ()
+    told += why_no_ends
     return Plan(
         before.name,
         after.name,
@@ -219,6 +222,16 @@ def plan(
 
 
 # --- the two sides --------------------------------------------------------------------------------------------------
+
+
+def _ends(
+    before: World, after: World, resources: Sequence[str]
+) -> tuple[tuple[Placement, Placement] | None, tuple[str, ...]]:
+    """Return one placement of each side; None, and a note that says why, where it is not known what pods get."""
+    try:
+        return (placement(before, resources), placement(after, resources)), ()
+    except work.OutOfWorkError as reason:
+        return None, (f"what the change does to room, evictions and added nodes is not established: {reason}",)
 
 
 def _defined_once(side: Version) -> tuple[Version, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
@@ -35,7 +36,7 @@ class NamedObject(Record):
     bound: BoundPod | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
+        return str(ObjectRef(self.kind, self.namespace, self.name))
 
     @property
     def full_name(self) -> str:

@@ -97,6 +97,15 @@ def text(value: Value, key: str, path: Path, default: str = "") -> str:
     return found
 
 
+_MOST = (1 << 31) - 1
+
+
+def count(value: Value, key: str, path: Path) -> int | None:
+    """Return a number of things; the nearest that there can be for one that every API server refuses."""
+    found = integer(value, key, path)
+    return None if found is None else min(max(found, 0), _MOST)
+
+
 def integer(value: Value, key: str, path: Path) -> int | None:
     found = value.get(key)
     if found is None or type(found) is int:
@@ -179,7 +188,10 @@ def _odd_labels(found: Value, here: Path) -> dict[str, str]:
 
 
 def resources(value: Value, key: str, path: Path) -> dict[str, int]:
-    """Return a ResourceList as integers: millicores for cpu, whole units for all else."""
+    """Return a ResourceList as integers: millicores for cpu, whole units for all else.
+
+    A negative amount, which every API server refuses, is none, so that nobody has to count with it.
+    """
     amounts: dict[str, int] = {}
     if value.get(key) is None:
         return amounts
@@ -187,7 +199,7 @@ def resources(value: Value, key: str, path: Path) -> dict[str, int]:
         if not isinstance(amount, (str, int, float)) or isinstance(amount, bool):
             raise wrong((*path, key, name), "a quantity", amount)
         try:
-            amounts[name] = resource_value(name, amount)
+            amounts[name] = max(resource_value(name, amount), 0)
         except QuantityError as error:
             here = (*path, key, name)
             raise DecodeError(here, f"{words(here)}: {str(amount)[:40]!r}: {error}") from None

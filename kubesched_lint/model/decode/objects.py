@@ -72,6 +72,7 @@ _FORMER_GROUPS = {"Deployment": "extensions", "DaemonSet": "extensions", "Replic
 _NAMESPACED = frozenset(
     {
         "claims",
+        "storage_capacities",
         "services",
         "autoscalers",
         "vertical_autoscalers",

@@ -9,6 +9,7 @@ from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,
     boolean,
+    count,
     each,
     int_or_percent,
     integer,
@@ -297,7 +298,7 @@ def decode_replica_set_revision(value: Value, namespace: str, source: Source | N
     revision = go_int(labels(meta, "annotations", _META).get("deployment.kubernetes.io/revision", "0"))
     if revision is None:
         raise DecodeError((*_META, "annotations"), "the revision annotation is not a number")
-    replicas = integer(spec, "replicas", _SPEC)
+    replicas = count(spec, "replicas", _SPEC)
     return ReplicaSet(
         _namespace(value, namespace),
         _name(value),

@@ -137,19 +137,22 @@ def decode_csi_node(value: Value, source: Source | None = None) -> CSINode:
         limits[name] = integer(mapping(driver, "allocatable", here), "count", (*here, "allocatable"))
         drivers[name] = texts(driver, "topologyKeys", here)
     migrated = labels(meta, "annotations", ("metadata",)).get("storage.alpha.kubernetes.io/migrated-plugins", "")
-    return CSINode(text(meta, "name", ("metadata",)), limits, drivers, tuple(filter(None, migrated.split(","))))
+    return CSINode(text(meta, "name", ("metadata",)), limits, drivers, tuple(filter(None, migrated.split(","))), source)
 
 
 def decode_csi_driver(value: Value, source: Source | None = None) -> CSIDriver:
     """Return a CSIDriver. Raises DecodeError."""
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     return CSIDriver(
-        text(meta, "name", ("metadata",)), boolean(spec, "preventPodSchedulingIfMissing", ("spec",)) or False
+        text(meta, "name", ("metadata",)),
+        boolean(spec, "preventPodSchedulingIfMissing", ("spec",)) or False,
+        source,
     )
 
 
-def decode_storage_capacity(value: Value, source: Source | None = None) -> StorageCapacity:
+def decode_storage_capacity(value: Value, namespace: str, source: Source | None = None) -> StorageCapacity:
     """Return a CSIStorageCapacity. Raises DecodeError."""
+    meta = mapping(value, "metadata", ())
 
     def size(key: str) -> int | None:
         found = value.get(key)
@@ -165,14 +168,19 @@ def decode_storage_capacity(value: Value, source: Source | None = None) -> Stora
         selector(value, "nodeTopology", ()),
         size("capacity"),
         size("maximumVolumeSize"),
+        text(meta, "namespace", ("metadata",)) or namespace,
+        text(meta, "name", ("metadata",)),
+        source,
     )
 
 
 def decode_volume_attachment(value: Value, source: Source | None = None) -> VolumeAttachment:
     """Return a VolumeAttachment. Raises DecodeError."""
-    spec = mapping(value, "spec", ())
+    meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     return VolumeAttachment(
         text(spec, "nodeName", ("spec",)),
         text(spec, "attacher", ("spec",)),
         text(mapping(spec, "source", ("spec",)), "persistentVolumeName", ("spec", "source")),
+        text(meta, "name", ("metadata",)),
+        source,
     )

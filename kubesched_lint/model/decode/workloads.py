@@ -12,8 +12,8 @@ from kubesched_lint.hints import Any
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.decode.fields import (
     Value,
+    count,
     int_or_percent,
-    integer,
     items,
     labels,
     mapping,
@@ -43,7 +43,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
     if own_labels == pod_labels:  # usual: both are one map then, because thousands of workloads hold them
         own_labels = pod_labels
     pod = decode_pod(mapping(template, "spec", path), namespace, pod_labels, path_to(*path, "spec"), labels_path)
-    written = integer(spec, "replicas", ("spec",)) if kind in SCALED else None
+    written = count(spec, "replicas", ("spec",)) if kind in SCALED else None
     replicas = {"replicas": 1 if written is None else written, "replicas_written": written is not None}
     return Workload(
         kind=kind,
@@ -51,7 +51,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         name=text(meta, "name", ("metadata",)) or text(meta, "generateName", ("metadata",)),
         pod=pod,
         selector=_selector(kind, spec, pod),
-        min_ready_seconds=integer(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
+        min_ready_seconds=count(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
         labels=own_labels,
         annotations=labels(meta, "annotations", ("metadata",)),
         uid=text(meta, "uid", ("metadata",)),
@@ -101,7 +101,7 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
             return {
                 "strategy": _strategy(spec, "updateStrategy", max_unavailable=1, max_surge=None),
                 "pod_management": text(spec, "podManagementPolicy", ("spec",)) or "OrderedReady",
-                "first_ordinal": integer(mapping(spec, "ordinals", ("spec",)), "start", ("spec", "ordinals")) or 0,
+                "first_ordinal": count(mapping(spec, "ordinals", ("spec",)), "start", ("spec", "ordinals")) or 0,
                 "claim_templates": tuple(
                     decode_claim(c, namespace, source, at) for c, at in items(spec, "volumeClaimTemplates", ("spec",))
                 ),
@@ -120,8 +120,8 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
 
 def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
     """Return the replicas of a Job: as many pods run at once as parallelism allows and completions still need."""
-    parallelism = integer(spec, "parallelism", path)
-    completions = integer(spec, "completions", path)
+    parallelism = count(spec, "parallelism", path)
+    completions = count(spec, "completions", path)
     wanted = 1 if parallelism is None else parallelism
     if completions is not None:
         wanted = min(wanted, completions)
@@ -145,7 +145,7 @@ def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: 
     return _rolling(
         max_surge if surge is None else surge,
         max_unavailable if unavailable is None else unavailable,
-        (integer(rolling, "partition", here) or 0) if name == "updateStrategy" else 0,
+        (count(rolling, "partition", here) or 0) if name == "updateStrategy" else 0,
         at,
     )
 

@@ -168,16 +168,11 @@ def _legend(diagram: ClusterDiagram) -> Iterator[str]:
     if not there:
         return
     items = "".join(
-        f'<li data-w="{number}"><i class="pod p{number % _HUES}"></i>{esc(_short_name(diagram, number))}</li>'
+        f'<li data-w="{number}"><i class="pod p{number % _HUES}"></i>{esc(diagram.workloads[number].title)}</li>'
         for number in there[:_MOST_LEGEND]
     )
     more = f"<li>and {len(there) - _MOST_LEGEND:,} more workloads</li>" if there[_MOST_LEGEND:] else ""
     yield f'<ul class="legend">{items}{more}</ul>\n'
-
-
-def _short_name(diagram: ClusterDiagram, number: int) -> str:
-    ref = diagram.workloads[number]
-    return f"{ref.namespace}/{ref.name}"
 
 
 # --- data for the page's script ---------------------------------------------------------------------------------------

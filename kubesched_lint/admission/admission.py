@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubesched_lint import work
-from kubesched_lint.admission.decision import CREATED, VALIDATION, AdmissionRefusal, Decision
+from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
-from kubesched_lint.admission.objects import refusal_of_object
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
@@ -22,6 +21,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
 from kubesched_lint.releases import RECORDED
+from kubesched_lint.validation.removed import no_matches, removed_in
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -107,9 +107,9 @@ class Admission:
         return known
 
     def _decision(self, workload: Workload) -> Decision:
-        refused = refusal_of_object(workload, self.version)
-        if refused is not None:
-            return Decision(refused)
+        gone = self._gone(workload.source)
+        if gone is not None:
+            return Decision(gone)
         pod, ranges = workload.pod, self.limit_ranges_of(workload.namespace, workload.source)
         asks = pod.priority_class or pod.runtime_class or pod.overhead or pod.preemption_policy
         held = workload.namespace in self._enforcing or workload.namespace in self._quotas
@@ -126,6 +126,17 @@ class Admission:
             *self._assumed_of_security(workload),
         )
         return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
+
+    def _gone(self, source: Source | None) -> AdmissionRefusal | None:
+        """Return the refusal if the server does not serve this kind and version.
+
+        None if it does, or for no manifest.
+        """
+        if not isinstance(source, Document):
+            return None
+        if not removed_in(source.api_version, source.kind, self.version):
+            return None
+        return AdmissionRefusal(OBJECT, no_matches(source.api_version, source.kind), ("apiVersion",))
 
     def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         yield from self._by_priority(workload.pod)

@@ -254,7 +254,7 @@ def test_pods_that_are_never_created_take_no_room() -> None:
     """Two pods of four cores fit on two nodes when the third workload is refused."""
     big = workload(resources={"requests": {"cpu": "4"}})
     big["metadata"] = {"name": "big", "namespace": "lab"}
-    big["spec"]["replicas"] = 2
+    big["spec"] |= {"replicas": 2, "strategy": {"type": "Recreate"}}
     cluster = load_cluster(objects=[*NODES, BOUNDS])
     found = simulate(objects=[GREEDY, big], cluster=cluster, events=["deploy"]).outcomes
     assert [(o.text, o.proven) for o in found] == [("0/1 −1", True), ("2/2 ok", True)]

@@ -300,8 +300,12 @@ def _within_steps(search: Fewest) -> Waves | None:
 def _as_far_as_followed(obstacles: Iterator[Obstacle]) -> tuple[Sequence[Obstacle], bool]:
     """Return the obstacles that are found within half of the steps that are left, and whether these are all."""
     found: list[Obstacle] = []
-    is_whole = work.tried(lambda: found.extend(obstacles) is None, False, 2)
-    return found, is_whole
+
+    def follow() -> bool:
+        found.extend(obstacles)
+        return True
+
+    return found, work.tried(follow, False, 2)
 
 
 def _unknown_of_card(workload: Workload) -> str:

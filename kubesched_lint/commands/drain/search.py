@@ -79,7 +79,7 @@ def greedy(replay: Replay, ordered: Sequence[str], fits: Fits) -> tuple[Waves, W
     waves: Waves = ()
     left, later = list(ordered), list[str]()
     most = size = replay.rules.at_once or len(left)
-    tried_after = -1
+    tried_after = 0
 
     def ends_well(size: int) -> bool:
         wave = tuple(left[:size])

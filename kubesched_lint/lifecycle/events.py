@@ -263,16 +263,8 @@ class Story:
         if self.runs:
             further = range(1, len(origins) if oracle is self.oracle() else 1)
             each = [transitions, *(self._transitions(self.oracle(place)) for place in further)]
-            found = explore_by_runs(
-                each,
-                list(origins),
-                random,
-                extra,
-                draw,
-                runs=self.runs,
-                most_work=self.most_work,
-                is_last=self.is_last,
-            )
+            limits = {"runs": self.runs, "most_work": self.most_work}
+            found = explore_by_runs(each, list(origins), random, extra, draw, is_last=self.is_last, **limits)
         else:
             found = explore(transitions, origins, extra, most_states=self.most_states)
         self.sound = self.sound and whole and found.complete and not oracle.gave_up

@@ -190,7 +190,9 @@ def main() -> None:
             for command, tiny in commands.items():
                 for with_cluster in {"both": (True, False), "with": (True,), "without": (False,)}[asked.cluster]:
                     if with_cluster or command == "lint":
-                        line, keeps = measured(shape, command, with_cluster, folder, parts, asked.limit, tiny, asked.most_bytes)
+                        line, keeps = measured(
+                            shape, command, with_cluster, folder, parts, asked.limit, tiny, asked.most_bytes
+                        )
                         print(line, flush=True)
                         kept = kept and keeps
     sys.exit(0 if kept else 1)

@@ -56,6 +56,7 @@ def _pods(workload: dict[str, Any], at: Iterator[str]) -> Iterator[dict[str, Any
             "kind": "Pod",
             "metadata": {
                 "name": f"{made_by}-{number}",
+                "namespace": workload["metadata"].get("namespace", "default"),
                 "labels": labels,
                 "ownerReferences": [
                     {"apiVersion": "apps/v1", "kind": owner, "name": made_by, "uid": made_by, "controller": True}

@@ -94,6 +94,7 @@ def plan(
     from kubesched_lint.cli.targets import one_target
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.plan.sides import SideError
+    from kubesched_lint.progress import shown
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     base, given = _parted(arguments or (), has_target=target is not None)
@@ -103,7 +104,8 @@ def plan(
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        found = _planned(context, settings, base, paths, chosen)
+        with shown("planning"):
+            found = _planned(context, settings, base, paths, chosen)
     except (ClusterError, SideError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

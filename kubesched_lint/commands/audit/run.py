@@ -33,6 +33,7 @@ from kubesched_lint.commands.audit.waiting import gated, pending
 from kubesched_lint.findings import Skip
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.progress import at
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
@@ -65,6 +66,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
     report, rules = lint_report(now, options, rulebook)
 
     def all_of(what: str, make: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+        at(what)
         try:
             with work.within(work.share(0, 2)):
                 yield from make()

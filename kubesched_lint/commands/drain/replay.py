@@ -11,6 +11,7 @@ from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import Node
+from kubesched_lint.progress import at
 from kubesched_lint.record import NamedTuple, Record
 
 Wave = tuple[str, ...]
@@ -100,6 +101,7 @@ class Replay:
 
     def _play(self, waves: Waves, *, up_to_bad: bool = False) -> Played:
         work.spend(50)
+        at(f"wave {len(waves)}")
         before, wave = self.play(waves[:-1]).story if len(waves) > 1 else self.start, waves[-1]
         story = before.fork()
         old = {node.name: node for node in story.nodes if node.name in wave}

@@ -38,8 +38,9 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.progress import titled
 from kubesched_lint.record import Record, replace
-from kubesched_lint.text import first_few, plural
+from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
 from kubesched_lint.world.pod_labels import not_followed
@@ -85,6 +86,7 @@ def drain(
     if not manifests.inventory.workloads and cluster.origin != "snapshot" and not cluster.has("Pod"):
         why = "holds no Pods: drain moves running pods; name manifests to plan as if they ran"
         raise ClusterError(cluster.path, 0, 0, why)
+    titled(f"planning the drain of {many(len(targets), 'node')}")
     now = Now(manifests, cluster, options)
     effort = effort or Effort()
     steps = (MOST_STEPS + STEPS_EACH * len(cluster.inventory.pods)) * max(1, effort.states // Effort().states)

@@ -20,6 +20,7 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
+from kubesched_lint.progress import at
 from kubesched_lint.record import replace
 from kubesched_lint.world.gangs import gangs_of
 from kubesched_lint.world.pod_labels import not_followed
@@ -58,10 +59,15 @@ class Rows:
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
         """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
         with work.within(work.share(0, WHOLE)):
-            rows = [Row(n, tuple(self.matrix.cell(event, n) for event in events)) for n in self.numbers]
+            rows = [Row(n, tuple(self._cells(events, n, place))) for place, n in enumerate(self.numbers, 1)]
         established = tuple(established_cells(rows, self.matrix, grown_world(self._world)))
         tested = tuple(map(self._tested, established))
         return self._with_gangs(tuple(weighed(tested, self.matrix, self.setting, self._world)))
+
+    def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
+        for event in events:
+            at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
+            yield self.matrix.cell(event, number)
 
     def scored(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """Return the rows after traces with other scores, and with what cards of custom resources call unknown."""

@@ -1,9 +1,12 @@
 """How CPU time grows with the size of hostile inputs: each shape at three sizes, each twice the one before.
 
-``python benchmarks/hostile_shapes.py [SHAPE…] [--command lint,simulate,why] [--cluster both|with|without]`` from the
+``python benchmarks/hostile_shapes.py [SHAPE…] [--command lint,simulate,why,…] [--cluster both|with|without]`` from the
 repository. It prints one line for each shape and command: bytes of the largest input, CPU at the three sizes, and the
 exponent with which CPU (minus that of a tiny file) grows with bytes. It ends a run after ``--limit`` seconds of CPU and
 says so. Exit code 1 if a run took more than 10 s of CPU or did not end, or if an exponent is above 1.3.
+
+``drain-running`` and ``audit`` are asked about a cluster that runs the workloads, ``plan`` about a change of all of
+them. ``editor`` is what the language server and ``--watch`` do; its CPU is that of the slowest answer.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,15 +28,23 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.rows import MOST_GROWTH, exponent  # noqa: E402
 from tests.hostile.shapes import SHAPES, Files, stream, workload  # noqa: E402
 from tests.hostile.shapes.parts import nodes  # noqa: E402
+from tests.hostile.shapes.running import changed, running  # noqa: E402
 
 GOAL = 10.0
 _NOTHING_TO_TELL = 0.3
 """Seconds of CPU beyond a tiny file's, below which a growth is noise."""
-_CODES = (0, 1, 2)
+_CODES = (0, 1, 2, 3)
+_OF_RUNNING = ("drain-running", "audit")
+_DRAIN = re.compile("^drain of [\\d,]+ nodes?", re.M)
 REPORTS = {
     "lint": re.compile("^ *checked ", re.M),
     "simulate": re.compile("^ *deploy .* drain$|no workloads", re.M),
     "why": re.compile("^[A-Z][A-Za-z]+ \\S+.* on [\\d,]+ nodes?", re.M),
+    "drain": _DRAIN,
+    "drain-running": _DRAIN,
+    "audit": re.compile("^(?:\\S+: )?.*(?:errors?|warnings?|notes?|nothing).*", re.M),
+    "plan": re.compile("(?i)worse|nothing|workloads?", re.M),
+    "editor": re.compile("^slowest: ", re.M),
 }
 """What a report of each command says: a run that fails at its start may also end with exit code 1."""
 
@@ -42,18 +54,36 @@ class FailedError(Exception):
 
 
 def arguments(command: str, files: Files, folder: Path) -> Iterator[str]:
-    yield from (sys.executable, "-m", "kubesched_lint", command)
+    """The words of a command; it finds what ``write`` has written."""
+    if command == "editor":
+        yield from (sys.executable, str(ROOT / "benchmarks" / "hostile_editor.py"), str(folder / "m.yaml"))
+        yield from [str(folder / "c.yaml")] if files.cluster else []
+        return
+    yield from (sys.executable, "-m", "kubesched_lint", command.removesuffix("-running"), "--no-config")
+    if command in _OF_RUNNING:
+        yield from ("--cluster", str(folder / "r.yaml"))
+        return
     if command == "why":
         yield files.asks
-    yield from (str(folder / "m.yaml"), "--no-config")
+    if command == "plan":
+        yield str(folder / "before.yaml")
+    yield str(folder / "m.yaml")
     if files.cluster:
         yield from ("--cluster", str(folder / "c.yaml"))
 
 
-def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
-    """Seconds of CPU of one run; None if it did not end within the limit."""
+def write(command: str, files: Files, folder: Path) -> None:
     (folder / "m.yaml").write_text(files.manifests, encoding="utf-8")
     (folder / "c.yaml").write_text(files.cluster, encoding="utf-8")
+    if command in _OF_RUNNING:
+        (folder / "r.yaml").write_text(running(files), encoding="utf-8")
+    if command == "plan":
+        (folder / "before.yaml").write_text(changed(files), encoding="utf-8")
+
+
+def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
+    """Seconds of CPU of one run; None if it did not end within the limit."""
+    write(command, files, folder)
 
     def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
@@ -73,6 +103,8 @@ def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
     is_refused = run.returncode == 2 and re.search("^error: |: error: ", output, re.M)  # a limit, named with its place
     if "Traceback (most recent call last)" in output or not (is_refused or REPORTS[command].search(output)):
         raise FailedError(f"no report: {output[-300:]}")
+    if command == "editor":
+        return float(output.rsplit("slowest: ", 1)[1].split()[0])
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 
@@ -90,11 +122,30 @@ def growth(sizes: Sequence[int], seconds: Sequence[float | None], tiny: float) -
     return exponent(sizes, [max(one, 0.02) for one in known])
 
 
+@cache
+def _largest_within(most_bytes: int, shape: str) -> int:
+    """The largest size of a shape whose files hold at most so many bytes, to a tenth."""
+    largest, make = SHAPES[shape]
+    size = largest
+    while size > 1 and len(made := make(size).manifests) + len(make(size).cluster) > most_bytes:
+        size = min(size * 9 // 10, int(size * (most_bytes / len(made)) ** 0.5) + 1)
+    return max(size, 1)
+
+
 def measured(
-    shape: str, command: str, with_cluster: bool, folder: Path, parts: Sequence[int], limit: int, tiny: float
+    shape: str,
+    command: str,
+    with_cluster: bool,
+    folder: Path,
+    parts: Sequence[int],
+    limit: int,
+    tiny: float,
+    most_bytes: int = 0,
 ) -> tuple[str, bool]:
     """One line, and whether it meets the goal."""
     largest, make = SHAPES[shape]
+    if most_bytes:
+        largest = _largest_within(most_bytes, shape)
     counts = [max(1, largest // part) for part in parts]
     sizes, seconds = [], []
     for count in counts:
@@ -128,6 +179,7 @@ def main() -> None:
     parser.add_argument("--cluster", choices=("both", "with", "without"), default="with")
     parser.add_argument("--parts", default="4,2,1", help="the sizes, as parts of the largest")
     parser.add_argument("--limit", type=int, default=60)
+    parser.add_argument("--most-bytes", type=int, default=0, help="the largest size has at most so many bytes")
     asked = parser.parse_args()
     parts = [int(part) for part in asked.parts.split(",")]
     kept = True
@@ -138,7 +190,9 @@ def main() -> None:
             for command, tiny in commands.items():
                 for with_cluster in {"both": (True, False), "with": (True,), "without": (False,)}[asked.cluster]:
                     if with_cluster or command == "lint":
-                        line, keeps = measured(shape, command, with_cluster, folder, parts, asked.limit, tiny)
+                        line, keeps = measured(
+                            shape, command, with_cluster, folder, parts, asked.limit, tiny, asked.most_bytes
+                        )
                         print(line, flush=True)
                         kept = kept and keeps
     sys.exit(0 if kept else 1)

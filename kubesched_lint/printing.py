@@ -160,8 +160,46 @@ def say_markdown(text: str) -> None:
     console.print(Markdown(text, code_theme="ansi_dark"), width=min(console.width, 110))
 
 
+_COLUMNS = 80
+"""Columns of a terminal that does not know how many it has."""
+_stands = False
+"""Whether a line stands on the terminal that ``overwrite`` has to take back."""
+
+
+def overwrite(text: str, ending: str = "") -> None:
+    """Show a line on the terminal of standard error in place of the one before; "" erases it.
+
+    Of a text that is too long the beginning is shown, and the ending.
+    """
+    global _stands
+    if not (text or _stands):
+        return
+    try:
+        room = (os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS) - 1 - len(ending)
+        shown = visible(text)
+        if _columns(shown) > room:
+            while shown and _columns(shown) >= room:
+                shown = shown[:-1]
+            shown += "…"
+        sys.stderr.write(f"\r\x1b[K{shown}{ending}")
+        sys.stderr.flush()
+        _stands = bool(text)
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def _columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(1 + (east_asian_width(character) in "WF") for character in text)
+
+
 def tell(message: str) -> None:
     """Print one line on standard error; failures are ignored, because only the exit code is left then."""
+    overwrite("")
     try:
         sys.stderr.write(f"{visible(message)}\n")
         sys.stderr.flush()
@@ -174,6 +212,7 @@ def write_stream(stream: TextIO, pieces: Iterable[str]) -> None:
 
     Raises OutputError if the disk is full or writing fails otherwise.
     """
+    overwrite("")
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         for piece in pieces:

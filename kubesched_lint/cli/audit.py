@@ -65,17 +65,21 @@ def audit(
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.audit.run import audit as audited
+    from kubesched_lint.progress import shown
     from kubesched_lint.report.audit_json import as_json
     from kubesched_lint.report.audit_pages import as_html, as_markdown
     from kubesched_lint.report.audit_text import as_text
     from kubesched_lint.report.footer import FAIL_ON
     from kubesched_lint.report.palette import terminal_width, wants_color
+    from kubesched_lint.text import many
 
     settings = settle(context, ())
     tell_configuration(settings)
     try:
         cluster = cluster_of(context, settings)
-        found = audited(cluster, settings.options, settings.rulebook, cluster.describe(lambda: datetime.now(UTC)))
+        described = cluster.describe(lambda: datetime.now(UTC))
+        with shown(f"auditing {many(len(cluster.inventory.nodes), 'node')}"):
+            found = audited(cluster, settings.options, settings.rulebook, described)
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

@@ -67,6 +67,7 @@ def drain(
     from kubesched_lint.commands.drain.run import Effort
     from kubesched_lint.commands.drain.run import drain as planned
     from kubesched_lint.commands.lint.run import read_manifests
+    from kubesched_lint.progress import shown
     from kubesched_lint.report.drain_report import as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
 
@@ -79,15 +80,16 @@ def drain(
         manifests = read_manifests(
             paths or (), settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
         )
-        plan = planned(
-            manifests,
-            cluster,
-            settings.options,
-            pool=pool,
-            nodes=nodes,
-            rules=Rules(surge, remove, force, at_once),
-            effort=Effort(states, seed),
-        )
+        with shown("planning the drain"):
+            plan = planned(
+                manifests,
+                cluster,
+                settings.options,
+                pool=pool,
+                nodes=nodes,
+                rules=Rules(surge, remove, force, at_once),
+                effort=Effort(states, seed),
+            )
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

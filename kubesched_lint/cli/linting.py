@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubesched_lint.cli.invocation import EMPTY, is_given, refused
-from kubesched_lint.cli.output import Progress, show, tell_undecided
+from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
+from kubesched_lint.progress import at, shown
 from kubesched_lint.record import Record, replace
 from kubesched_lint.report.footer import FAIL_ON, exit_code
 from kubesched_lint.report.formats import FormatError, targets
@@ -128,15 +129,13 @@ def _run_against(
     mending: Mending | None,
     reports: Sequence[ReportTarget],
 ) -> tuple[LintRun | TargetsRun, int]:
-    settings, progress = wanted.settings, Progress()
-    request = _request(call, wanted, progress, is_mending=mending is not None)
-    try:
+    settings = wanted.settings
+    request = _request(call, wanted, is_mending=mending is not None)
+    with shown("linting"):
         if wanted.several:
             return _over(wanted.several, request, settings, call, reports, compared), 0
         request = request if compared is None else compared.of(request, wanted.target)
         alone = _asking(checked(request, settings.options, settings.rulebook), wanted.question)
-    finally:
-        progress.end()
     if mending is None:
         return alone, 0
     from kubesched_lint.cli.mending import mend
@@ -144,7 +143,7 @@ def _run_against(
     return mend(alone, mending, settings.rulebook, lambda: checked(request, settings.options, settings.rulebook))
 
 
-def _request(call: Invocation, wanted: _Wanted, progress: Progress, *, is_mending: bool) -> Request:
+def _request(call: Invocation, wanted: _Wanted, *, is_mending: bool) -> Request:
     asked, settings = call.params, wanted.settings
     return Request(
         paths=tuple(wanted.paths),
@@ -159,7 +158,7 @@ def _request(call: Invocation, wanted: _Wanted, progress: Progress, *, is_mendin
         mending=is_mending,
         configuration=settings.in_force(wanted.several),
         config_file=settings.config.file,
-        progress=progress,
+        progress=at,
         is_one_of_many=wanted.shares_baseline,
     )
 

@@ -11,6 +11,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import tell
+from kubesched_lint.progress import shown
 from kubesched_lint.record import replace
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import RenderContext, cards_of
@@ -64,7 +65,8 @@ def _extras(run: LintRun | TargetsRun) -> ReportExtras | None:
     import gc
 
     gc.enable()  # a simulation, unlike lint, makes reference cycles
-    return run.extras()
+    with shown("simulating for the report"):
+        return run.extras()
 
 
 def _folder() -> str:
@@ -80,20 +82,3 @@ def _lines(run: LintRun | TargetsRun, path: str) -> Sequence[str]:
     from kubesched_lint.manifests.loader import source_lines
 
     return source_lines(path)
-
-
-class Progress:
-    """A progress line on standard error; prints nothing when it is no terminal."""
-
-    def __init__(self) -> None:
-        self._stream = sys.stderr if sys.stderr.isatty() else None
-
-    def __call__(self, plural: str, count: int, total: int) -> None:
-        if self._stream is not None:
-            self._stream.write(f"\r\x1b[K{plural}: {count:,} of {total:,}")
-            self._stream.flush()
-
-    def end(self) -> None:
-        if self._stream is not None:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()

@@ -95,6 +95,7 @@ def plan(
     from kubesched_lint.cli.targets import one_target
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.plan.sides import SideError
+    from kubesched_lint.progress import shown
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     if arguments and not against_cluster and _lacks_base(arguments[0]):
@@ -106,7 +107,8 @@ def plan(
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        found = _planned(context, settings, base, paths, chosen)
+        with shown("planning"):
+            found = _planned(context, settings, base, paths, chosen)
     except (ClusterError, SideError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

@@ -118,8 +118,10 @@ def simulate(
     from kubesched_lint.commands.simulate.run import simulate as simulated
     from kubesched_lint.commands.simulate.wishes import Wishes
     from kubesched_lint.lifecycle.courses import Effort
+    from kubesched_lint.progress import shown
     from kubesched_lint.report.palette import terminal_width, wants_color
     from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
+    from kubesched_lint.text import many
 
     settings, paths = one_target(context, settle(context, paths or ()), paths or (), target)
     options = settings.options
@@ -128,28 +130,23 @@ def simulate(
     try:
         nodes = cluster_of(context, settings)
         manifests = read_manifests(paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
-        simulation = simulated(
-            manifests,
-            nodes,
-            options,
-            chosen,
-            Effort(states=states, seed=seed),
-            picture,
-            wishes=Wishes(
-                tuple(never_ready or ()),
-                tuple(scale or ()),
-                (
-                    *(("lose", text) for text in lose or ()),
-                    *(("taint", text) for text in taint or ()),
-                    *(("unlabel", text) for text in unlabel or ()),
-                    *(("add", text) for text in add or ()),
-                    *([("upgrade", "")] if upgrade else ()),
-                    *(("upgrade", text) for text in upgrade_nodes or ()),
-                    *([("image-change", "")] if image_change else ()),
-                ),
-                group_by,
+        wishes = Wishes(
+            tuple(never_ready or ()),
+            tuple(scale or ()),
+            (
+                *(("lose", text) for text in lose or ()),
+                *(("taint", text) for text in taint or ()),
+                *(("unlabel", text) for text in unlabel or ()),
+                *(("add", text) for text in add or ()),
+                *([("upgrade", "")] if upgrade else ()),
+                *(("upgrade", text) for text in upgrade_nodes or ()),
+                *([("image-change", "")] if image_change else ()),
             ),
+            group_by,
         )
+        effort = Effort(states=states, seed=seed)
+        with shown(f"simulating {many(len(manifests.inventory.workloads), 'workload')}"):
+            simulation = simulated(manifests, nodes, options, chosen, effort, picture, wishes=wishes)
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None

@@ -73,26 +73,24 @@ def snapshot(
 
       kubesched-lint snapshot --context prod --redact -o prod.json.gz
     """
-    from kubesched_lint.cli.output import Progress
     from kubesched_lint.cluster.capture import CaptureError, capture, connect
     from kubesched_lint.cluster.capture.snapshot import now
+    from kubesched_lint.progress import at, shown
 
     scheduler = _configuration(scheduler_config) if scheduler_config else None
-    progress = Progress()
     try:
         connection = connect(context, read_seconds=request_timeout, list_seconds=list_timeout)
-        found = capture(
-            connection,
-            now(),
-            namespaces=tuple(namespaces or ()),
-            redactor=_redactor(redact_key) if redact or redact_key else None,
-            progress=progress,
-            scheduler=scheduler,
-        )
+        with shown("capturing the cluster"):
+            found = capture(
+                connection,
+                now(),
+                namespaces=tuple(namespaces or ()),
+                redactor=_redactor(redact_key) if redact or redact_key else None,
+                progress=at,
+                scheduler=scheduler,
+            )
     except CaptureError as error:
-        progress.end()
         raise _failed(str(error)) from None
-    progress.end()
     if "Node" not in found.metadata["kinds"]:
         why = next((gap for gap in found.gaps if gap.startswith("nodes: ")), "nodes: not listed")
         raise _failed(f"{why}: nothing is written without nodes (docs/snapshot.md has the ClusterRole)")

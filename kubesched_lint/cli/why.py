@@ -74,6 +74,7 @@ def why(
     from kubesched_lint.record import replace
     from kubesched_lint.report.explanation import as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
+    from kubesched_lint.work import OutOfWorkError
 
     settings = settle(context, paths or ())
     if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
@@ -105,6 +106,9 @@ def why(
         raise typer.Exit(2) from None
     except (ClusterError, ValueError) as error:
         tell(f"error: {error}")
+        raise typer.Exit(2) from None
+    except OutOfWorkError as error:
+        tell(f"error: {name} is not explained: {error}")
         raise typer.Exit(2) from None
     for problem in manifests.errors:
         place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
 from random import Random
@@ -123,6 +123,8 @@ class Story:
         self.most_states = most_states
         self.runs = runs
         self.most_work = MOST_WORK
+        self.is_last: Callable[[State], bool] = lambda _: False
+        """Whether the courses of a phase need not be followed further after one with this end."""
         self.seed = seed
         self.version = kubernetes_version
         self.foreseen = [self.admitted(w, 0) for w in foreseen]
@@ -261,7 +263,8 @@ class Story:
         if self.runs:
             further = range(1, len(origins) if oracle is self.oracle() else 1)
             each = [transitions, *(self._transitions(self.oracle(place)) for place in further)]
-            found = explore_by_runs(each, list(origins), random, extra, draw, runs=self.runs, most_work=self.most_work)
+            limits = {"runs": self.runs, "most_work": self.most_work}
+            found = explore_by_runs(each, list(origins), random, extra, draw, is_last=self.is_last, **limits)
         else:
             found = explore(transitions, origins, extra, most_states=self.most_states)
         self.sound = self.sound and whole and found.complete and not oracle.gave_up

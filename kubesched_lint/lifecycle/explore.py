@@ -193,8 +193,11 @@ def explore_by_runs(
     *,
     runs: int = 1,
     most_work: int = MOST_WORK,
+    is_last: Callable[[State], bool] = lambda _: False,
 ) -> Exploration:
     """Return some of the ends, from ``runs`` random courses over the starts in turn: witnesses, never a proof.
+
+    No further course is followed after an end for which ``is_last`` is true.
 
     ``each`` has the transitions of each start, or one for all. The courses take at most ``most_work`` together; one
     that is cut short has no end.
@@ -218,6 +221,8 @@ def explore_by_runs(
         else:
             _remember(steps, found.parents)
         found.finals[final] = before
+        if is_last(final):
+            break
     return found
 
 

@@ -31,6 +31,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.progress import at
 from kubesched_lint.record import replace
 from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
@@ -177,6 +178,7 @@ class Run:
 
     def _run_rule(self, rule: Rule, world: World) -> None:
         """Collect the findings of a rule; record a skip when its share of the work is spent."""
+        at(f"rule {rule.slug}")
         share = work.within(work.share(LEAST_STEPS))
         try:
             with share:

@@ -176,9 +176,9 @@ class Project:
             name = location_of(workload.source, ("metadata", "name")) if workload.source is not None else place
             lines = {self._now(session, at).span.line for at in (place, name)}
             if line in lines:
-                found = explained(session, workload)
-                if found is not None:
-                    yield (f"{target}: " if target else "") + explanation_text(found, width=_WIDTH)
+                found = _explanation_of(session, workload)
+                if found:
+                    yield (f"{target}: " if target else "") + found
                 yield from (o.details for o in self._outlooks if o.place == place and o.target == target)
 
     def needs_outlooks(self, files: Collection[str]) -> bool:
@@ -219,6 +219,15 @@ class Project:
     def _now(self, session: Session, place: Location) -> Location:
         """Return a place in the text that could last be read as a place in the text as it is."""
         return moved_place(place, _shifts(place, session.files.judged(), session.files.data()))
+
+
+def _explanation_of(session: Session, workload: Workload) -> str:
+    """Return where the pods of a workload would go, or why that is not told; empty without nodes."""
+    try:
+        found = explained(session, workload)
+    except work.OutOfWorkError as reason:
+        return f"{workload} is not explained: {reason}"
+    return "" if found is None else explanation_text(found, width=_WIDTH)
 
 
 def _shifts(place: Location, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, Shift]:

@@ -21,7 +21,10 @@ MOST_STEPS = 2_000_000
 
 
 def explained(session: Session, workload: Workload) -> Explanation | None:
-    """Return what ``why`` says of the first replica; None without nodes. Raises ValueError if its name is ambiguous."""
+    """Return what ``why`` says of the first replica; None without nodes.
+
+    Raises ValueError if its name is ambiguous, and OutOfWorkError beyond the limit of work.
+    """
     cluster, options = session.cluster, session.options
     if cluster is None or not cluster.knows_nodes:
         return None

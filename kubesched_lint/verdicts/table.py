@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
+from kubesched_lint.progress import at
 from kubesched_lint.record import replace
 from kubesched_lint.verdicts.refuting_cells import Placements, established_cells, placements
 from kubesched_lint.verdicts.weighing import Weighing
@@ -58,7 +59,7 @@ class Table:
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
         """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
         with work.within(work.share(0, WHOLE)):
-            rows = [Row(n, tuple(self.matrix.cell(event, n) for event in events)) for n in self.numbers]
+            rows = [Row(n, tuple(self._cells(events, n, place))) for place, n in enumerate(self.numbers, 1)]
         return self._left_of(rows)
 
     def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -86,6 +87,11 @@ class Table:
             return None
         rows = self._with_cards(self._left_of([Row(number, (found,))]))
         return found, placed(rows[0].cells[0], self._world)
+
+    def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
+        for event in events:
+            at(f"{event.replace('-', ' ')} for {self.setting.workloads[number].ref}", place, len(self.numbers))
+            yield self.matrix.cell(event, number)
 
     def scored(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """Return the rows after traces with other scores, and with what cards of custom resources call unknown."""

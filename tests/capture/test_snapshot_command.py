@@ -107,14 +107,22 @@ def test_redaction_on_the_command_line(api: ApiServer, folder: Path) -> None:
     assert not shop.search(keyed[0])
 
 
+_AT_ONCE = """
+from kubesched_lint import cli, progress
+progress.AFTER = progress._PAUSE = 0.0
+cli.main()
+"""
+"""The program, whose line of progress does not wait for its third second."""
+
+
 def test_progress_is_shown_on_a_terminal_only(api: ApiServer, folder: Path) -> None:
     quiet = run("snapshot", cwd=folder)
     assert "\r" not in quiet.stderr
     ours, theirs = pty.openpty()
     done = subprocess.run(
-        [sys.executable, "-m", "kubesched_lint", "snapshot"],
+        [sys.executable, "-c", _AT_ONCE, "snapshot"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
         stderr=theirs,
         timeout=60,
     )
@@ -127,7 +135,7 @@ def test_progress_is_shown_on_a_terminal_only(api: ApiServer, folder: Path) -> N
         pass
     os.close(ours)
     assert done.returncode == 0
-    assert b"pods: 199 of 199" in shown
+    assert b"capturing the cluster: pods (199 of 199), 0 s" in shown
     assert b"\r\x1b[Kcluster.json.gz: 60 Node" in shown, "the line of progress is cleared first"
 
 

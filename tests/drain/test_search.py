@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from kubesched_lint.commands.drain.replay import Rules, Waves
-from kubesched_lint.commands.drain.search import Fewest
+from kubesched_lint.commands.drain.search import Fewest, greedy
 
 NODES = ("a", "b", "c", "d")
 
@@ -49,3 +49,35 @@ def test_waves_that_do_not_fit_are_not_played() -> None:
     assert waves == (("a", "b", "c"), ("d",))
     assert search.is_sound
     assert max(len(played[-1]) for played in replay.played) == 3
+
+
+class Traces:
+    """Waves end well unless they drain a node of ``stuck``."""
+
+    def __init__(self, *stuck: str) -> None:
+        self.rules = Rules()
+        self.stuck = frozenset(stuck)
+        self.tries: list[Waves] = []
+
+    def tried(self, waves: Waves) -> SimpleNamespace:
+        self.tries.append(waves)
+        return SimpleNamespace(always_ends_well=self.stuck.isdisjoint(waves[-1]))
+
+
+def names(count: int) -> list[str]:
+    return [f"n{i}" for i in range(count)]
+
+
+def test_greedy_waves_are_as_large_as_doubling_finds_them_after_a_node_that_is_stuck() -> None:
+    traces = Traces("n0")
+    waves, left = greedy(traces, names(26), lambda done, wave: True)
+    assert waves == (tuple(names(26)[1:]),)
+    assert left == ("n0",)
+
+
+def test_greedy_tries_each_of_many_stuck_nodes_a_few_times() -> None:
+    """Each took as many tries as halving all of the others takes."""
+    for count in (32, 64):
+        traces = Traces(*names(count))
+        assert greedy(traces, names(count), lambda done, wave: True) == ((), tuple(names(count)))
+        assert len(traces.tries) <= count + 8

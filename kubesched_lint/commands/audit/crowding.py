@@ -22,6 +22,12 @@ _WHOLE = 1 << 60
 _AMPLE = 1 << 80
 """Free on a node of unknown resources."""
 _NODES_A_STEP = 8
+_ROOM_STEPS = 6
+"""Steps of a room that is weighed, however few its nodes are."""
+
+
+_Kind = tuple[tuple[str, int], ...]
+"""What pods ask for."""
 
 
 class Crowding:
@@ -45,7 +51,7 @@ class Crowding:
         places = map(state.index.positions.get, state.nominated)
         self._promised = of(position for position in places if position is not None)
         """Nodes on which waiting pods count as well."""
-        self._weights: dict[tuple[tuple[str, int], ...], dict[int, int]] = {}
+        self._weights: dict[_Kind, dict[int, int]] = {}
         """What pods ask for → the weights of nodes for them, by position."""
         self._known: dict[object, bool] = {}
         self.looks = 0
@@ -57,11 +63,13 @@ class Crowding:
         All of them are open to it now, and only pods on the same node can change that. Without rooms, nothing is known.
         """
         repelling = self._repelling(pod) if rooms else None
-        return repelling is not None and all(self._is_kept(pod, room & ~self._promised, repelling) for room in rooms)
-
-    def _is_kept(self, pod: Pod, room: NodeSet, repelling: int) -> bool:
+        if repelling is None:
+            return False
         asked = _asked(pod)
         kind = tuple(asked.items())
+        return all(self._is_kept(asked, kind, room & ~self._promised, repelling) for room in rooms)
+
+    def _is_kept(self, asked: Mapping[str, int], kind: _Kind, room: NodeSet, repelling: int) -> bool:
         key = (kind, repelling, room)
         known = self._known.get(key)
         if known is None:
@@ -88,7 +96,7 @@ class Crowding:
                 largest = one
             if weight - repelling * largest > self._weight:
                 break
-        work.spend(seen // _NODES_A_STEP)
+        work.spend(_ROOM_STEPS + seen // _NODES_A_STEP)
         return weight - repelling * largest > self._weight
 
     def _weight_of(self, pod: Pod) -> int:

@@ -19,6 +19,7 @@ from kubesched_lint.commands.audit.found import (
     RETURN,
     RULES,
     SECTIONS,
+    SKEW,
     Audit,
     Found,
     one_per_cause,
@@ -32,14 +33,16 @@ from kubesched_lint.commands.audit.waiting import gated, pending
 from kubesched_lint.findings import Skip
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.progress import at
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 
-MOST_STEPS = 6_000_000
-"""Limit of the work of each section; see ``work``."""
-MOST_STEPS_OF_LOSSES = 24_000_000
-"""The loss of a zone of a thousand nodes takes two million."""
+MOST_STEPS, STEPS_EACH = 8_000_000, 600
+"""Limit of the work of an audit, and more for each pod; see ``work``. Each section may use half of what is left.
+
+The loss of a zone of a thousand nodes with 12,000 pods takes two million.
+"""
 _MOST_NAMED = 4
 _SYMPTOM = "symptom"
 """The role of a rule that names no cause: a finding about the same pods says more."""
@@ -50,6 +53,11 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
     for kind in ("Node", "Pod"):
         if not (cluster.knows_nodes and cluster.has(kind)):
             raise ClusterError(cluster.path, 0, 0, f"holds no {kind}s: audit looks at running pods on their nodes")
+    with work.within(MOST_STEPS + STEPS_EACH * len(cluster.inventory.pods)):
+        return _audited(cluster, options, rulebook, described)
+
+
+def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: str) -> Audit:
     running = running_set(cluster)
     now = Now(cluster, running, running.premises(options))
     waiting = waiting_pods(now.today)
@@ -57,9 +65,10 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
     unfollowed: list[str] = []
     report, rules = lint_report(now, options, rulebook)
 
-    def all_of(what: str, make: Callable[[], Iterable[Found]], steps: int = MOST_STEPS) -> Iterator[Found]:
+    def all_of(what: str, make: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+        at(what)
         try:
-            with work.within(steps):
+            with work.within(work.share(0, 2)):
                 yield from make()
         except work.OutOfWorkError:
             unfollowed.append(f"{what}: only a part, because {work.WHY}")
@@ -68,9 +77,9 @@ def audit(cluster: Cluster, options: Options, rulebook: Rulebook, described: str
         *pending(now, waiting or (), may_grow=now.today.is_elastic),
         *all_of(SECTIONS[RETURN], lambda: not_returning(now)),
         *all_of(SECTIONS[DRAINS], lambda: blocking(now)),
-        *all_of(SECTIONS[LOSS], losses.found, MOST_STEPS_OF_LOSSES),
+        *all_of(SECTIONS[LOSS], losses.found),
         *all_of(SECTIONS[DRIFT], lambda: drifted(now)),
-        *uneven(now),
+        *all_of(SECTIONS[SKEW], lambda: uneven(now)),
         *gated(now),
         *findings(now, report, rules),
     ]

@@ -11,6 +11,7 @@ from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import Node
+from kubesched_lint.progress import at
 from kubesched_lint.record import NamedTuple, Record
 
 Wave = tuple[str, ...]
@@ -64,6 +65,8 @@ class Replay:
         self.least_bound = _least_bound(self.start)
         """Number of a workload → its pods that have a node before anything is drained; DaemonSets are left out."""
         self._played: dict[Waves, Played] = {}
+        self._refused: set[Waves] = set()
+        """The waves that were played up to their first bad end only."""
 
     @property
     def spared(self) -> frozenset[int]:
@@ -74,29 +77,44 @@ class Replay:
 
     def play(self, waves: Waves) -> Played:
         """Return the result of the last wave; it starts from the good ends of those before."""
-        found = self._played.get(waves)
-        if found is None:
-            before = self.play(waves[:-1]).story if len(waves) > 1 else self.start
-            found = self._played[waves] = self._play(before, waves[-1])
-        return found
+        if waves not in self._played or waves in self._refused:
+            self._played[waves] = self._play(waves)
+            self._refused.discard(waves)
+        return self._played[waves]
+
+    def tried(self, waves: Waves) -> Played:
+        """Return the result of the last wave; where traces are followed, those after the first bad end are left out."""
+        if waves not in self._played:
+            found = self._played[waves] = self._play(waves, up_to_bad=True)
+            if found.bad and found.story.runs:
+                self._refused.add(waves)
+        return self._played[waves]
 
     def longest_failed(self) -> list[Waves]:
         """Return the played plans that drain the most nodes of those whose last wave never ends well."""
-        failed = [waves for waves, played in self._played.items() if played.bad and not played.good]
-        most = max((sum(map(len, waves)) for waves in failed), default=0)
-        return [waves for waves in failed if sum(map(len, waves)) == most]
+        by_size: dict[int, list[Waves]] = {}
+        for waves, played in self._played.items():
+            if played.bad:
+                by_size.setdefault(sum(map(len, waves)), []).append(waves)
+        each = ([waves for waves in by_size[size] if not self.play(waves).good] for size in sorted(by_size)[::-1])
+        return next(filter(None, each), [])
 
-    def _play(self, before: Story, wave: Wave) -> Played:
+    def _play(self, waves: Waves, *, up_to_bad: bool = False) -> Played:
         work.spend(50)
+        at(f"wave {len(waves)}")
+        before, wave = self.play(waves[:-1]).story if len(waves) > 1 else self.start, waves[-1]
         story = before.fork()
         old = {node.name: node for node in story.nodes if node.name in wave}
         new = [replacement(old[name]) for name in wave]
         if self.rules.surge:
             join(story, new[: self.rules.surge])
+        is_good = Judge(story, wave, self.least_bound).is_good
+        if up_to_bad:
+            story.is_last = lambda state: not is_good(state)
         evict(story, wave, self.spared)
+        story.is_last = before.is_last
         drain = copy(story)
         drain.phases = list(story.phases)
-        is_good = Judge(story, wave, self.least_bound).is_good
         good = tuple(state for state in story.states if is_good(state))
         bad = tuple(state for state in story.states if not is_good(state))
         story.states = good

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from kubesched_lint import work
 from kubesched_lint.analysis.lacks import emptiness
@@ -38,25 +38,26 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.progress import titled
 from kubesched_lint.record import Record, replace
-from kubesched_lint.text import first_few, plural
+from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
 from kubesched_lint.world.pod_labels import not_followed
 
-T = TypeVar("T")
 MOST_NODES, MOST_PODS, MOST_TARGETS = 24, 80, 6
 """The largest cluster, and the most nodes to drain, for which waves are searched exhaustively."""
-_SEARCH_STEPS = 8_000_000
-"""Steps (see ``work``) of each of the three searches."""
-_TRACE_STEPS = 60_000_000
+MOST_STEPS = 8_000_000
+"""Limit of the work of one plan with the default effort; see ``work``."""
+STEPS_EACH = 300
+"""More steps for each running pod: a thousand nodes with 12,000 pods take 1.6 million."""
 _TRACES, _MANY = 3, 50_000
 """Random traces; only one where nodes times pods are more than this."""
 _FEW = 3
 
 
 class Effort(Record):
-    """Limits: states of one search, seed of the random traces."""
+    """States of one search, and seed of the random traces. More states allow more work, too."""
 
     states: int = 4_000
     seed: int = 1
@@ -85,8 +86,13 @@ def drain(
     if not manifests.inventory.workloads and cluster.origin != "snapshot" and not cluster.has("Pod"):
         why = "holds no Pods: drain moves running pods; name manifests to plan as if they ran"
         raise ClusterError(cluster.path, 0, 0, why)
+    titled(f"planning the drain of {many(len(targets), 'node')}")
     now = Now(manifests, cluster, options)
-    plan = Planner(now, targets, rules, effort or Effort()).plan()
+    effort = effort or Effort()
+    steps = (MOST_STEPS + STEPS_EACH * len(cluster.inventory.pods)) * max(1, effort.states // Effort().states)
+    planner = Planner(now, targets, rules, effort)
+    with work.within(steps):
+        plan = planner.plan()
     notes = (*now.rejected, *_notes(now, cluster), *agreement(cluster, manifests.premises(options)))
     return replace(plan, notes=notes, errors=manifests.errors)
 
@@ -119,6 +125,17 @@ class Planner:
         return Replay(lambda: self._now.story(self._targets, **options), self._rules)
 
     def plan(self) -> DrainPlan:
+        """Return the plan; it is unknown beyond the limit of work."""
+        try:
+            return self._planned()
+        except work.OutOfWorkError:
+            return self._cut_short
+
+    @property
+    def _cut_short(self) -> DrainPlan:
+        return DrainPlan(UNKNOWN, "", self._targets, missing=(f"{work.WHY}: --states raises it",))
+
+    def _planned(self) -> DrainPlan:
         unsure = {str(w) for w in self._now.setting.workloads if _unknown_of_card(w)}
         obstacles = certain_obstacles(self._now, self._targets, force=self._rules.force)
         certain = tuple(obstacle for obstacle in obstacles if str(obstacle.of) not in unsure)
@@ -171,8 +188,8 @@ class Planner:
         lucky = None if sure.has_cut else _within_steps(some)
         if lucky is not None and not lucky and some.is_sound:
             search = Smallest(self._now, self._targets, self._rules, self._effort.states)
-            smallest = _tried(search.obstacles, _SEARCH_STEPS)
-            obstacles = smallest or _one_each(where_it_ends(self._any, self._targets))
+            smallest = work.tried(search.obstacles, None)
+            obstacles = smallest or _one_each(_as_far_as_followed(where_it_ends(self._any, self._targets))[0])
             is_elastic = self._now.world.is_elastic or bool(self._now.world.pools)
             return self._impossible(
                 obstacles, TODAY if is_elastic else PROVEN, is_smallest=bool(smallest) and search.is_sound
@@ -187,22 +204,24 @@ class Planner:
 
     def _may_be_sure(self, done: Waves, wave: Wave) -> bool:
         """Return whether neither counting nor a trace shows a bad end; a trace takes far less than a search."""
-        return self._room.fits(done, wave) and not self._traces.play((*done, wave)).bad
+        return self._room.fits(done, wave) and not self._traces.tried((*done, wave)).bad
 
     # --- traces -----------------------------------------------------------------------------------------------------
 
     def _by_traces(self) -> DrainPlan:
         ordered = zone_by_zone(self._now.setting.nodes, self._targets)
-        found = _tried(lambda: greedy(self._traces, ordered, lambda played: played.always_ends_well, self._room.fits))
-        if found is None:
-            return DrainPlan(UNKNOWN, "", self._targets, missing=(f"{work.WHY}; larger waves take less",))
-        waves, stuck = found
+        planned = work.tried(lambda: greedy(self._traces, ordered, self._room.fits), None, 4 / 3)
+        if planned is None:
+            return self._cut_short
+        waves, stuck = planned
         if not stuck:
             return self._possible(waves, SIMULATED, is_fewest=len(waves) == 1)
-        obstacles = _one_each(where_it_ends(self._traces, self._targets, waves, stuck))
-        return DrainPlan(
-            UNKNOWN, "", self._targets, obstacles=obstacles, missing=("a proof that no order of events ends well",)
+        found, is_whole = _as_far_as_followed(where_it_ends(self._traces, self._targets, waves, stuck))
+        missing = (
+            "a proof that no order of events ends well",
+            *(() if is_whole else (f"further obstacles: {work.WHY}",)),
         )
+        return DrainPlan(UNKNOWN, "", self._targets, obstacles=_one_each(found), missing=missing)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -225,7 +244,7 @@ class Planner:
         kept = any(obstacle.kind in (FINALIZER, REFUSED) for obstacle in certain)
         rules = replace(self._rules, force=True)
         rest = Planner(without(self._now, budgets), self._targets, rules, self._effort)
-        further = () if kept else rest.plan_further()
+        further = () if kept else work.tried(rest.plan_further, None)
         return self._impossible((*certain, *(further or ())), PROVEN, is_smallest=not kept and further is not None)
 
     def plan_further(self) -> tuple[Obstacle, ...] | None:
@@ -275,21 +294,20 @@ def _is_sure(played: Played) -> bool:
 
 def _within_steps(search: Fewest) -> Waves | None:
     """Return the waves, empty if there are none; None after too many steps."""
-    try:
-        with work.within(_SEARCH_STEPS):
-            return search.waves() or ()
-    except work.OutOfWorkError:
-        search.is_sound = False
-        return None
+    found: Waves | None = work.tried(lambda: search.waves() or (), None)
+    search.is_sound = search.is_sound and found is not None
+    return found
 
 
-def _tried(compute: Callable[[], T], steps: int = _TRACE_STEPS) -> T | None:
-    """Return the result; None after too many steps."""
-    try:
-        with work.within(steps):
-            return compute()
-    except work.OutOfWorkError:
-        return None
+def _as_far_as_followed(obstacles: Iterator[Obstacle]) -> tuple[Sequence[Obstacle], bool]:
+    """Return the obstacles that are found within half of the steps that are left, and whether these are all."""
+    found: list[Obstacle] = []
+
+    def follow() -> bool:
+        found.extend(obstacles)
+        return True
+
+    return found, work.tried(follow, False, 2)
 
 
 def _unknown_of_card(workload: Workload) -> str:

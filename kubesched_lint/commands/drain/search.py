@@ -70,28 +70,39 @@ class Fewest:
                 yield from combinations(left, size)
 
 
-def greedy(
-    replay: Replay, ordered: Sequence[str], accepts: Accepts, fits: Callable[[Waves, Wave], bool]
-) -> tuple[Waves, Wave]:
-    """Return accepted waves, each as large as halving finds it, and the nodes that no accepted wave drains.
+def greedy(replay: Replay, ordered: Sequence[str], fits: Fits) -> tuple[Waves, Wave]:
+    """Return waves that end well, each as large as halving finds it, and the nodes that no such wave drains.
 
-    ``fits`` refuses a wave that is too large by counting.
+    After a node that cannot be drained, doubling finds the next wave: where the next node cannot be drained either,
+    that takes one try. ``fits`` refuses a wave that is too large by counting.
     """
     waves: Waves = ()
     left, later = list(ordered), list[str]()
     most = size = replay.rules.at_once or len(left)
-    tried_after = -1
-    while left:
-        size = min(size, len(left))
+    tried_after = 0
+
+    def ends_well(size: int) -> bool:
         wave = tuple(left[:size])
-        if (size == 1 or fits(waves, wave)) and accepts(replay.play((*waves, wave))):
-            waves = (*waves, wave)
+        return (size == 1 or fits(waves, wave)) and replay.tried((*waves, wave)).always_ends_well
+
+    def halved(size: int) -> int:
+        while size and not ends_well(size):
+            size = -(-size // 2) if size > 1 else 0
+        return size
+
+    def doubled() -> int:
+        size, larger = 0, 1
+        while larger > size and ends_well(larger):
+            size, larger = larger, min(2 * larger, most, len(left))
+        return size
+
+    while left:
+        size = halved(min(size, len(left))) if size else doubled()
+        if size:
+            waves = (*waves, tuple(left[:size]))
             del left[:size]
-        elif size > 1:
-            size = -(-size // 2)
         else:
             later.append(left.pop(0))
-            size = most
         if not left and later and tried_after < len(waves):  # other nodes have room now that did not have it then
             left, later, tried_after = later, [], len(waves)
     return waves, tuple(later)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from kubesched_lint import work
 from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.commands.drain.plan import Move, Tight, Wave
 from kubesched_lint.commands.drain.replay import Played, Replay, Waves
@@ -18,13 +19,16 @@ _COUNTED = ("cpu", "memory", "pods")
 
 
 def told(replay: Replay, waves: Waves) -> tuple[Wave, ...]:
-    """Return the waves as one random trace plays them; without the moves if no trace ends well."""
+    """Return the waves as one random trace plays them.
+
+    They have no moves where no trace ends well, or where the work reaches its limit.
+    """
     found: list[Wave] = []
-    for number, wave in enumerate(waves):
-        played = replay.play(waves[: number + 1])
-        if not played.good:
-            return (*found, *(Wave(rest) for rest in waves[number:]))
-        found.append(_told(played, wave))
+    for number in range(1, len(waves) + 1):
+        one = work.tried(lambda: _told(replay, waves[:number]), None, 2)  # noqa: B023 - called at once
+        if one is None:
+            return (*found, *map(Wave, waves[number - 1 :]))
+        found.append(one)
     return tuple(found)
 
 
@@ -37,7 +41,11 @@ def bad_course(played: Played) -> tuple[str, ...]:
 _NAMES = {"evict": "drain", "uncordon": "nodes come back", "join": "nodes join", "lose": "nodes go"}
 
 
-def _told(played: Played, wave: tuple[str, ...]) -> Wave:
+def _told(replay: Replay, waves: Waves) -> Wave | None:
+    """Return the last wave as a trace plays it; None if none ends well."""
+    played, wave = replay.play(waves), waves[-1]
+    if not played.good:
+        return None
     end = played.good[0]
     part = trace(played.drain.phases, end)[-1]
     old = frozenset(wave)

@@ -44,6 +44,8 @@ MOST_TRIALS = 200
 """Number of times that a run may lint the set."""
 MOST_CHARACTERS = 20_000_000
 """Characters that a run may read for edits: each edit reads its whole file, and may be tried several times."""
+_MOST_FOR_ONE = 8
+"""Trials for one finding, in an editor that waits: a misspelt name may be like a thousand others."""
 _MOST_TO_COUNT = 10
 """Trials that only count what --unsafe-fixes would fix."""
 _FEW = 3
@@ -102,7 +104,8 @@ def fix_of_one(
     ``buffers`` as in ``Workspace``.
     """
     search = _FixSearch(cluster, options, rulebook, frozenset([subject_of(finding)]), True, placed(finding))
-    result = search.mended(search.linted(Workspace(manifests, buffers=buffers)), unsafe=True)
+    start = search.linted(Workspace(manifests, buffers=buffers))
+    result = search.mended(start, unsafe=True, most=_MOST_FOR_ONE)
     is_sound = not any(open_file.objection() for open_file in result.workspace.differing)
     return search.fixes.get(placed(finding)) if is_sound else None
 

@@ -41,6 +41,7 @@ from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.progress import titled
 from kubesched_lint.project.finding_changes import FindingChanges, finding_changes, worst
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
@@ -257,6 +258,7 @@ def _world(side: Version, cluster: Cluster) -> World:
 
 
 def _report(side: Version, cluster: Cluster, rulebook: Rulebook) -> Report:
+    titled(f"linting {side.name}")
     if not side.manifests.is_empty or side.manifests.inventory.workloads:
         return report_on(side.manifests, cluster, (), side.options, rulebook)
     return Report()  # everything is created or removed, which is no error
@@ -282,6 +284,7 @@ def _simulated(
 ) -> SimulationReport | None:
     if not rows:
         return None
+    titled(f"simulating {many(len(rows), 'workload')} of {side.name}")
     return simulate(side.manifests, cluster, side.options, events, effort_for(len(rows)), only=rows)
 
 

@@ -24,7 +24,7 @@ from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
-from kubesched_lint.work import OutOfWorkError
+from kubesched_lint.work import OutOfWorkError, share, within
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices import allocator_for, allocator_of, needs_devices
@@ -35,6 +35,10 @@ from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer
+
+
+MOST_STEPS = 8_000_000
+"""Limit of the work of one answer; see ``work``."""
 
 
 class Question(Record):
@@ -62,7 +66,10 @@ class Question(Record):
 
 
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
-    """Return the explanation for the named pod. Raises NamingError, and ClusterError if the nodes are unknown."""
+    """Return the explanation for the named pod.
+
+    Raises NamingError, ClusterError if the nodes are unknown, and OutOfWorkError beyond the limit of work.
+    """
     from kubesched_lint.linter.duplicate_definitions import one_of_each
     from kubesched_lint.linter.variants import as_applied
 
@@ -77,11 +84,13 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
     if why is not None:
         return Explanation(str(subject), (), message=sentence(why), refused=why, not_created=True, notes=chosen)
     once, chosen = accepted(written).manifests, (*what_is_refused(written), *chosen)
-    try:
-        found = _explanation(subject, question, once, cluster)
-    except OutOfWorkError as reason:
-        found = _explanation(subject, replace(question, counts_devices=False), once, cluster)
-        chosen = (f"not known: which nodes have the devices: {reason}", *chosen)
+    with within(MOST_STEPS):
+        try:
+            with within(share(0, 2)):
+                found = _explanation(subject, question, once, cluster)
+        except OutOfWorkError as reason:
+            found = _explanation(subject, replace(question, counts_devices=False), once, cluster)
+            chosen = (f"not known: which nodes have the devices: {reason}", *chosen)
     return replace(found, notes=(*found.notes, *chosen))
 
 

@@ -1,0 +1,111 @@
+"""What the commands beside lint and simulate may cost on inputs made to be slow, in counted steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import kubesched_lint
+from benchmarks import hostile_shapes
+from kubesched_lint import work
+from kubesched_lint.cli.app import app
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.audit import run as audit
+from kubesched_lint.commands.audit.crowding import Crowding
+from kubesched_lint.commands.drain import run as drain
+from kubesched_lint.commands.fix.search import _FixSearch
+from kubesched_lint.commands.why import ask
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.rulebook.library import Rulebook
+from tests.hostile.shapes import SHAPES, Files
+from tests.hostile.shapes.editing import edited
+from tests.hostile.shapes.running import running
+
+MUCH = 1e12
+RUNNING = {"ring": 40, "star": 30, "crowd": 30, "beside-all": 30, "own-zones": 40, "disruption": 20, "daemons": 60}
+"""Shape → a size at which it runs."""
+COMMANDS = ("drain", "drain-running", "audit", "plan", "why")
+
+
+def cluster_of(name: str) -> Cluster:
+    return kubesched_lint.load_cluster(text={"c.yaml": running(SHAPES[name].make(RUNNING[name]))})
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_a_drain_plan_has_one_limit_for_all_its_searches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drain, "MOST_STEPS", 30_000)
+    monkeypatch.setattr(drain, "STEPS_EACH", 0)
+    with work.within(MUCH) as meter:
+        plan = drain.drain(ManifestSet(), cluster_of(name), Options())
+    assert meter.spent < 2 * 30_000
+    assert plan.verdict != "unknown" or plan.missing
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_an_audit_has_one_limit_for_all_its_sections(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "MOST_STEPS", 5_000)
+    monkeypatch.setattr(audit, "STEPS_EACH", 0)
+    with work.within(MUCH) as meter:
+        before = work.limits_reached()
+        found = audit.audit(cluster_of(name), Options(), Rulebook.shipped())
+        is_cut = work.limits_reached() > before
+    assert meter.spent < 2 * 5_000
+    assert not is_cut or found.unfollowed or name in ("crowd", "beside-all", "own-zones")
+
+
+def test_rooms_of_one_node_are_not_weighed_for_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent, weigh = [], Crowding._outweighs
+
+    def metered(*given: Any) -> bool:
+        with work.within(MUCH) as meter:
+            found = weigh(*given)
+        spent.append(meter.spent)
+        return found
+
+    monkeypatch.setattr(Crowding, "_outweighs", metered)
+    audit.audit(cluster_of("own-zones"), Options(), Rulebook.shipped())
+    assert len(spent) > RUNNING["own-zones"]
+    assert min(spent) > 0
+
+
+def test_an_editor_waits_for_a_few_trials_of_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each misspelt taint is like all the others, and each was tried."""
+    trials, lint = [], _FixSearch.linted
+    monkeypatch.setattr(_FixSearch, "linted", lambda *a: trials.append(a) or lint(*a))
+    _write(SHAPES["misspelt-taints"].make(30), tmp_path)
+    asked = [what for what, _ in edited(str(tmp_path / "m.yaml"), str(tmp_path / "c.yaml"))]
+    fixes = [what for what in asked if what.startswith("fix of ")]
+    assert 0 < len(trials) <= 10 * len(fixes)
+
+
+def test_a_hover_says_that_the_work_reached_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubesched_lint.session.asking.MOST_STEPS", 5)
+    _write(SHAPES["chain"].make(10), tmp_path)
+    assert "hover" in [what for what, _ in edited(str(tmp_path / "m.yaml"), str(tmp_path / "c.yaml"))]
+
+
+def test_why_says_that_the_work_reached_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask, "MOST_STEPS", 5)
+    _write(SHAPES["chain"].make(10), tmp_path)
+    args = ["why", "w0", str(tmp_path / "m.yaml"), "-c", str(tmp_path / "c.yaml"), "--no-config"]
+    ended = CliRunner().invoke(app, args)
+    assert ended.exit_code == 2
+    assert f"w0 is not explained: {work.WHY}" in ended.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["crowd", "daemons"])
+def test_each_command_reports_on_a_hostile_shape(name: str, command: str, tmp_path: Path) -> None:
+    files = SHAPES[name].make(12)
+    hostile_shapes.write(command, files, tmp_path)
+    ended = CliRunner().invoke(app, list(hostile_shapes.arguments(command, files, tmp_path))[3:])
+    assert ended.exit_code in (0, 1, 3), ended.output[-500:]
+    assert hostile_shapes.REPORTS[command].search(ended.output)
+
+
+def _write(files: Files, folder: Path) -> None:
+    hostile_shapes.write("lint", files, folder)

@@ -48,6 +48,8 @@ class InputFile(Record):
     """The rendering that produced ``data``; None for the bytes of a file."""
     real: str = ""
     """The path without links of the file, from which its documents are read again; empty if they must be kept."""
+    is_named: bool = False
+    """A person named the file: what cannot be read of it is an error, even if it names no apiVersion and kind."""
 
 
 class Applied(Record):

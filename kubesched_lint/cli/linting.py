@@ -132,6 +132,7 @@ def _request(call: Invocation, wanted: _Wanted, progress: Progress, *, is_mendin
         changed=asked["changed"],
         max_age=settings.maybe("max-age"),
         force_exclude=asked["force_exclude"],
+        require_workloads=asked["require_workloads"],
         render=settings.flag("render"),
         baseline=settings.maybe("baseline"),
         cache=not asked["no_cache"] and not is_mending,

@@ -64,12 +64,14 @@ def _is_dump(document: bytes) -> bool:
     if document.lstrip()[:1] != b"{":
         kinds = {kind for found in re.findall(_OF_ITEM, document) for kind in found}
         return b"Node" in kinds or (b"Pod" in kinds and re.search(_RUNNING, document) is not None)
+    kinds = set(re.findall(_OF_JSON, document))
+    if not kinds:
+        return False
     import msgspec
 
     try:
         value = msgspec.json.decode(document)
     except (msgspec.MsgspecError, ValueError, RecursionError):  # YAML in braces, or the first part of a large file
-        kinds = set(re.findall(_OF_JSON, document))
         return b"Node" in kinds or (b"Pod" in kinds and re.search(_RUNNING, document) is not None)
     kind = value.get("kind", "List")
     items = value.get("items")

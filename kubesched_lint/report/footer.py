@@ -63,7 +63,8 @@ def verdict(report: Report) -> str:
     aside = [f"{n} {word}" for n, word in ((waived, "suppressed"), (known, "known")) if n]
     found = ", ".join(parts) or "no findings"
     if not parts and summary.unjudged:
-        found += f" in the {many(summary.workloads, 'workload')} read" if summary.workloads else " and no workload read"
+        read = many(summary.workloads, "workload")
+        found = f"no findings in the {read} read" if summary.workloads else "no workload was read"
     left = f"; {not_read(summary.unjudged)}" if summary.unjudged else ""
     return found + (f" ({', '.join(aside)})" if aside else "") + left
 

@@ -84,10 +84,10 @@ def test_charts_and_templates_are_not_read_either(tmp_path: Path, texts: dict[st
 @pytest.mark.parametrize(
     ("unjudged", "words"),
     [
-        ({"Redis": 2}, "no findings and no workload read; 2 Redis were not read"),
+        ({"Redis": 2}, "no workload was read; 2 Redis were not read"),
         (
             {"A": 1, "B": 4, "C": 3, "D": 1, "E": 1},
-            "no findings and no workload read; 4 Bs, 3 Cs, 1 A and 2 more kinds were not read",
+            "no workload was read; 4 Bs, 3 Cs, 1 A and 2 more kinds were not read",
         ),
     ],
 )

@@ -323,6 +323,8 @@ class Summary(FrozenRecord):
     """The active configuration, what makes the gate weaker, and what may do so; empty if nothing does."""
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
+    unjudged: Mapping[str, int] = field(default_factory=dict)
+    """What makes pods and was not judged, by kind: ``HelmRelease``, ``Helm chart``."""
 
     @property
     def questions(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ RECORDED = "1.36"
 MODELLED = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", RECORDED, "1.37")
 """Oldest first; those above RECORDED follow the upstream source only."""
 
-NO_VERSION = f"no Kubernetes version such as {RECORDED}, from {MODELLED[0]} on"
+NO_VERSION = f"no Kubernetes version such as {RECORDED}"
 """What is wrong with a text that is not ``is_asked_for``."""
 
 _VERSION = r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9])"
@@ -63,8 +63,8 @@ def judged_by(asked: str, server: str) -> str:
 
 
 def is_asked_for(version: str) -> bool:
-    """Return whether users may ask for a version: none before the oldest modelled one."""
-    return bool(re.fullmatch(_VERSION, version)) and not is_older(version)
+    """Return whether a text is a version; of one that is not modelled, ``modelled`` is judged by."""
+    return bool(re.fullmatch(_VERSION, version))
 
 
 def is_newer(version: str) -> bool:

@@ -55,6 +55,15 @@ def in_which(names: Sequence[str], total: int, most: int = 4) -> str:
     return "" if len(names) == total else f" (in {first_few(names, most)})"
 
 
+def not_read(counts: Mapping[str, int], most: int = 3) -> str:
+    """Return ``151 HelmReleases and 2 Helm charts were not read``, the kinds with most things first."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    named = [many(count, kind, kind if kind.endswith("s") else None) for kind, count in ordered[:most]]
+    more = len(ordered) - most
+    parts = [*named, many(more, "more kind")] if more > 0 else named
+    return f"{joined(parts)} {plural(sum(counts.values()), 'was', 'were')} not read"
+
+
 def brief(text: str) -> str:
     """Return the text with its long lists cut: ``a, b, … 209 more …, z``.
 

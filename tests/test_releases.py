@@ -66,18 +66,21 @@ def test_other_text_is_no_version(text: str) -> None:
         ("1.99", "", NEWEST),
         ("", "v1.24.9", OLDEST),
         ("2.0", "", NEWEST),
+        ("1.26", "", OLDEST),
+        ("1.26", "v1.35.2", OLDEST),
     ],
 )
 def test_the_version_asked_for_decides_then_the_cluster_then_the_recordings(asked, server, version) -> None:
     assert judged_by(asked, server) == version
 
 
-def test_newer_versions_may_be_asked_for_but_not_older_ones() -> None:
+def test_versions_that_are_not_modelled_may_be_asked_for() -> None:
     assert is_asked_for("1.38")
+    assert is_asked_for("1.26")
     assert is_newer("1.38")
     assert not is_newer(f"{NEWEST}.9")
     assert is_asked_for("v1.35.3")
-    assert not any(map(is_asked_for, ("1.29", "latest", "", "1.36-gke")))
+    assert not any(map(is_asked_for, ("1.x", "latest", "", "1.36-gke")))
 
 
 @pytest.mark.parametrize(
@@ -106,6 +109,13 @@ def test_what_users_ask_for_overrides_the_nodes() -> None:
         f for f in lint(text=FROM_ZERO, cluster=cluster, kubernetes_version="1.36").findings if f.rule[0:4] == "api-"
     )
     assert "must be greater than or equal to 1" in refused.message
+
+
+def test_a_version_before_the_oldest_is_judged_as_the_oldest_and_said_once() -> None:
+    cluster = load_cluster(text=NODES.format("v1.21.3", "v1.21.3"))
+    for report in (lint(text=FROM_ZERO, cluster=cluster), lint(text=FROM_ZERO, kubernetes_version="1.26")):
+        (note,) = (note for note in report.summary.notes if "1.30" in note)
+        assert "is older than 1.30, the oldest version that is modelled: judged as Kubernetes 1.30" in note
 
 
 def test_every_row_names_its_source_and_has_a_beginning() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.pod import SpreadConstraint
@@ -23,7 +25,7 @@ def most_pods(problem: Problem, groups: Sequence[str]) -> int | None:
         import highspy
     except ImportError:
         return None
-    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    model = _solver(highspy)
     model.setOptionValue("output_flag", False)
     model.setOptionValue("time_limit", _SECONDS)
     model.setOptionValue("threads", 1)
@@ -41,6 +43,30 @@ def most_pods(problem: Problem, groups: Sequence[str]) -> int | None:
         return None
     best: float = model.getInfo().objective_function_value
     return round(best)
+
+
+_MAKING = Lock()
+_STDOUT = 1
+
+
+def _solver(highspy: Any) -> Any:
+    """Return a new solver; the banner that version 1.16 prints on standard output, ahead of our report, is dropped.
+
+    The banner comes before any option can be set, and from C, so only the file descriptor can be turned away.
+    """
+    with _MAKING:
+        try:
+            kept = os.dup(_STDOUT)
+        except OSError:  # it is closed, so nothing is printed
+            return highspy.Highs()
+        try:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, _STDOUT)
+            os.close(nowhere)
+            return highspy.Highs()
+        finally:
+            os.dup2(kept, _STDOUT)
+            os.close(kept)
 
 
 def _columns(problem: Problem) -> tuple[tuple[int, int], ...]:

@@ -40,6 +40,7 @@ OPTIONS = (
     Option('unsafe_fixes', ('--unsafe-fixes',), (), 'flag', False, (), 0),
     Option('watch', ('--watch',), (), 'flag', False, (), 0),
     Option('require_node_groups', ('--require-node-groups',), (), 'flag', False, (), 0),
+    Option('require_workloads', ('--require-workloads',), (), 'flag', False, (), 0),
     Option('no_cache', ('--no-cache',), (), 'flag', False, (), 0),
     Option('jobs', ('--jobs', '-j'), (), 'number', 1, (), 1),
     Option('quiet', ('--quiet', '-q'), (), 'flag', False, (), 0),

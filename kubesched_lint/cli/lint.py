@@ -12,6 +12,7 @@ from kubesched_lint.cli.options import (
     OptionalPaths,
     Quiet,
     RequireNodeGroups,
+    RequireWorkloads,
     Statistics,
     Targets,
     Verbose,
@@ -66,6 +67,7 @@ def lint(
         ),
     ] = False,
     require_node_groups: RequireNodeGroups = False,
+    require_workloads: RequireWorkloads = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
     jobs: Annotated[
         int,

@@ -151,6 +151,7 @@ def _request(call: Invocation, wanted: _Wanted, *, is_mending: bool) -> Request:
         cluster_options=settings.cluster_options,
         max_age=settings.maybe("max-age"),
         force_exclude=asked["force_exclude"],
+        require_workloads=asked["require_workloads"],
         render=settings.flag("render"),
         baseline=settings.maybe("baseline"),
         cache=not asked["no_cache"] and not is_mending,

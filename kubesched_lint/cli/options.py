@@ -116,6 +116,14 @@ RequireNodeGroups = Annotated[
         help="Exit with 2 while it is undecided whether the node groups are complete (for hooks and CI).",
     ),
 ]
+RequireWorkloads = Annotated[
+    bool,
+    typer.Option(
+        "--require-workloads",
+        help="Exit with 2 if no workload was read beside Helm releases, charts, Argo CD applications and the like "
+        "(for hooks and CI).",
+    ),
+]
 Statistics = Annotated[
     bool,
     typer.Option(

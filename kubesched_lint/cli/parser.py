@@ -44,6 +44,12 @@ class Command(TyperCommand):
 class CommandGroup(TyperGroup):
     """A command with subcommands."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read only the options before a subcommand: for each option that is not given, Typer imports pydantic."""
+        if args and args[0] in self.list_commands(ctx):
+            self.params, self.add_help_option = [], False
+        return super().parse_args(ctx, args)
+
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         _write_text(_named(self.help, ctx), formatter)
 

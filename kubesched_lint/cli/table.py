@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
+from inspect import signature
 from pathlib import Path as File
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from kubesched_lint.cli.invocation import Option
 
@@ -35,32 +37,37 @@ def options() -> list[Option]:
     """Return the options and the argument of ``lint``, in Typer's order. Raises ValueError for one of another kind."""
     from typer.main import get_command
 
-    from kubesched_lint.cli.lint import app
+    from kubesched_lint.cli.lint import app, lint
 
-    return [_option(parameter) for parameter in get_command(app).params if not getattr(parameter, "is_eager", False)]
+    declared = signature(lint, eval_str=True).parameters
+    own = (one for one in get_command(app).params if not getattr(one, "is_eager", False))
+    return [_option(one, declared[one.name].annotation) for one in own]
 
 
-def _option(parameter: Any) -> Option:
-    kind = _kind(parameter)
+def _option(parameter: Any, annotation: Any) -> Option:
+    declared, info = get_args(annotation)
+    (of_values,) = (one for one in get_args(declared | None) if one is not NoneType)
+    kind = _kind(parameter, of_values)
     default = () if kind == "texts" else parameter.default
     if isinstance(default, Enum):
         default = default.value
     names = (tuple(parameter.opts), tuple(parameter.secondary_opts))
     if parameter.param_type_name == "argument":
         names = ((), ())
-    choices = tuple(str(one) for one in parameter.type.choices) if kind == "choice" else ()
-    return Option(parameter.name, *names, kind, default, choices, parameter.type.min if kind == "number" else 0)
+    choices = tuple(str(one) for one in of_values) if kind == "choice" else ()
+    return Option(parameter.name, *names, kind, default, choices, info.min if kind == "number" else 0)
 
 
-def _kind(parameter: Any) -> str:
-    if parameter.multiple or parameter.nargs == -1:
+def _kind(parameter: Any, declared: Any) -> str:
+    """Return the kind of an option by its type; Typer has no public name for what it makes of that."""
+    if declared == list[str]:
         return "texts"
-    if getattr(parameter, "is_flag", False):
-        return "flag"
-    kinds = {"choice": "choice", "str": "text", "int range": "number"}
-    if parameter.type.name not in kinds or parameter.nargs != 1 or parameter.envvar:
+    kind = {bool: "flag", str: "text", int: "number"}.get(declared)
+    if kind is None and isinstance(declared, type) and issubclass(declared, Enum):
+        kind = "choice"
+    if kind is None or parameter.nargs != 1 or parameter.envvar:
         raise ValueError(f"{parameter.name}: no ordinary option")
-    return kinds[parameter.type.name]
+    return kind
 
 
 def main() -> None:

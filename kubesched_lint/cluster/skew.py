@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.releases import modelled
 from kubesched_lint.text import first_few, many, plural
 
 if TYPE_CHECKING:
@@ -67,14 +68,21 @@ def newest_kubelet(nodes: Iterable[Node]) -> str:
 
 
 def minor_note(version: str, nodes: Iterable[Node], judged_by: str) -> Iterator[str]:
-    """Yield a note if the API server, of ``version`` or as the kubelets show, has another minor than ``judged_by``."""
+    """Yield a note if the API server, of ``version`` or as the kubelets show, has another minor than ``judged_by``.
+
+    None if that is the nearest one that is modelled: a note on the version says so.
+    """
     server, judge = _minor(version), _minor(judged_by)
     by = f"the rules judge by {judged_by} (--kubernetes-version)"
     if server:
-        if server != judge:
+        if _nearest(server) != judge:
             yield f"the file of the cluster is from Kubernetes {_text(server)}, {by}"
-    elif judge and (found := servers(nodes)) and not found[0] <= judge <= found[1]:
+    elif judge and (found := servers(nodes)) and not _nearest(found[0]) <= judge <= _nearest(found[1]):
         yield f"by their kubelets, the nodes have an API server from {_text(found[0])} to {_text(found[1])}, {by}"
+
+
+def _nearest(version: tuple[int, int]) -> tuple[int, int]:
+    return _minor(modelled(_text(version))) or version
 
 
 def _named(nodes: list[Node]) -> str:

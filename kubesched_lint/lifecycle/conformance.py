@@ -18,6 +18,7 @@ from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.workload import KINDS
 from kubesched_lint.record import Record
+from kubesched_lint.releases import judged_by
 
 Case = Mapping[str, Any]
 
@@ -164,7 +165,7 @@ def compare(
     case: Case, most_states: int = MOST_STATES, kubernetes_version: str | None = None
 ) -> Iterator[tuple[dict[str, Any], list[Compared]]]:
     """Yield per phase the prediction, made without reading ``runs``, and its comparison with the runs."""
-    options = {"kubernetes_version": kubernetes_version} if kubernetes_version else {}
+    options = {"kubernetes_version": judged_by(kubernetes_version, "")} if kubernetes_version else {}
     for i, name, story, phase in story_of(case, most_states=most_states, **options):
         found = possible(story, phase)
         prediction = {"case": case["id"], "phase": i, "workloads": _predicted(story, phase)}

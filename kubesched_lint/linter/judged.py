@@ -119,7 +119,7 @@ def finding_of(
         location=location_of(source, hazard.at, key=hazard.key),
         related=tuple(_related(hazard.related, source)),
         fixes=hazard.fixes,
-        at=hazard.at,
+        at=tuple(step if isinstance(step, int) else str(step) for step in hazard.at),  # a MapKey is kept nowhere
         preview=rule.preview,
         once_per_run=rule.once_per_run,
         cause=hazard.cause,

@@ -10,6 +10,7 @@ from functools import partial
 from kubesched_lint.files import Places, ResolvedPath, content, content_at, is_own_stream, is_within, place_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.hints import TYPE_CHECKING
+from kubesched_lint.manifests.contents import may_be_manifest, never_applied
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import (
     KUSTOMIZATIONS,
@@ -21,7 +22,7 @@ from kubesched_lint.manifests.inputs import (
     standard_input,
     too_large,
 )
-from kubesched_lint.manifests.meant import MEANT, LeftOut, Scope, is_of_cluster, of_cluster
+from kubesched_lint.manifests.meant import MEANT, LeftOut, Scope, by_contents
 from kubesched_lint.manifests.walking import Found, Walk, holds_manifests, why_unreadable
 from kubesched_lint.record import replace
 
@@ -102,7 +103,7 @@ class _LeftOutFiles:
         for why, paths in self._found.items():
             shown = [path for real, path in paths.items() if real not in seen]
             # A folder of tests may hold other YAML, such as the settings of its programs.
-            if why.holds_cluster or holds_manifests(sorted(shown, key=lambda path: path.endswith(".json"))):
+            if why.is_no_manifest or holds_manifests(sorted(shown, key=lambda path: path.endswith(".json"))):
                 yield why.skipped(shown)
 
 
@@ -199,9 +200,13 @@ class _Search:
             self.seen.add(item.real)
             return
         read = _read(item, self._lists)
-        if isinstance(read, InputFile) and (self._scope.named_too or not is_named) and is_of_cluster(read.data):
-            self.left_out.add(of_cluster(item.path, item.real), item)
-            return
+        if isinstance(read, InputFile):
+            is_chosen = is_named and not self._scope.named_too
+            reason = "" if is_chosen else _not_applied(read.data)
+            if reason:
+                self.left_out.add(by_contents(item.path, item.real, reason), item)
+                return
+            read = _checked(replace(read, is_named=True) if is_chosen else read)
         self.seen.add(item.real)
         yield _unlisted(read) if item.beside and os.path.dirname(item.real) in applied.folders else read
 
@@ -275,7 +280,7 @@ def _learn(lists: _Lists, found: Sequence[Found | InputError | Skipped], folder:
         from kubesched_lint.manifests.kustomization import listing
 
         read = _read(item, lists)
-        if not isinstance(read, InputFile):
+        if not isinstance(read, InputFile) or len(read.data) > LARGEST:
             continue  # it is read again as an input, which reports the error
         patches, resources = listing(read.data)
         base = os.path.dirname(item.real)
@@ -302,9 +307,14 @@ def _read(found: Found, lists: _Lists) -> InputFile | InputError:
     is_resource = found.real in lists.resources
     patch_of = "" if is_resource else lists.patches.get(found.real, "")
     beside = found.beside
-    return _checked(
-        InputFile(found.path, data, patch_of, beside and not is_resource, beside or is_resource, real=found.real)
-    )
+    return InputFile(found.path, data, patch_of, beside and not is_resource, beside or is_resource, real=found.real)
+
+
+def _not_applied(data: bytes) -> str:
+    """Return what is in a file that nobody applies; empty if it may hold manifests."""
+    if len(data) > LARGEST and not may_be_manifest(data):
+        return f"no manifest: larger than {LARGEST // 1024**2} MiB, and it names no apiVersion and kind"
+    return never_applied(data)
 
 
 def _checked(file: InputFile) -> InputFile | InputError:

@@ -51,6 +51,8 @@ class InputFile(Record):
     """How Flux fills in variables in its documents; None if it does not."""
     real: str = ""
     """The path without links of the file, from which its documents are read again; empty if they must be kept."""
+    is_named: bool = False
+    """A person named the file: what cannot be read of it is an error, even if it names no apiVersion and kind."""
 
 
 def too_large(path: str) -> InputError:

@@ -12,13 +12,6 @@ _BLANK = " \t\r\n"
 _TOO_DEEP = f"nested deeper than {MOST_DEPTH} levels"
 
 
-def has_comment(text: str, line: int, column: int) -> bool:
-    """Return whether a comment at this position is what makes the text invalid JSON."""
-    lines = text.split("\n")
-    rest = lines[line - 1][column - 1 :] if line <= len(lines) else ""
-    return rest.startswith(("//", "/*"))
-
-
 def objects(text: str) -> Iterator[tuple[Any, str, int]]:
     """Yield each value with its text and the line in which the text begins. Raises BuildError."""
     import json

@@ -26,6 +26,7 @@ from kubesched_lint.manifests.classify import (
     places_pods,
     wraps_pod_template,
 )
+from kubesched_lint.manifests.contents import may_be_manifest
 from kubesched_lint.manifests.document import Document, Skipped, Text, Unread
 from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.files import find_files
@@ -58,6 +59,7 @@ def documents_of(
         unrendered=file.unrendered,
         fast_reader=fast_reader,
         again=file.real if again else "",
+        is_meant=not file.real or file.is_named or file.unrendered,
     )
     rendering, filling = file.rendering, file.filling
     if rendering is not None:
@@ -77,11 +79,44 @@ def documents(
     unrendered: bool = False,
     fast_reader: FastReader = read_plain,
     again: str = "",
+    is_meant: bool = True,
 ) -> Iterator[Entry]:
     """Return all documents of a file: to decode, to count (Unread), to skip, or broken (with line and column).
 
-    ``again`` is the file from which the texts can be read again.
+    ``again`` is the file from which the texts can be read again. ``is_meant``: nobody found the file by chance, so
+    that what cannot be read of it is an error even if it names no apiVersion and kind.
     """
+    found = _documents(path, data, is_read, patch_of, in_kustomization, unrendered, fast_reader, again)
+    return found if is_meant else _without_others(found, data)
+
+
+def _without_others(entries: Iterator[Entry], data: bytes) -> Iterator[Entry]:
+    """Yield the entries; what cannot be read is only counted in a file that cannot hold a manifest.
+
+    A repository has settings of editors and programs, data and templates that are called like manifests.
+    """
+    for entry in entries:
+        is_broken = isinstance(entry, InputError)
+        if (is_broken or (isinstance(entry, Skipped) and entry.reason == _BEHIND)) and not may_be_manifest(data):
+            if is_broken:
+                yield Unread(entry.path, entry.line or 1, "")
+        else:
+            yield entry
+
+
+_BEHIND = "kubectl ignores text behind '...': separate documents with '---'"
+
+
+def _documents(
+    path: str,
+    data: bytes,
+    is_read: IsRead,
+    patch_of: str,
+    in_kustomization: bool,
+    unrendered: bool,
+    fast_reader: FastReader,
+    again: str,
+) -> Iterator[Entry]:
     if patch_of:
         return iter((Skipped(path, 1, listed_patch(patch_of)),))
     text = text_of(path, data)
@@ -124,7 +159,7 @@ class _Reader:
     def json(self, text: str) -> Iterator[Entry]:
         """Yield the JSON values; text that is not JSON may still be YAML in braces, or a template."""
         from kubesched_lint.manifests.full_reader import BuildError
-        from kubesched_lint.manifests.jsontext import has_comment, objects
+        from kubesched_lint.manifests.jsontext import objects
 
         broken = broken_byte(self._path, DocumentText(text, 1))
         if broken is not None:
@@ -139,8 +174,6 @@ class _Reader:
             helm = any(isinstance(entry, Skipped) for entry in entries)
             if helm or not (self._path.endswith(".json") or any(isinstance(entry, InputError) for entry in entries)):
                 yield from entries
-            elif has_comment(text, error.line, error.column):
-                yield Unread(self._path, 1, "")  # editor settings have comments; manifests have none
             else:
                 yield InputError(self._path, error.message, error.line, error.column)
         else:
@@ -209,7 +242,7 @@ class _Reader:
             yield from self._objects(index, part, found.value, (), False, line)
         if found.rest:
             where = part.line + found.rest - 1
-            yield Skipped(self._path, where, "kubectl ignores text behind '...': separate documents with '---'")
+            yield Skipped(self._path, where, _BEHIND)
 
     def _objects(
         self, index: int, part: DocumentText, value: Any, prefix: Path, plain: bool, line: int = 0
@@ -295,10 +328,17 @@ def is_sound(text: str) -> bool:
 
 
 def _missing(value: dict[str, Any], kind: object, version: object) -> str:
-    """Return which of apiVersion and kind is missing from an object that has metadata and the other one; else empty."""
-    if not isinstance(value.get("metadata"), dict) or isinstance(kind, str) == isinstance(version, str):
+    """Return which of apiVersion and kind is missing from an object that has a name and the other one; else empty.
+
+    Other programs have metadata and a kind, too, such as ``storage#object``.
+    """
+    metadata = value.get("metadata")
+    is_named = isinstance(metadata, dict) and not metadata.keys().isdisjoint(("name", "generateName"))
+    if not is_named or isinstance(kind, str) == isinstance(version, str):
         return ""
-    return "apiVersion" if isinstance(kind, str) else "kind"
+    if isinstance(kind, str):
+        return "apiVersion" if kind[:1].isupper() and kind.isalnum() else ""
+    return "kind"
 
 
 def source_lines(path: str) -> Sequence[str]:

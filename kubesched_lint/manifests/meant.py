@@ -51,43 +51,11 @@ _MOST_LISTED = 400
 
 OURS = "kubesched-lint"
 """The API group of sketches, snapshots and lists of node groups."""
-_OURS = rb"""(?m)^(?:\{|["']?)apiVersion["']?:[ ]*["']?kubesched-lint/|"apiVersion"\s*:\s*"kubesched-lint/"""
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_ITEMS = rb"""(?m)^items:|"items"\s*:\s*\["""
-_NODE = rb"""(?m)^[- ]*kind:[ ]*Node(?:List)?\s*$|"kind"\s*:\s*"Node(?:List)?\""""
-_RUNNING = rb"""(?m)(?:^\s+|[{,]\s*)"?hostIPs?"?:"""
-_APPLIED = (
-    rb"""\bkind"?:\s*["']?(?:Deployment|StatefulSet|DaemonSet|ReplicaSet|ReplicationController|"""
-    rb"""Job|CronJob|ConfigMap)\b"""
-)
-"""What people apply, and a list of nodes or pods does not hold."""
 
 
 def is_ours(api_version: object) -> bool:
     """Return whether a document claims this program's API group, in any version."""
     return isinstance(api_version, str) and api_version.partition("/")[0] == OURS
-
-
-def is_of_cluster(data: bytes) -> bool:
-    """Return whether a file is a sketch or snapshot of this program, or kubectl's output for nodes or bound pods.
-
-    A file with a workload of its own is a manifest, whatever else it holds; unless it is a snapshot of this program.
-    It looks at bytes, because every file of a set meets it. ``is_ours`` decides about documents.
-    """
-    if data.startswith(_UTF_16):
-        data = data.decode("utf-16", "replace").encode()
-    if b"kubesched-lint/" in data and re.search(_OURS, data):
-        return not _mixes(data)
-    if b"items" not in data or not re.search(_ITEMS, data) or re.search(_APPLIED, data):
-        return False
-    is_of_nodes = b"capacity" in data and re.search(_NODE, data) is not None
-    return is_of_nodes or (b"hostIP" in data and re.search(_RUNNING, data) is not None)
-
-
-def _mixes(data: bytes) -> bool:
-    """Return whether one of several YAML documents is none of this program."""
-    documents = [part for part in re.split(rb"(?m)^---.*$", data) if b"apiVersion" in part]
-    return not all(re.search(_OURS, part) for part in documents)
 
 
 class LeftOut(Record):
@@ -98,12 +66,13 @@ class LeftOut(Record):
     reason: str
     is_each: bool = False
     """Not the folder is left out, but each file on its own."""
-    holds_cluster: bool = False
+    is_no_manifest: bool = False
+    """It is left out whatever the options say about tests."""
 
     def skipped(self, paths: Sequence[str]) -> Skipped:
         """Return the one line about these files."""
         path = paths[0] if self.is_each and len(paths) == 1 else self.path
-        reason = self.reason if self.holds_cluster else f"{self.reason}; --include-tests judges them"
+        reason = self.reason if self.is_no_manifest else f"{self.reason}; --include-tests judges them"
         return Skipped(path, 0, reason, left_out=len(paths))
 
 
@@ -135,14 +104,13 @@ class Scope(Record):
         """
         for cluster, shown in self.clusters.items():
             if is_within(real, cluster) and (real == cluster or not is_within(named, cluster)):
-                return LeftOut(shown, cluster, "the cluster (--cluster)", holds_cluster=True)
+                return LeftOut(shown, cluster, "the cluster (--cluster)", is_no_manifest=True)
         return None
 
 
-def of_cluster(path: str, real: str) -> LeftOut:
-    """Return why a file that shows a cluster is not read; the files of a folder have one line."""
-    folder = os.path.dirname(path) or os.curdir
-    return LeftOut(folder, os.path.dirname(real), "a snapshot or sketch of a cluster", is_each=True, holds_cluster=True)
+def by_contents(path: str, real: str, reason: str) -> LeftOut:
+    """Return why a file is not read whatever it is called; the files of a folder have one line."""
+    return LeftOut(os.path.dirname(path) or os.curdir, os.path.dirname(real), reason, is_each=True, is_no_manifest=True)
 
 
 MEANT = Scope()

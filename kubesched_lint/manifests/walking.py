@@ -17,6 +17,7 @@ from kubesched_lint.record import Record
 
 _MOST_LOOKED_AT = 50
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
+_CHART = "Helm chart"
 
 
 class Found(Record):
@@ -58,6 +59,8 @@ class Walk(Record):
                 yield InputError(folder, why_unreadable(error))
             return
         names = {entry.name for entry in entries}
+        if left_out is None and "Chart.yaml" in names and "templates" not in names:
+            yield Skipped(folder, 0, _unrendered_chart(folder), unrendered=_CHART)
         if self._is_case(folder, names):
             left_out = left_out or LeftOut(folder, real, "a test of kuttl or Chainsaw")
         beside = not names.isdisjoint(KUSTOMIZATIONS)
@@ -95,14 +98,15 @@ class Walk(Record):
     ) -> Iterator[Found | InputError | Skipped]:
         above, name = os.path.split(real)
         if in_chart and name == "templates":
-            yield Skipped(path, 0, _unrendered_chart(os.path.dirname(path)))
+            yield Skipped(path, 0, _unrendered_chart(os.path.dirname(path)), unrendered=_CHART)
         elif name.startswith("."):
             if name != ".git" and holds_manifests(_manifests_in(path, 2)):
                 yield Skipped(path, 0, "a folder whose name begins with a dot: it holds manifests; name it to read it")
         elif in_chart and name == "charts":
             return
         elif left_out is None and self.by_name and name == "templates" and _holds_templates(path):
-            yield Skipped(path, 0, "templates are not manifests before they are rendered: lint what they become")
+            reason = "templates are not manifests before they are rendered: lint what they become"
+            yield Skipped(path, 0, reason, unrendered="template folder")
             yield from (item for item in self.below(path, real) if not _is_template(item))
         else:
             reason = reason_of(name, above) if left_out is None and self.by_name else ""

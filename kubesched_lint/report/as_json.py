@@ -153,6 +153,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "skipped": len(report.skipped),
         "errors": len(report.errors),
         "unreadKinds": dict(sorted(summary.unread_kinds.items())),
+        **({"notJudged": dict(sorted(summary.unjudged.items()))} if summary.unjudged else {}),
         "cluster": summary.cluster,
         "notes": list(summary.notes),
         **({"leftOut": list(map(_left_out, summary.left_out))} if summary.left_out else {}),

@@ -200,4 +200,6 @@ def _verdict(line: str, report: Report, paint: Palette) -> str:
     worst = next((severity for severity, number in counts(open_findings(report)).items() if number), None)
     if report.errors:
         worst = Severity.ERROR
+    if worst is None and report.summary.unjudged:
+        return line  # not green: something was not read
     return paint.severity(worst, line) if worst else paint.good(line)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Summary, TargetSummary
 from kubesched_lint.report.causes import members, one_per_cause, tellers_of
-from kubesched_lint.text import first_few, many, plural
+from kubesched_lint.text import first_few, many, not_read, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
@@ -52,11 +52,21 @@ def suppressed(report: Report) -> tuple[int, int]:
 
 
 def verdict(report: Report) -> str:
-    """``2 errors, 1 warning (3 suppressed, 1 known)``, or ``no findings``."""
+    """``2 errors, 1 warning (3 suppressed, 1 known)``, or ``no findings``.
+
+    That something was not judged is a part of it: ``no findings in the 104 workloads read; 151 HelmReleases were not
+    read``.
+    """
+    summary = report.summary
     parts = [many(n, severity.word) for severity, n in counts(open_findings(report)).items() if n]
     waived, known = suppressed(report)
     aside = [f"{n} {word}" for n, word in ((waived, "suppressed"), (known, "known")) if n]
-    return (", ".join(parts) or "no findings") + (f" ({', '.join(aside)})" if aside else "")
+    found = ", ".join(parts) or "no findings"
+    if not parts and summary.unjudged:
+        read = many(summary.workloads, "workload")
+        found = f"no findings in the {read} read" if summary.workloads else "no workload was read"
+    left = f"; {not_read(summary.unjudged)}" if summary.unjudged else ""
+    return found + (f" ({', '.join(aside)})" if aside else "") + left
 
 
 def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str, str]]:

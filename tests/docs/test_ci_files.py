@@ -37,6 +37,19 @@ def test_the_files_are_what_the_services_schemas_ask_for() -> None:
         assert done.exit_code == 0, done.output
 
 
+@pytest.mark.parametrize(
+    "file",
+    ["action.yml", "templates/gitlab-ci.yml", ".pre-commit-hooks.yaml",
+     "packaging/mega-linter-plugin-kubesched/kubesched.megalinter-descriptor.yml"],
+)  # fmt: skip
+def test_each_gate_on_a_whole_set_fails_where_nothing_was_judged(file: str) -> None:
+    """A single file of a commit may be a HelmRelease alone; the hooks for them are partial."""
+    calls = [line for line in (ROOT / file).read_text().splitlines() if "--require-node-groups" in line]
+    whole = [line for line in calls if "--partial" not in line and "--config" not in line]
+    assert whole
+    assert all("--require-workloads" in line for line in whole)
+
+
 def action() -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
     return found

@@ -202,6 +202,7 @@ def test_a_socket_is_no_file(repository: Path) -> None:
 
 def test_a_file_with_holes_is_read_up_to_the_limit(repository: Path) -> None:
     with (repository / "manifests" / "x.yaml").open("wb") as file:
+        file.write(b"apiVersion: v1\nkind: Pod\n")
         file.truncate(1 << 40)
     errors = [f.message for f in find_files(["manifests"]) if isinstance(f, InputError)]
     assert len(errors) == 1

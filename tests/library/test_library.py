@@ -168,7 +168,7 @@ def test_what_the_caller_gets_wrong_is_raised(cluster: Cluster) -> None:
     mistakes: list[tuple[dict[str, object], str]] = [
         ({"profile": "loose"}, "profile: 'loose' is not one of ci, strict, editor"),
         ({"apply_order": "random"}, "apply_order: 'random' is not one of"),
-        ({"kubernetes_version": "1.4"}, "kubernetes_version: '1.4' is no Kubernetes version"),
+        ({"kubernetes_version": "newest"}, "kubernetes_version: 'newest' is no Kubernetes version"),
         ({"severities": {RULE: "fatal"}}, "expected one of note, warning, error"),
         ({"severities": {"no-spread-or-anti-affinity": "error"}}, "gives no proof"),
         ({"params": {RULE: {"reserve": "two"}}}, "expected a whole number"),

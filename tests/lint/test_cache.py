@@ -130,6 +130,29 @@ def test_without_cache_nothing_is_kept_or_looked_up(place: Path, monkeypatch: py
     assert len(times) == 3
 
 
+@pytest.mark.parametrize(
+    ("written", "wrong"),
+    [
+        ("labels: {app: web}", "labels: {app: web, tier: a b}"),
+        ("labels: {app: web}", "labels: {app: web, a b: c}"),
+        ("name: main,", "name: main, resources: {requests: {cpu: -1}},"),
+        ("name: main,", "name: main, ? {a: b} : c,"),
+        ("name: main,", "name: main, [a, b]: c,"),
+        ("name: main,", "name: main, nope: [{a: {b: [c]}}],"),
+    ],
+)
+def test_what_is_refused_is_kept_like_all_else(
+    place: Path, monkeypatch: pytest.MonkeyPatch, written: str, wrong: str
+) -> None:
+    file = Path("manifests/web.yaml")
+    file.write_text(file.read_text().replace(written, wrong))
+    times = judged(monkeypatch)
+    report = lint()
+    assert report.errors or any(finding.rule == "api-would-reject" for finding in report.findings)
+    assert lint() == report
+    assert len(times) == 1
+
+
 def test_a_small_set_is_not_worth_keeping(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "WORTHWHILE", 1 << 20)
     lint()

@@ -90,6 +90,7 @@ def test_kubelets_that_do_not_fit_the_server_are_said(
         (("v1.36.2",), "1.34", "from 1.36 to 1.39, the rules judge by 1.34"),
         (("v1.36.2", "v1.30.0"), "1.34", ""),  # no server allows both
         ((), "1.34", ""),
+        (("v1.21.3",), "1.30", ""),  # the oldest that is modelled, which another note says
     ],
 )
 def test_kubelets_show_the_minor_of_a_server_that_no_header_names(

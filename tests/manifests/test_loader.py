@@ -145,7 +145,7 @@ def test_what_cannot_be_read_is_one_error_each_and_the_rest_is_read(tmp_path: Pa
     (tmp_path / "dir.yaml").mkdir()
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "self.yaml").symlink_to(tmp_path / "self.yaml")
-    (tmp_path / "huge.yaml").write_bytes(b"#" * (LARGEST + 1))
+    (tmp_path / "huge.yaml").write_bytes(POD.encode() + b"#" * (LARGEST + 1))
     found = list(find_files([str(tmp_path), str(tmp_path / "missing.yaml")]))
     assert [f.path for f in found if isinstance(f, InputFile)] == [str(tmp_path / "good.yaml")]
     messages = {os.path.basename(f.path): f.message for f in found if isinstance(f, InputError)}

@@ -322,7 +322,8 @@ def test_all_readers_agree_that_a_file_shows_a_cluster(tmp_path: Path, kind: str
     (tmp_path / "c.yaml").write_bytes(data)
     cluster_from([("c.yaml", data)], "c.yaml")  # raises if it is none
     assert "only a cluster" in report(tmp_path / "c.yaml").errors[0].message
-    assert "only a snapshot or sketch of a cluster" in report(tmp_path).errors[0].message
+    shown = "a dump of a cluster" if kind == "nodes" else "a snapshot or sketch of a cluster"
+    assert f"no manifests, only {shown}" in report(tmp_path).errors[0].message
 
 
 def test_one_line_tells_of_the_cluster(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_what_cannot_be_read_ends_with_two(shop: Path) -> None:
     assert "no Kubernetes object found" in run(shop, "empty", "empty").stderr
     assert run(shop, "--against-cluster", "empty").returncode == 2
     assert "unknown event 'deploi'" in run(shop, "manifests", "--events", "deploi").stderr
-    (shop / "manifests/broken.yaml").write_text("kind: [")
+    (shop / "manifests/broken.yaml").write_text("apiVersion: v1\nkind: [")
     assert run(shop, "v1", "manifests").returncode == 2
 
 

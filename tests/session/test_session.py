@@ -71,9 +71,9 @@ def test_a_buffer_that_cannot_be_read_keeps_its_findings_where_their_lines_are_n
 
 
 def test_a_file_that_was_never_readable_has_one_error(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("kind: [\n")
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: [\n")
     session = opened(tmp_path)
-    session.put(str(tmp_path / "a.yaml"), "kind: [ \n")
+    session.put(str(tmp_path / "a.yaml"), "apiVersion: v1\nkind: [ \n")
     assert len(session.whole().report.errors) == 1
 
 

@@ -132,12 +132,12 @@ def _checksum(key: str, packed: bytes) -> bytes:
 
 
 def _packed(entry: object) -> bytes:
-    """Return the entry as bytes; none if it cannot be kept."""
+    """Return the entry as bytes; none if it cannot be kept, which is no reason to end a run."""
     import msgspec
 
     try:
         return msgspec.msgpack.encode(entry)
-    except ValueError:  # msgspec rejects file names and texts that are not Unicode
+    except (ValueError, TypeError, OverflowError):  # texts that are not Unicode, other types, numbers beyond 64 bits
         return b""
 
 

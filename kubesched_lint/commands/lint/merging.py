@@ -89,14 +89,17 @@ def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configura
 
     inputs = {reads.get(name, name): summary for name, summary in of.items()}.values()
     kinds: Counter[str] = Counter()
+    unjudged: Counter[str] = Counter()
     for summary in inputs:
         kinds.update(summary.unread_kinds)
+        unjudged.update(summary.unjudged)
     own = lines(lambda summary: summary.configuration.removeprefix(configuration).removeprefix("; "))
     return Summary(
         files=sum(summary.files for summary in inputs),
         documents=sum(summary.documents for summary in inputs),
         workloads=sum(summary.workloads for summary in inputs),
         unread_kinds=dict(kinds),
+        unjudged=dict(unjudged),
         cluster="; ".join(lines(lambda summary: summary.cluster)),
         rules=max(summary.rules for summary in of.values()),
         notes=tuple(_texts(of, lambda summary: summary.notes)),

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from kubesched_lint.admission.schedulers import is_added
+from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.options import Options
@@ -95,16 +96,6 @@ def version_notes(options: Options, cluster: Cluster | None) -> Iterator[str]:
     yield f"{what}: recordings test {RECORDED}, and what differs is taken from the source code of Kubernetes"
 
 
-_HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
-_RENDERED_ELSEWHERE = {
-    ("helm.toolkit.fluxcd.io", "HelmRelease"): _HELM,
-    ("helm.cattle.io", "HelmChart"): _HELM,
-    ("argoproj.io", "Application"): "argocd app manifests NAME",
-    ("argoproj.io", "ApplicationSet"): "argocd app manifests NAME",
-}
-"""(API group, kind) of an object that a controller renders in the cluster → the command that prints the result."""
-
-
 def set_notes(manifests: ManifestSet) -> Iterator[str]:
     wrapping = Counter((u.kind, u.api_version, u.why) for u in manifests.unread if u.wraps_pod_template)
     overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
@@ -132,33 +123,22 @@ def _without_card(what: str, kind: str, version: str) -> str:
     return f"{what}, because no workload card describes {version} {kind}; {begin}"
 
 
-_NO_OPERATOR = (
-    *("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io"),
-    *("cluster.x-k8s.io", "machine.openshift.io", "cnrm.cloud.google.com", "services.k8s.aws", "azure.com"),
-)
-"""Ends of API groups whose objects make no pods of such fields: patterns, patches, values, machines."""
-
-
 def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:
     """Yield a note for each kind of custom resource without a template whose operator seems to make pods of fields."""
-    found = Counter((u.kind, u.api_version) for u in manifests.unread if u.places_pods and not u.wraps_pod_template)
+    found = Counter((u.kind, u.api_version) for u in manifests.unread if may_make_pods(u))
     for (kind, version), count in found.items():
-        group = version.rpartition("/")[0]
-        if not group.endswith(_NO_OPERATOR) and (group, kind) not in _RENDERED_ELSEWHERE:
-            yield _without_card(f"{count} {kind}: seems to make pods, which are not checked", kind, version)
+        yield _without_card(f"{count} {kind}: seems to make pods, which are not checked", kind, version)
 
 
 def _rendered_elsewhere(manifests: ManifestSet) -> Iterator[str]:
     """Yield for each kind that a controller renders how many there are, where the first one is, and what to run."""
     places: dict[tuple[str, str], list[str]] = {}
     for unread in manifests.unread:
-        key = (unread.api_version.partition("/")[0], unread.kind)
-        if key in _RENDERED_ELSEWHERE:
-            places.setdefault(key, []).append(f"{unread.path}:{unread.line}")
-    for key, found in places.items():
-        command = _RENDERED_ELSEWHERE[key]
+        if command := rendering_command(unread):
+            places.setdefault((unread.kind, command), []).append(f"{unread.path}:{unread.line}")
+    for (kind, command), found in places.items():
         yield (
-            f"{many(len(found), key[1])} ({first_few(found, 1)}): not rendered, so what the cluster gets from there is "
+            f"{many(len(found), kind)} ({first_few(found, 1)}): not rendered, so what the cluster gets from there is "
             f"not checked; to lint it: {command} | kubesched-lint lint -"
         )
 

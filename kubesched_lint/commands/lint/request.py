@@ -38,6 +38,8 @@ class Request(Record):
     config_file: str = ""
     max_age: str | None = None
     """A duration such as ``7d``: an older snapshot is an error."""
+    require_workloads: bool = False
+    """Whether it is an error that no workload was read beside what makes pods and was not judged."""
     is_one_of_many: bool = False
     """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
 

@@ -15,8 +15,9 @@ from kubesched_lint.commands.lint.remarks import (
 )
 from kubesched_lint.commands.lint.request import Before
 from kubesched_lint.commands.lint.request import Request as Request
+from kubesched_lint.commands.lint.unjudged import requiring_workloads, with_what_is_not_judged
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
-from kubesched_lint.findings import InputError, LeftOut, ObjectRef, Report, Summary
+from kubesched_lint.findings import InputError, ObjectRef, Report, Summary
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -176,6 +177,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: I
         from kubesched_lint.commands.lint.freshness import judged_now
 
         report = judged_now(report, material.opened[0], request.max_age, material.version)
+    report = requiring_workloads(report, request.paths) if request.require_workloads else report
     report = _saying_what_is_weaker(report, judged, changes, request)
     return LintRun(report, options, material, held)
 
@@ -285,8 +287,7 @@ def report_on(
     summary = replace(
         report.summary, cluster=cluster.describe(_now) if cluster else "", notes=notes, unreadable_cluster=unreadable
     )
-    left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
-    summary = replace(summary, left_out=left_out)
+    summary = with_what_is_not_judged(summary, manifests)
     unchecked = (*skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
     nothing = () if options.partial or not manifests.is_empty else _nothing(manifests, options, paths)

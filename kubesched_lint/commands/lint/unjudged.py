@@ -1,0 +1,74 @@
+"""What makes pods and was not judged: objects that a controller renders, charts, templates, kinds without a card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kubesched_lint.findings import InputError, LeftOut, Report, Summary
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.manifests.classify import HELM, YTT
+from kubesched_lint.manifests.document import Unread
+from kubesched_lint.record import replace
+from kubesched_lint.text import not_read
+
+_HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
+_RENDERED_ELSEWHERE = {
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): _HELM,
+    ("helm.cattle.io", "HelmChart"): _HELM,
+    ("argoproj.io", "Application"): "argocd app manifests NAME",
+    ("argoproj.io", "ApplicationSet"): "argocd app manifests NAME",
+}
+"""(API group, kind) of an object that a controller renders in the cluster → the command that prints the result."""
+_NO_OPERATOR = (
+    *("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io"),
+    *("cluster.x-k8s.io", "machine.openshift.io", "cnrm.cloud.google.com", "services.k8s.aws", "azure.com"),
+)
+"""Ends of API groups whose objects make no pods of such fields: patterns, patches, values, machines."""
+_TEMPLATES = {HELM: "Helm template", YTT: "ytt template"}
+
+
+def rendering_command(unread: Unread) -> str:
+    """Return the command that prints what a controller makes of an object; empty if no controller renders it."""
+    return _RENDERED_ELSEWHERE.get((unread.api_version.partition("/")[0], unread.kind), "")
+
+
+def may_make_pods(unread: Unread) -> bool:
+    """Return whether it is a custom resource without a pod template, of which an operator seems to make pods."""
+    if not unread.places_pods or unread.wraps_pod_template or rendering_command(unread):
+        return False
+    return not unread.api_version.rpartition("/")[0].endswith(_NO_OPERATOR)
+
+
+def with_what_is_not_judged(summary: Summary, manifests: ManifestSet) -> Summary:
+    """Return the summary with what nobody applies, and with what makes pods and was not judged."""
+    left_out = tuple(LeftOut(item.path, item.left_out, item.reason) for item in manifests.left_out)
+    return replace(summary, left_out=left_out, unjudged=_unjudged(manifests))
+
+
+def _unjudged(manifests: ManifestSet) -> Mapping[str, int]:
+    """Return how many there are of each kind of thing that makes pods and was not judged."""
+    counts: dict[str, int] = {}
+    for unread in manifests.unread:
+        if rendering_command(unread) or unread.wraps_pod_template or unread.why or may_make_pods(unread):
+            counts[unread.kind] = counts.get(unread.kind, 0) + 1
+    skipped = {(item.path, item.unrendered or _TEMPLATES.get(item.reason, "")) for item in manifests.skipped}
+    for _, kind in skipped:
+        if kind:
+            counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
+def requiring_workloads(report: Report, paths: Sequence[str]) -> Report:
+    """Return the report with an error if no workload was read beside what makes pods and was not judged.
+
+    Another error says already that the run is no answer.
+    """
+    summary = report.summary
+    if summary.workloads or not summary.unjudged or report.errors:
+        return report
+    words = (
+        f"not judged: no workload was read, and {not_read(summary.unjudged)}. Render them and pipe the output "
+        "(helm template NAME CHART | kubesched-lint lint -), or name the folder of a chart, which --render renders "
+        "with helm"
+    )
+    return replace(report, errors=(InputError(paths[0] if paths else "<no input>", words),))

@@ -1,0 +1,121 @@
+"""No report is green on what was not read, and hooks fail if nothing else was there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.commands.lint.run import Request, check
+from kubesched_lint.findings import Report, Summary
+from kubesched_lint.linter.options import Options
+from kubesched_lint.report import as_github, as_json, as_markdown, as_text
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import verdict
+from kubesched_lint.report.html import page
+from kubesched_lint.rulebook.library import Rulebook
+from tests.program import called
+
+RELEASE = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: r{0}}}\n"
+APPLICATION = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "web:1", resources: {requests: {cpu: 100m}}}]}
+"""
+
+
+def write(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_name(f"{path.name}.yaml").write_text(text)
+    return folder
+
+
+def judged(folder: Path, **more: object) -> Report:
+    return check(Request((str(folder),), **more), Options(), Rulebook.shipped())  # type: ignore[arg-type]
+
+
+def test_the_verdict_says_what_was_not_read(tmp_path: Path) -> None:
+    releases = "---\n".join(RELEASE.format(n) for n in range(3))
+    report = judged(write(tmp_path, web=WEB, releases=releases, app=APPLICATION))
+    words = "no findings in the 1 workload read; 3 HelmReleases and 1 Application were not read"
+    assert verdict(report) == words
+    context = RenderContext()
+    for render in (as_text.render, as_markdown.render, as_github.render, page.render):
+        assert words in "".join(render(report, context))
+    summary = json.loads("".join(as_json.render(report, context)))["summary"]
+    assert (summary["workloads"], summary["notJudged"]) == (1, {"HelmRelease": 3, "Application": 1})
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (
+            {"chart__Chart": "name: c\n", "chart__templates__web": WEB},
+            "no findings in the 1 workload read; 1 Helm chart was",
+        ),
+        (
+            {"chart__Chart": "name: c\n", "chart__values": "a: 1\n"},
+            "no findings in the 1 workload read; 1 Helm chart was",
+        ),
+        ({"web": "{{ if x }}\n" + WEB}, "no findings in the 1 workload read; 1 Helm template was"),
+        ({"more": CONFIG}, "no findings"),
+        (
+            {"a": WEB.replace("replicas", "x").replace("cpu: 100m", "cpu: -1"), "r": RELEASE.format(1)},
+            "1 error; 1 HelmRelease was",
+        ),
+    ],
+)
+def test_charts_and_templates_are_not_read_either(tmp_path: Path, texts: dict[str, str], words: str) -> None:
+    report = judged(write(tmp_path, z_other=WEB.replace("web", "other"), **texts))
+    assert verdict(report).startswith(words)
+    assert bool(report.summary.unjudged) == ("not read" in verdict(report))
+
+
+@pytest.mark.parametrize(
+    ("unjudged", "words"),
+    [
+        ({"Redis": 2}, "no workload was read; 2 Redis were not read"),
+        (
+            {"A": 1, "B": 4, "C": 3, "D": 1, "E": 1},
+            "no workload was read; 4 Bs, 3 Cs, 1 A and 2 more kinds were not read",
+        ),
+    ],
+)
+def test_the_words_name_a_few_kinds(unjudged: dict[str, int], words: str) -> None:
+    assert verdict(Report(summary=Summary(unjudged=unjudged))) == words
+
+
+def test_only_the_verdict_on_all_is_green(tmp_path: Path) -> None:
+    context = RenderContext(color=True)
+    green = "\x1b[1;32m"
+    assert green in "".join(as_text.render(judged(write(tmp_path, web=WEB)), context)).splitlines()[-1]
+    assert green not in "".join(as_text.render(judged(write(tmp_path, r=RELEASE.format(1))), context)).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        ({"r": RELEASE.format(1)}, 2),
+        ({"r": APPLICATION, "c": CONFIG}, 2),
+        ({"chart__Chart": "name: c\n", "c": CONFIG}, 2),
+        ({"r": RELEASE.format(1), "web": WEB}, 0),
+        ({"c": CONFIG}, 0),
+    ],
+)
+def test_hooks_fail_where_nothing_was_judged(tmp_path: Path, texts: dict[str, str], code: int) -> None:
+    write(tmp_path, **texts)
+    done = called("lint", ".", "--no-config", "--require-workloads", cwd=tmp_path)
+    assert done.returncode == code, done.stdout
+    assert ("error: not judged: no workload was read, and 1 " in done.stdout) == (code == 2)
+    assert ("kubesched-lint lint -" in done.stdout) >= (code == 2)
+    assert called("lint", ".", "--no-config", cwd=tmp_path).returncode == 0

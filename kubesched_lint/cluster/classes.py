@@ -15,6 +15,7 @@ from kubesched_lint.cluster.almost_all import AlmostAll, leaves_out_few
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
@@ -22,6 +23,10 @@ from kubesched_lint.record import NamedTuple
 
 ClassSet = int
 """A set of pod classes: bit i is the class numbered i."""
+
+
+_MOST_KNOWN = 20_000
+"""Pods that are kept at most: those of one node, as a DaemonSet has, are others in each cluster state."""
 
 
 class PodClass:
@@ -114,7 +119,9 @@ _MANY = 16
 class PodClasses:
     """All classes with their label index; classes are only added, never removed."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: KnownPods | None = None) -> None:
+        """``known``: what other sets of classes know of the same pods."""
+        self._known = known
         self.all: list[PodClass] = []
         self._of_priority: dict[int, list[PodClass]] = {}
         self._by_identity: dict[int, tuple[Pod, PodClass]] = {}
@@ -153,7 +160,7 @@ class PodClasses:
         known = self._by_identity.get(identity)
         if known is not None:
             return known[1]
-        key = class_key(pod, terminating)
+        key = class_key(pod, terminating) if self._known is None else self._known.key(pod, terminating)
         found = self._by_key.get(key)
         if found is None:
             found = self._by_key[key] = self._new(pod, terminating)
@@ -390,3 +397,31 @@ def class_key(pod: Pod, terminating: bool) -> Hashable:
         pod.resource_claims,
         terminating,
     )
+
+
+class KnownPods:
+    """What cluster states that come and go, one after another, know of the same few pods."""
+
+    def __init__(self) -> None:
+        self._keys: dict[int, tuple[Pod, int]] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
+        """Pods as scheduler.binding labels them, so that equal ones stay one object."""
+
+    @classmethod
+    def of(cls, objects: Inventory) -> KnownPods:
+        """Return that of all simulations with these objects."""
+        found: KnownPods = objects.lasting.setdefault("pods", cls())
+        return found
+
+    def key(self, pod: Pod, terminating: bool) -> int:
+        """Return a number that is equal exactly for pods with equal class keys."""
+        identity = id(pod) << 1 | terminating
+        known = self._keys.get(identity)
+        if known is None:  # the pod is kept, so that its id() is not reused
+            if len(self._keys) >= _MOST_KNOWN:
+                self._keys.clear()
+                self.labelled.clear()
+            number = self._numbers.setdefault(class_key(pod, terminating), len(self._numbers))
+            known = self._keys[identity] = pod, number
+        return known[1]

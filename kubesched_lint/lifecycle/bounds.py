@@ -52,6 +52,12 @@ def most_of_template(setting: Setting, number: int, wanted: int) -> Counted:
     return _most(setting, number, wanted, 0, mixed=False)
 
 
+def most_whatever_runs(setting: Setting, number: int, wanted: int, *, mixed: bool) -> int:
+    """Return the most new pods that any order binds at once, whatever pods of others run besides those known."""
+    found = _ceilings(setting, number, wanted, 0, mixed)
+    return min((c.pods for c in found if c.whatever_runs), default=wanted)
+
+
 def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed: bool) -> Counted:
     found = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, without, mixed)]
     return min(found, key=lambda c: c.pods)
@@ -60,14 +66,14 @@ def _most(setting: Setting, number: int, wanted: int, without: NodeSet, *, mixed
 def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixed: bool) -> Iterator[Counted]:
     pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
-        yield Counted(0, "scheduling gates hold its pods back")
+        yield Counted(0, "scheduling gates hold its pods back", whatever_runs=True)
         return
     granted = quotas.cap(setting, number)
     if granted is not None:
         yield Counted(granted.pods, granted.why)
     usable = setting.usable[number] & ~without
     if not usable:
-        yield Counted(0, "no node that it may use")
+        yield Counted(0, "no node that it may use", whatever_runs=True)
         return
     apart = _apart(setting, number, mixed=mixed)
     most = min(wanted, _on_each(setting, number, wanted))
@@ -84,7 +90,8 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         open_ = index.domains_of(key, room.open_)
         loose = room.within(usable & ~index.with_key(key), most)
         beside = f", nodes without it {loose} more" if loose else ""
-        yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
+        why = f"each needs a domain of {key} to itself, and {open_} can hold one{beside}"
+        yield Counted(open_ + loose, why, whatever_runs=True)
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
@@ -100,10 +107,12 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
             yield Counted(0, f"no pod that its affinity on {term.topology_key} selects")
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
-        yield Counted(total, f"only {total} of the nodes for which it makes a pod let one in")
+        why = f"only {total} of the nodes for which it makes a pod let one in"
+        yield Counted(total, why, whatever_runs=True)
     elif total < wanted:
         what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
-        yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
+        why = f"room for {total} by {what} on {usable.bit_count()} usable nodes"
+        yield Counted(total, why, whatever_runs=True)
 
 
 def _apart(setting: Setting, number: int, *, mixed: bool) -> tuple[PodAffinityTerm, ...]:

@@ -10,6 +10,8 @@ class Counted(NamedTuple):
 
     pods: int
     why: str
+    whatever_runs: bool = False
+    """Whether it is a most that further pods of others cannot raise."""
 
 
 class EventBounds:
@@ -28,3 +30,7 @@ class EventBounds:
     @property
     def is_fine(self) -> bool:
         return self.never_stuck and self.least.pods >= self.wanted
+
+    @property
+    def is_bad(self) -> bool:
+        return self.always_stuck or self.most.pods < self.wanted

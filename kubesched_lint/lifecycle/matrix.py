@@ -19,7 +19,7 @@ from kubesched_lint.lifecycle.groups import components, group_in, group_of, temp
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
-from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, outranks, scope_of
+from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, outranks, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
@@ -34,6 +34,8 @@ MOST_PODS = 80
 """Upper limits (nodes, pods) for exhaustive search."""
 MOST_STEPS, LEAST_STEPS = 4_000_000, 2_000
 """Step limit of one cell, and its step limit after the run has spent its budget (see ``work``)."""
+SEARCH = 8 / 7
+"""Steps of a cell per step of its search and its traces: the rest is for what is said where they are cut short."""
 
 
 class Row(Record):
@@ -56,6 +58,8 @@ class Matrix:
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+        self._counted: dict[tuple[str, int], EventBounds] = {}
+        """(event, place in ``setting``) → what counting says."""
         self.well: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
         """(event, place in ``setting``) → (what a proof lacks, number of ends), where every course ended well."""
         self._later = LaterTurns(self.setting, self.courses)
@@ -69,6 +73,18 @@ class Matrix:
     def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
         for number in range(len(self.whole.workloads)):
             yield Row(number, tuple(self.cell(event, number) for event in events))
+
+    def count_first(self, events: Sequence[str], numbers: Sequence[int]) -> None:
+        """Count before anything is searched, so that a costly search takes from no other cell what counting says."""
+        asked = {place for number in numbers if (place := self._places.get(number)) is not None}
+        try:
+            with work.within(work.share(0, 2)):
+                for place in asked:
+                    for event in events:
+                        if not idle(self.setting, event, place):
+                            self._bounds(event, group_in(self.setting, event, place), place)
+        except work.OutOfWorkError:
+            pass  # each of the other cells counts for itself, as far as the work allows
 
     def cell(self, event: str, number: int) -> Cell:
         """Return the cell of workload ``number`` of ``whole``; UNKNOWN if it exceeds its share of the work."""
@@ -97,14 +113,39 @@ class Matrix:
         return verdicts.taking_turns(cell) if workload.kind == "Job" else cell
 
     def _answer(self, event: str, number: int) -> Cell:
-        bounds = count(self.setting, event, number)
         members = group_in(self.setting, event, number)
-        doubt = self._doubt(event, members, number) if bounds.is_fine else ""
-        if doubt:
-            bounds.least, bounds.never_stuck = Counted(0, doubt), False
-        with_devices(bounds, self.setting, members, number)
+        bounds = self._bounds(event, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
+        scope = scope_of(self.setting, members)
+        if self._stays_open(scope, number) and not bounds.is_bad:
+            return self._as_counted(event, number, bounds, scope.open_)
+        try:
+            with work.within(work.share(0, SEARCH)):
+                return self._followed(event, members, number, bounds)
+        except work.OutOfWorkError as reason:
+            return self._as_counted(event, number, bounds, str(reason), scope)
+
+    def _bounds(self, event: str, members: tuple[int, ...], number: int) -> EventBounds:
+        bounds = self._counted.get((event, number))
+        if bounds is None:
+            bounds = count(self.setting, event, number)
+            doubt = self._doubt(event, members, number) if bounds.is_fine else ""
+            if doubt:
+                bounds.least, bounds.never_stuck = Counted(0, doubt), False
+            with_devices(bounds, self.setting, members, number)
+            self._counted[event, number] = bounds
+        return bounds
+
+    def _stays_open(self, scope: PreemptionScope, number: int) -> bool:
+        """Whether neither traces nor a search decide a cell, since preemption that they cannot follow may change it."""
+        return bool(scope.open_ and (scope.strong or self._has_other_pods(scope, number)))
+
+    def _has_other_pods(self, scope: PreemptionScope, number: int) -> bool:
+        """Whether its real pods may be others than counted; without a usable node, new ones wait whatever they are."""
+        return scope.uncounted and bool(self.setting.usable[number] or self.setting.running.get(number))
+
+    def _followed(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> Cell:
         scope = scope_of(self.setting, members)
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
@@ -122,8 +163,7 @@ class Matrix:
             cell = self._from_bounds(event, number, bounds)
         if not scope.open_:
             return cell
-        # New pods without a usable node wait, whatever other pods are there.
-        if scope.uncounted and (self.setting.usable[number] or self.setting.running.get(number)):
+        if self._has_other_pods(scope, number):
             return _doubted(_counted(cell, bounds), scope.open_)
         return _counted(cell, bounds) if cell.verdict == BAD and cell.proven else _doubted(cell, scope.open_)
 
@@ -284,30 +324,16 @@ class Matrix:
         return Courses(self.setting, self.effort, self._is_played)
 
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
-        wanted = bounds.wanted
-        least, most = min(bounds.least.pods, wanted), min(bounds.most.pods, wanted)
-        bound = Range(least, most, "closed-form" if least == most else "bound")
+        bound = _range(bounds)
         blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
         fine = bounds.is_fine
         if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
-        bad = not fine and (bounds.always_stuck or bounds.most.pods < wanted)
+        bad = not fine and bounds.is_bad
         ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or (bad and (not ends or verdict_of(event, ends)[0] == BAD)):
-            stuck = bounds.always_stuck
-            cell = Cell(
-                event,
-                FINE if fine else BAD,
-                wanted,
-                bound,
-                stuck,
-                stuck,
-                proven=not stuck or event != "drain",  # the drain of a node without its pods ends
-                text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
-                why=bounds.least.why if fine else bounds.most.why,
-                assumes=self._premises(number),
-            )
+            cell = self._proven(event, number, bounds)
             return cell if fine else with_details(cell, ends, self.setting, number)
         if number in quota_short(self.setting):
             raced = creation.raced(self.setting, event, number, bounds)
@@ -315,6 +341,35 @@ class Matrix:
                 return replace(raced, assumes=self._premises(number))
         ends, others = self._later.ends(event, number, ends)
         return self._from_runs(event, number, bounds, bound, blocked, ends, others)
+
+    def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
+        """Return the cell that counting decides, without details."""
+        fine, stuck, bound = bounds.is_fine, bounds.always_stuck, _range(bounds)
+        blocked = self._budget(number, stuck and self.setting.drains(event) and not bounds.never_stuck)
+        return Cell(
+            event,
+            FINE if fine else BAD,
+            bounds.wanted,
+            bound,
+            stuck,
+            stuck,
+            proven=not stuck or event != "drain",  # the drain of a node without its pods ends
+            text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked),
+            why=bounds.least.why if fine else bounds.most.why,
+            assumes=self._premises(number),
+        )
+
+    def _as_counted(
+        self, event: str, number: int, bounds: EventBounds, missing: str, scope: PreemptionScope = NONE
+    ) -> Cell:
+        """Return what counting alone says of a cell; ``missing`` is why nothing else was asked."""
+        if bounds.is_bad and not self._has_other_pods(scope, number):
+            cell = self._proven(event, number, bounds)
+            return work.tried(lambda: with_details(cell, (), self.setting, number), cell, 1)
+        bound = _range(bounds)
+        text = f"{words(event, bounds.wanted, bound, stuck=False, always_stuck=False)} ?"
+        why, assumes = _left_open(bounds, bound), self._premises(number)
+        return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
 
     def _from_runs(
         self,
@@ -327,7 +382,7 @@ class Matrix:
         good: int = 0,
     ) -> Cell:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
-        why = f"counting leaves {bound} of {bounds.wanted}: {bounds.least.why}"
+        why = _left_open(bounds, bound)
         seen, stuck, always = verdict_of(event, ends)
         seen_ends = len(ends) + good
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
@@ -383,6 +438,15 @@ class Matrix:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
+
+
+def _range(bounds: EventBounds) -> Range:
+    least, most = min(bounds.least.pods, bounds.wanted), min(bounds.most.pods, bounds.wanted)
+    return Range(least, most, "closed-form" if least == most else "bound")
+
+
+def _left_open(bounds: EventBounds, bound: Range) -> str:
+    return f"counting leaves {bound} of {bounds.wanted}: {bounds.least.why}"
 
 
 def _doubted(cell: Cell, missing: str) -> Cell:

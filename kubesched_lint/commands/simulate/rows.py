@@ -58,6 +58,7 @@ class Rows:
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
         """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
         with work.within(work.share(0, WHOLE)):
+            self.matrix.count_first(events, self.numbers)
             rows = [Row(n, tuple(self.matrix.cell(event, n) for event in events)) for n in self.numbers]
         established = tuple(established_cells(rows, self.matrix, grown_world(self._world)))
         tested = tuple(map(self._tested, established))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
+from kubesched_lint import work
 from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of, looks_at_others
 from kubesched_lint.commands.simulate.hypothesis_lacks import lacks_of_hypothesis
+from kubesched_lint.lifecycle.bounds import most_whatever_runs
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
@@ -45,7 +48,12 @@ def weighed(rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World)
             _weighed(_without_known_nodes(cell, world), _about(cell.event, own[row.number], setting), beside)
             for cell in row.cells
         )
-        yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
+        yield replace(
+            row,
+            cells=tuple(
+                _on_empty(cell, empty, alone=alone or _lacks_own_room(cell, row.number, matrix)) for cell in cells
+            ),
+        )
 
 
 def _lacks(it: Member, *, nowhere: bool) -> tuple[Lack, ...]:
@@ -146,6 +154,15 @@ def _at_best(cell: Cell, missing: Sequence[str]) -> Cell:
     if not cell.stuck:
         text = words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
     return replace(cell, bound=bound, text=text, why=why)
+
+
+def _lacks_own_room(cell: Cell, number: int, matrix: Matrix) -> bool:
+    """Whether its own pods are too many for the nodes, as many as the cell says, whatever pods of others run there."""
+    place, setting = matrix.place(number), matrix.setting
+    if place is None or cell.verdict != BAD or cell.stuck or setting.running.get(place):
+        return False
+    asked = partial(most_whatever_runs, setting, place, cell.wanted, mixed=cell.event == "rollout")
+    return work.tried(asked, cell.wanted) <= cell.bound.most < cell.wanted
 
 
 def _on_empty(cell: Cell, premise: str, *, alone: bool) -> Cell:

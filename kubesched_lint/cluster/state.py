@@ -7,8 +7,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubesched_lint.cluster.alike import Alike, alike
-from kubesched_lint.cluster.classes import ClassSet, KnownPods, PodClass, PodClasses
+from kubesched_lint.cluster.classes import ClassSet, PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.storage import Storage

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
-from kubesched_lint.lifecycle import creation, quotas, verdicts
+from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
 from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, with_counted
+from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.courses import Courses, Effort
-from kubesched_lint.lifecycle.devices import by_allocator, with_devices
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.devices import by_allocator
+from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import components, group_in, group_of, template_variants, tries_all_templates
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
-from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, outranks, scope_of
+from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
@@ -56,10 +56,7 @@ class Matrix:
         self.effort = effort or Effort()
         self._ran: dict[tuple[int, ...], EventOutcomes] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
-        self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
-        self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
-        self._counted: dict[tuple[str, int], EventBounds] = {}
-        """(event, place in ``setting``) → what counting says."""
+        self._counting = Counting(self.setting)
         self.well: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
         """(event, place in ``setting``) → (what a proof lacks, number of ends), where every course ended well."""
         self._later = LaterTurns(self.setting, self.courses)
@@ -82,7 +79,7 @@ class Matrix:
                 for place in asked:
                     for event in events:
                         if not idle(self.setting, event, place):
-                            self._bounds(event, group_in(self.setting, event, place), place)
+                            self._counting.bounds(event, group_in(self.setting, event, place), place)
         except work.OutOfWorkError:
             pass  # each of the other cells counts for itself, as far as the work allows
 
@@ -114,7 +111,7 @@ class Matrix:
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.setting, event, number)
-        bounds = self._bounds(event, members, number)
+        bounds = self._counting.bounds(event, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
         scope = scope_of(self.setting, members)
@@ -125,17 +122,6 @@ class Matrix:
                 return self._followed(event, members, number, bounds)
         except work.OutOfWorkError as reason:
             return self._as_counted(event, number, bounds, str(reason), scope)
-
-    def _bounds(self, event: str, members: tuple[int, ...], number: int) -> EventBounds:
-        bounds = self._counted.get((event, number))
-        if bounds is None:
-            bounds = count(self.setting, event, number)
-            doubt = self._doubt(event, members, number) if bounds.is_fine else ""
-            if doubt:
-                bounds.least, bounds.never_stuck = Counted(0, doubt), False
-            with_devices(bounds, self.setting, members, number)
-            self._counted[event, number] = bounds
-        return bounds
 
     def _stays_open(self, scope: PreemptionScope, number: int) -> bool:
         """Whether neither traces nor a search decide a cell, since preemption that they cannot follow may change it."""
@@ -164,48 +150,8 @@ class Matrix:
         if not scope.open_:
             return cell
         if self._has_other_pods(scope, number):
-            return _doubted(_counted(cell, bounds), scope.open_)
-        return _counted(cell, bounds) if cell.verdict == BAD and cell.proven else _doubted(cell, scope.open_)
-
-    def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
-        """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
-        setting, scope = self.setting, scope_of(self.setting, members)
-        if len(members) < 2 or not (scope.strong or scope.uncounted):
-            return ""
-        workload, lost = setting.workloads[number], ""
-        if workload.kind == "Pod":
-            lost = "a preempted pod is not recreated"
-        elif workload.claim_templates:
-            lost = "a preempted pod can only return to where its volume is"
-        elif may_miss([setting.pods[number]], setting.cluster):
-            lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
-        if lost and self._is_pressed(event, members, number):
-            return lost
-        if guests_of(setting).weaker_kinds and any(i != number for i in self._preempting_owned(event, members)):
-            return "preempted pods of others may be recreated on these nodes"
-        return ""
-
-    def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
-        """Whether other workloads of the set may have to preempt pods of this workload."""
-        pressing = self._pressing(event, members)
-        work.spend(len(pressing) // 4)
-        return any(i != number and outranks(self.setting, i, number) for i in pressing)
-
-    def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
-        """Return up to two members that may have to preempt pods whose controllers recreate them."""
-        found = self._preemptors.get((event, members))
-        if found is None:
-            weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
-            found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
-            self._preemptors[event, members] = found
-        return found
-
-    def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
-        """Return the members whose pods may have to wait and then preempt others."""
-        found = self._presses.get((event, members))
-        if found is None:
-            found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
-        return found
+            return doubted(with_counted(cell, bounds), scope.open_)
+        return with_counted(cell, bounds) if cell.verdict == BAD and cell.proven else doubted(cell, scope.open_)
 
     def _is_made(self, members: Sequence[int], number: int) -> bool:
         """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
@@ -324,7 +270,7 @@ class Matrix:
         return Courses(self.setting, self.effort, self._is_played)
 
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
-        bound = _range(bounds)
+        bound = range_of(bounds)
         blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
         fine = bounds.is_fine
         if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
@@ -344,20 +290,8 @@ class Matrix:
 
     def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
         """Return the cell that counting decides, without details."""
-        fine, stuck, bound = bounds.is_fine, bounds.always_stuck, _range(bounds)
-        blocked = self._budget(number, stuck and self.setting.drains(event) and not bounds.never_stuck)
-        return Cell(
-            event,
-            FINE if fine else BAD,
-            bounds.wanted,
-            bound,
-            stuck,
-            stuck,
-            proven=not stuck or event != "drain",  # the drain of a node without its pods ends
-            text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked),
-            why=bounds.least.why if fine else bounds.most.why,
-            assumes=self._premises(number),
-        )
+        never_ends = bounds.always_stuck and not bounds.never_stuck and self.setting.drains(event)
+        return counted_cells.decided(event, bounds, self._budget(number, never_ends), self._premises(number))
 
     def _as_counted(
         self, event: str, number: int, bounds: EventBounds, missing: str, scope: PreemptionScope = NONE
@@ -366,10 +300,7 @@ class Matrix:
         if bounds.is_bad and not self._has_other_pods(scope, number):
             cell = self._proven(event, number, bounds)
             return work.tried(lambda: with_details(cell, (), self.setting, number), cell, 1)
-        bound = _range(bounds)
-        text = f"{words(event, bounds.wanted, bound, stuck=False, always_stuck=False)} ?"
-        why, assumes = _left_open(bounds, bound), self._premises(number)
-        return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
+        return counted_cells.left_open(event, bounds, missing, self._premises(number))
 
     def _from_runs(
         self,
@@ -382,7 +313,7 @@ class Matrix:
         good: int = 0,
     ) -> Cell:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
-        why = _left_open(bounds, bound)
+        why = why_open(bounds)
         seen, stuck, always = verdict_of(event, ends)
         seen_ends = len(ends) + good
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
@@ -438,24 +369,3 @@ class Matrix:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
-
-
-def _range(bounds: EventBounds) -> Range:
-    least, most = min(bounds.least.pods, bounds.wanted), min(bounds.most.pods, bounds.wanted)
-    return Range(least, most, "closed-form" if least == most else "bound")
-
-
-def _left_open(bounds: EventBounds, bound: Range) -> str:
-    return f"counting leaves {bound} of {bounds.wanted}: {bounds.least.why}"
-
-
-def _doubted(cell: Cell, missing: str) -> Cell:
-    text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
-    return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
-
-
-def _counted(cell: Cell, bounds: EventBounds) -> Cell:
-    """Return the cell with counted bounds, which hold under any preemption, unlike a search that ignores it."""
-    bound = Range(min(bounds.least.pods, cell.wanted), min(bounds.most.pods, cell.wanted), "bound")
-    text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
-    return replace(cell, bound=bound, text=text)

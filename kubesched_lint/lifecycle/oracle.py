@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 
 from kubesched_lint import work
-from kubesched_lint.cluster.classes import KnownPods
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage

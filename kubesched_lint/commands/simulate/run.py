@@ -39,7 +39,7 @@ from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.world import World
 
-MOST_STEPS = 6_500_000
+MOST_STEPS = 7_000_000
 """Steps for the cells of an ordinary set (see ``work``): more would take more than ten seconds of CPU."""
 MOST_STEPS_OF_LARGE, STEPS_EACH_OF_LARGE = 2_500_000, 15_000
 """Steps for the cells of any other set, and further steps per workload of a large one."""

@@ -12,6 +12,7 @@ from itertools import chain, islice
 
 from kubesched_lint import work
 from kubesched_lint.cluster.almost_all import AlmostAll, leaves_out_few
+from kubesched_lint.cluster.known_pods import KnownPods, class_key
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
 from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
@@ -114,7 +115,9 @@ _MANY = 16
 class PodClasses:
     """All classes with their label index; classes are only added, never removed."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: KnownPods | None = None) -> None:
+        """``known``: what other sets of classes know of the same pods."""
+        self._known = known
         self.all: list[PodClass] = []
         self._of_priority: dict[int, list[PodClass]] = {}
         self._by_identity: dict[int, tuple[Pod, PodClass]] = {}
@@ -153,7 +156,7 @@ class PodClasses:
         known = self._by_identity.get(identity)
         if known is not None:
             return known[1]
-        key = class_key(pod, terminating)
+        key = class_key(pod, terminating) if self._known is None else self._known.key(pod, terminating)
         found = self._by_key.get(key)
         if found is None:
             found = self._by_key[key] = self._new(pod, terminating)
@@ -368,25 +371,3 @@ def signed(
         yield weighted, 1
     for weighted in anti_affinity:
         yield weighted, -1
-
-
-def class_key(pod: Pod, terminating: bool) -> Hashable:
-    """Return a key that is equal exactly for pods that every rule about running pods treats alike."""
-    return (
-        pod.namespace,
-        frozenset(pod.labels.items()),
-        pod.required_affinity,
-        pod.required_anti_affinity,
-        pod.preferred_affinity,
-        pod.preferred_anti_affinity,
-        frozenset((name, amount) for name, amount in pod.requests.items() if amount),
-        nonzero_requests(pod),
-        pod.host_ports,
-        tuple(
-            (v.kind, v.claim, v.name if v.kind == "ephemeral" else "", v.read_only, repr(sorted(v.disk.items())))
-            for v in pod.volumes
-        ),
-        pod.priority,
-        pod.resource_claims,
-        terminating,
-    )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
+from kubesched_lint import work
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.devices import (
     Allocation,
@@ -37,6 +38,9 @@ CHOSEN = "chosen"
 """It matters which devices a pod holds, and only the choice of kube-scheduler's allocator is known."""
 NOWHERE = Allocation(terms=())
 """The allocation of a claim whose node is gone, while pods that use it are still there."""
+
+_STEPS = 50
+"""Cost of a change of claims, in steps of ``work``."""
 
 
 class Devices(Record):
@@ -86,9 +90,11 @@ class Devices(Record):
 
     def with_claims(self, claims: Iterable[DeviceClaim]) -> Devices:
         """Return the devices with these claims added, or replacing those of the same name."""
+        work.owe(_STEPS + len(self.claims) // 16)
         return replace(self, claims={**self.claims, **{(c.namespace, c.name): c for c in claims}})
 
     def without_claims(self, gone: Iterable[tuple[str, str]]) -> Devices:
+        work.owe(_STEPS + len(self.claims) // 8)
         left_out = frozenset(gone)
         return replace(self, claims={key: claim for key, claim in self.claims.items() if key not in left_out})
 
@@ -98,7 +104,8 @@ class Devices(Record):
         Its own claims go. A claim that no pod uses any more is free again. Mirrors syncClaim of
         ``pkg/controller/resourceclaim/controller.go`` (v1.36).
         """
-        held = self._claims_of_pods.get((namespace, name), ())
+        own = (claim for claim in self.claims.values() if claim.namespace == namespace)
+        held = [claim for claim in own if claim.owner == name or name in claim.reserved_for]
         if not held:
             return self
         left = self.without_claims((claim.namespace, claim.name) for claim in held if claim.owner == name)

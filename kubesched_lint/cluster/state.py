@@ -9,6 +9,7 @@ from functools import cached_property
 from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.classes import ClassSet, PodClass, PodClasses
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.storage import Storage
@@ -86,13 +87,14 @@ class ClusterState:
         groups: Iterable[Alike] | None = None,
         *,
         kubernetes_version: str = RECORDED,
+        known: KnownPods | None = None,
     ) -> None:
         objects = objects or Inventory()
         self.index = index
         self.objects = objects
         """Services, ReplicaSets, budgets and classes as given; pods and storage change, so read them below."""
         self.kubernetes_version = kubernetes_version
-        self.classes = PodClasses()
+        self.classes = PodClasses(known)
         self.ledger = Ledger(index)
         self.nonzero_cpu: list[int] = [0] * len(index)
         """Millicores per node as scoring counts them (see model.resources.nonzero_requests)."""
@@ -117,7 +119,7 @@ class ClusterState:
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption nominated for them."""
-        self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
+        self.labelled: dict[Hashable, tuple[Pod, Pod]] = {} if known is None else known.labelled
         """Pods as scheduler.binding labels them, so that equal ones stay one object."""
         self.alike: dict[Hashable, tuple[object, Sequence[NodeSet]]] = {}
         """Nodes that the VolumeBinding plugin need not tell apart, by what it asks of volumes, which is kept."""

@@ -84,7 +84,8 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         open_ = index.domains_of(key, room.open_)
         loose = room.within(usable & ~index.with_key(key), most)
         beside = f", nodes without it {loose} more" if loose else ""
-        yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
+        why = f"each needs a domain of {key} to itself, and {open_} can hold one{beside}"
+        yield Counted(open_ + loose, why)
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
@@ -100,7 +101,8 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
             yield Counted(0, f"no pod that its affinity on {term.topology_key} selects")
     if total == usable.bit_count() < wanted and setting.workloads[number].kind == "DaemonSet" and most == 1:
-        yield Counted(total, f"only {total} of the nodes for which it makes a pod let one in")
+        why = f"only {total} of the nodes for which it makes a pod let one in"
+        yield Counted(total, why)
     elif total < wanted:
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
         yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes", what)

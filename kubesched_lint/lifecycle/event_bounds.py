@@ -35,6 +35,6 @@ class EventBounds:
         return self.never_stuck and self.least.pods >= self.wanted
 
     @property
-    def ends_badly(self) -> bool:
+    def is_bad(self) -> bool:
         """Whether every course ends badly: pods stay missing, or the rollout or drain never ends."""
         return not self.is_fine and (self.always_stuck or self.most.pods < self.wanted)

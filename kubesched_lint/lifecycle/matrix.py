@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
-from kubesched_lint.lifecycle import creation, quotas, verdicts
+from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
 from kubesched_lint.lifecycle.counted import count, has_room, rollout_at
+from kubesched_lint.lifecycle.counted_cells import doubted, range_of, why_open, with_counted
+from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.courses import Courses, Effort
-from kubesched_lint.lifecycle.devices import by_allocator, with_devices
-from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.devices import by_allocator
+from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import components, group_in, group_of, template_variants, tries_all_templates
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.judging import method, verdict_of, with_details
-from kubesched_lint.lifecycle.preemption_scope import PreemptionScope, outranks, scope_of
+from kubesched_lint.lifecycle.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
@@ -34,6 +34,8 @@ MOST_PODS = 80
 """Upper limits (nodes, pods) for exhaustive search."""
 MOST_STEPS, LEAST_STEPS = 4_000_000, 2_000
 """Step limit of one cell, and its step limit after the run has spent its budget (see ``work``)."""
+SEARCH = 8 / 7
+"""Steps of a cell per step of its search and its traces: the rest is for what is said where they are cut short."""
 
 
 class Row(Record):
@@ -54,8 +56,7 @@ class Matrix:
         self.effort = effort or Effort()
         self._ran: dict[tuple[int, ...], EventOutcomes] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
-        self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
-        self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+        self._counting = Counting(self.setting)
         self.well: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
         """(event, place in ``setting``) → (what a proof lacks, number of ends), where every course ended well."""
         self._later = LaterTurns(self.setting, self.courses)
@@ -69,6 +70,18 @@ class Matrix:
     def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
         for number in range(len(self.whole.workloads)):
             yield Row(number, tuple(self.cell(event, number) for event in events))
+
+    def count_first(self, events: Sequence[str], numbers: Sequence[int]) -> None:
+        """Count before anything is searched, so that a costly search takes from no other cell what counting says."""
+        asked = {place for number in numbers if (place := self._places.get(number)) is not None}
+        try:
+            with work.within(work.share(0, 2)):
+                for place in asked:
+                    for event in events:
+                        if not idle(self.setting, event, place):
+                            self._counting.bounds(event, group_in(self.setting, event, place), place)
+        except work.OutOfWorkError:
+            pass  # each of the other cells counts for itself, as far as the work allows
 
     def cell(self, event: str, number: int) -> Cell:
         """Return the cell of workload ``number`` of ``whole``; UNKNOWN if it exceeds its share of the work."""
@@ -102,13 +115,13 @@ class Matrix:
         members = group_in(self.setting, event, place)
         if not self._is_searched(members) and has_room(self.setting, event, place):
             return False
-        bounds = count(self.setting, event, place)
-        with_devices(bounds, self.setting, members, place)
+        bounds = self._counting.bounds(event, members, place)
         if event == "hpa-max" and rollout_at(self.setting, place, bounds.wanted).always_stuck:
             return True
-        if bounds.is_fine or bounds.ends_badly:
-            return not bounds.is_fine
-        if scope_of(self.setting, members).strong or not self._is_searched(members):
+        if bounds.is_fine or bounds.is_bad:
+            return bounds.is_bad
+        scope = scope_of(self.setting, members)
+        if scope.strong or self._stays_open(scope, place) or not self._is_searched(members):
             return False
         ends = self.courses(event, place)
         return not ends or verdict_of(event, ends)[0] == BAD
@@ -154,14 +167,28 @@ class Matrix:
         return with_details(found, (), self.setting, number)
 
     def _answer(self, event: str, number: int) -> Cell:
-        bounds = count(self.setting, event, number)
         members = group_in(self.setting, event, number)
-        doubt = self._doubt(event, members, number) if bounds.is_fine else ""
-        if doubt:
-            bounds.least, bounds.never_stuck = Counted(0, doubt), False
-        with_devices(bounds, self.setting, members, number)
+        bounds = self._counting.bounds(event, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
+        scope = scope_of(self.setting, members)
+        if self._stays_open(scope, number) and not bounds.is_bad:
+            return self._as_counted(event, number, bounds, scope.open_)
+        try:
+            with work.within(work.share(0, SEARCH)):
+                return self._followed(event, members, number, bounds)
+        except work.OutOfWorkError as reason:
+            return self._as_counted(event, number, bounds, str(reason), scope)
+
+    def _stays_open(self, scope: PreemptionScope, number: int) -> bool:
+        """Whether neither traces nor a search decide a cell, since preemption that they cannot follow may change it."""
+        return bool(scope.open_ and (scope.strong or self._has_other_pods(scope, number)))
+
+    def _has_other_pods(self, scope: PreemptionScope, number: int) -> bool:
+        """Whether its real pods may be others than counted; without a usable node, new ones wait whatever they are."""
+        return scope.uncounted and bool(self.setting.usable[number] or self.setting.running.get(number))
+
+    def _followed(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> Cell:
         scope = scope_of(self.setting, members)
         # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
@@ -179,50 +206,9 @@ class Matrix:
             cell = self._from_bounds(event, number, bounds)
         if not scope.open_:
             return cell
-        # New pods without a usable node wait, whatever other pods are there.
-        if scope.uncounted and (self.setting.usable[number] or self.setting.running.get(number)):
-            return _doubted(_counted(cell, bounds), scope.open_)
-        return _counted(cell, bounds) if cell.verdict == BAD and cell.proven else _doubted(cell, scope.open_)
-
-    def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
-        """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
-        setting, scope = self.setting, scope_of(self.setting, members)
-        if len(members) < 2 or not (scope.strong or scope.uncounted):
-            return ""
-        workload, lost = setting.workloads[number], ""
-        if workload.kind == "Pod":
-            lost = "a preempted pod is not recreated"
-        elif workload.claim_templates:
-            lost = "a preempted pod can only return to where its volume is"
-        elif may_miss([setting.pods[number]], setting.cluster):
-            lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
-        if lost and self._is_pressed(event, members, number):
-            return lost
-        if guests_of(setting).weaker_kinds and any(i != number for i in self._preempting_owned(event, members)):
-            return "preempted pods of others may be recreated on these nodes"
-        return ""
-
-    def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
-        """Whether other workloads of the set may have to preempt pods of this workload."""
-        pressing = self._pressing(event, members)
-        work.spend(len(pressing) // 4)
-        return any(i != number and outranks(self.setting, i, number) for i in pressing)
-
-    def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
-        """Return up to two members that may have to preempt pods whose controllers recreate them."""
-        found = self._preemptors.get((event, members))
-        if found is None:
-            weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
-            found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
-            self._preemptors[event, members] = found
-        return found
-
-    def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
-        """Return the members whose pods may have to wait and then preempt others."""
-        found = self._presses.get((event, members))
-        if found is None:
-            found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
-        return found
+        if self._has_other_pods(scope, number):
+            return doubted(with_counted(cell, bounds), scope.open_)
+        return with_counted(cell, bounds) if cell.verdict == BAD and cell.proven else doubted(cell, scope.open_)
 
     def _is_made(self, members: Sequence[int], number: int) -> bool:
         """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
@@ -354,32 +340,15 @@ class Matrix:
         return Courses(self.setting, self.effort, self._is_played)
 
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
-        wanted = bounds.wanted
-        least, most = min(bounds.least.pods, wanted), min(bounds.most.pods, wanted)
-        bound = Range(least, most, "closed-form" if least == most else "bound")
+        bound = range_of(bounds)
         blocked = self._budget(number, self.setting.drains(event) and not bounds.never_stuck)
         fine = bounds.is_fine
         if not fine and self._is_made(self._everybody, number) and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
-        bad = bounds.ends_badly
-        ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
+        ends = self._bad_ends(event, number) if bounds.is_bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
-        if fine or (bad and (not ends or verdict_of(event, ends)[0] == BAD)):
-            stuck = bounds.always_stuck
-            cell = Cell(
-                event,
-                FINE if fine else BAD,
-                wanted,
-                bound,
-                stuck,
-                stuck,
-                proven=not stuck or event != "drain",  # the drain of a node without its pods ends
-                is_counted=not fine and not self.setting.pods[number].required_affinity,
-                text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
-                why=bounds.least.why if fine else bounds.most.why,
-                resource="" if fine else bounds.most.resource,
-                assumes=self._premises(number),
-            )
+        if fine or (bounds.is_bad and (not ends or verdict_of(event, ends)[0] == BAD)):
+            cell = self._proven(event, number, bounds)
             return cell if fine else with_details(cell, ends, self.setting, number)
         if number in quota_short(self.setting):
             raced = creation.raced(self.setting, event, number, bounds)
@@ -387,6 +356,21 @@ class Matrix:
                 return replace(raced, assumes=self._premises(number))
         ends, others = self._later.ends(event, number, ends)
         return self._from_runs(event, number, bounds, bound, blocked, ends, others)
+
+    def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
+        """Return the cell that counting decides, without details."""
+        never_ends = bounds.always_stuck and not bounds.never_stuck and self.setting.drains(event)
+        blocked, by_itself = self._budget(number, never_ends), not self.setting.pods[number].required_affinity
+        return counted_cells.decided(event, bounds, blocked, self._premises(number), by_itself=by_itself)
+
+    def _as_counted(
+        self, event: str, number: int, bounds: EventBounds, missing: str, scope: PreemptionScope = NONE
+    ) -> Cell:
+        """Return what counting alone says of a cell; ``missing`` is why nothing else was asked."""
+        if bounds.is_bad and not self._has_other_pods(scope, number):
+            cell = self._proven(event, number, bounds)
+            return work.tried(lambda: with_details(cell, (), self.setting, number), cell, 1)
+        return counted_cells.left_open(event, bounds, missing, self._premises(number))
 
     def _from_runs(
         self,
@@ -399,7 +383,7 @@ class Matrix:
         good: int = 0,
     ) -> Cell:
         """Return the cell that counting leaves open; ``good`` more traces end well than were followed."""
-        why = f"counting leaves {bound} of {bounds.wanted}: {bounds.least.why}"
+        why = why_open(bounds)
         seen, stuck, always = verdict_of(event, ends)
         seen_ends = len(ends) + good
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
@@ -455,15 +439,3 @@ class Matrix:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         return tuple(premises(self.setting, number, self._scopes[group_of(self.setting, number)]))
-
-
-def _doubted(cell: Cell, missing: str) -> Cell:
-    text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
-    return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
-
-
-def _counted(cell: Cell, bounds: EventBounds) -> Cell:
-    """Return the cell with counted bounds, which hold under any preemption, unlike a search that ignores it."""
-    bound = Range(min(bounds.least.pods, cell.wanted), min(bounds.most.pods, cell.wanted), "bound")
-    text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
-    return replace(cell, bound=bound, text=text)

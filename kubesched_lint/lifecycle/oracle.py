@@ -12,6 +12,7 @@ from functools import cached_property
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.known_pods import KnownPods
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
@@ -74,7 +75,7 @@ class Oracle:
         """Whether a pod that fits nowhere may preempt others."""
         self.gave_up = False
         """Whether some preemption has too many outcomes to try."""
-        self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
+        self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version, known=KnownPods.of(objects))
         self.holdings = self._holdings(every=symmetric and not expected)
         """None where numbers of devices decide."""
         if symmetric and (self.holdings is None or self.holdings.are_apart):

@@ -101,6 +101,11 @@ class Inventory(Record):
             yield name, getattr(self, name)
 
     @cached_property
+    def lasting(self) -> dict[str, Any]:
+        """What many cluster states with these objects compute alike, by name."""
+        return {}
+
+    @cached_property
     def claims_by_name(self) -> Mapping[tuple[str, str], Claim]:
         """(namespace, name) → claim."""
         return {(c.namespace, c.name): c for c in self.claims}

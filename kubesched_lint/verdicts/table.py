@@ -59,6 +59,7 @@ class Table:
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
         """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
         with work.within(work.share(0, WHOLE)):
+            self.matrix.count_first(events, self.numbers)
             rows = [Row(n, tuple(self._cells(events, n, place))) for place, n in enumerate(self.numbers, 1)]
         return self._left_of(rows)
 

@@ -11,7 +11,7 @@ import pytest
 
 from kubesched_lint.cluster.capture.parts import Template
 from kubesched_lint.cluster.capture.resources import RESOURCES
-from kubesched_lint.cluster.classes import class_key
+from kubesched_lint.cluster.known_pods import class_key
 from kubesched_lint.cluster.pod_json import PodJsonDecoder
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.cluster.template import difference

@@ -324,7 +324,6 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linter, "STEPS_EACH", 0)
     monkeypatch.setattr(linter, "LEAST_STEPS", 250)  # a hazard costs 200
     monkeypatch.setattr(simulate, "MOST_STEPS", 20_000)
-    monkeypatch.setattr(simulate, "STEPS_EACH", 0)
     monkeypatch.setattr(matrix, "LEAST_STEPS", 10)
 
 

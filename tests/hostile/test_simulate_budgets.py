@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,17 @@ from typer.testing import CliRunner
 
 import kubesched_lint
 from benchmarks import hostile_shapes
+from kubesched_lint import work
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.devices import DeviceClaim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world import offers
 from tests.hostile.shapes import SHAPES, Files
@@ -33,7 +37,7 @@ def set_of(files: Files) -> ManifestSet:
 @pytest.mark.parametrize(
     ("shape", "size", "most", "each"),
     [
-        ("crowd", 60, run.MOST_STEPS, run.STEPS_EACH),
+        ("crowd", 60, run.MOST_STEPS, 0),
         ("crowd", 201, run.MOST_STEPS_OF_LARGE, run.STEPS_EACH_OF_LARGE),
         ("crowd", 801, run.MOST_STEPS_OF_LARGE, 0),
         ("pools", 201, run.MOST_STEPS_OF_LARGE, 0),
@@ -47,9 +51,45 @@ def test_more_steps_are_for_sets_where_they_establish_more(shape: str, size: int
     """Few workloads, few parts of their pods, few nodes; a larger effort raises each limit."""
     files = SHAPES[shape].make(size)
     manifests, nodes = set_of(files).inventory, len(cluster_of(files).inventory.nodes)
-    steps, pools = most + each * len(manifests.workloads), len(manifests.node_pools)
+    steps, pools = min(most + each * len(manifests.workloads), run.MOST_STEPS), len(manifests.node_pools)
     assert run._steps(Effort(), manifests, nodes, pools) == steps
     assert run._steps(Effort(states=2 * Effort().states), manifests, nodes, pools) == 2 * steps
+
+
+def spent_on(files: Files, monkeypatch: pytest.MonkeyPatch) -> float:
+    """The steps of a whole simulation, of which none is counted twice."""
+    spent, leave = list[float](), work.within.__exit__
+
+    def left(limit: work.within, *reason: object) -> None:
+        leave(limit, *reason)
+        if limit.before == float("inf"):
+            spent.append(limit.spent)
+
+    monkeypatch.setattr(work.within, "__exit__", left)
+    kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
+    return max(spent)
+
+
+@pytest.mark.parametrize("shape", ["own-devices", "devices-of-bare-pods"])
+def test_devices_that_pods_take_count_as_work(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pod that takes or returns devices costs tens of microseconds, so its steps are counted."""
+    changes, real = 0, Devices.with_claims
+
+    def counted(devices: Devices, claims: Iterable[DeviceClaim]) -> Devices:
+        nonlocal changes
+        changes += 1
+        return real(devices, claims)
+
+    monkeypatch.setattr(Devices, "with_claims", counted)
+    spent = spent_on(SHAPES[shape].make(6), monkeypatch)
+    assert changes
+    assert spent >= 50 * changes
+
+
+def test_no_simulation_has_more_steps_than_ten_seconds_allow() -> None:
+    few = set_of(SHAPES["full-zones"].make(10)).inventory
+    many = set_of(SHAPES["full-zones"].make(run.LARGE_WORKLOADS)).inventory
+    assert max(run._steps(Effort(), few, 12, 0), run._steps(Effort(), many, 960, 0)) <= run.MOST_STEPS
 
 
 def test_an_inventory_indexes_its_claims_and_volumes_once() -> None:

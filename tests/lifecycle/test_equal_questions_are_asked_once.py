@@ -108,7 +108,6 @@ def test_equal_workloads_share_the_bound_on_full_nodes(monkeypatch):
 def test_cells_are_told_although_the_work_is_used_up(monkeypatch):
     """What follows the cells has steps of its own: else every cell would be lost with the last one."""
     monkeypatch.setattr(run, "MOST_STEPS", 5_000)
-    monkeypatch.setattr(run, "STEPS_EACH", 0)
     several = [workload("Deployment", f"w{i}", 4, asking("900m")) for i in range(8)]
     found = report_of(sketch(2, "abc", "8"), workload("Deployment", "one", 1), *several)
     verdicts = {cell.verdict for row in found.rows for cell in row.cells} - {NONE}

@@ -47,8 +47,8 @@ from kubesched_lint.verdicts.what_if_cells import MEANWHILE
 from kubesched_lint.world.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.world.world import World
 
-MOST_STEPS, STEPS_EACH = 6_000_000, 80_000
-"""Steps for the cells of an ordinary set (see ``work``), and further steps per workload."""
+MOST_STEPS = 7_000_000
+"""Steps for the cells of an ordinary set (see ``work``): more would take more than ten seconds of CPU."""
 MOST_STEPS_OF_LARGE, STEPS_EACH_OF_LARGE = 2_500_000, 15_000
 """Steps for the cells of any other set, and further steps per workload of a large one."""
 ORDINARY_WORKLOADS, ORDINARY_NODES, ORDINARY_PARTS = 200, 500, 30
@@ -163,9 +163,9 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= ORDINARY_PARTS * number
     steps = MOST_STEPS_OF_LARGE
     if has_few_parts and number <= ORDINARY_WORKLOADS and nodes <= ORDINARY_NODES:
-        steps = MOST_STEPS + STEPS_EACH * number
+        steps = MOST_STEPS
     elif has_few_parts and number <= LARGE_WORKLOADS and nodes <= LARGE_NODES and pools <= LARGE_POOLS:
-        steps += STEPS_EACH_OF_LARGE * number
+        steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.model.devices import Allocation, Amounts, DeviceID
 from kubesched_lint.scheduler.devices.capacity import plus
 from kubesched_lint.scheduler.devices.pools import Pool, PoolID, devices_of
@@ -25,7 +26,9 @@ class Taken:
         self.consumed: dict[DeviceID, Amounts] = {} if since is None else dict(since.consumed)
         self.pools: dict[PoolID, dict[int, tuple[Pool, Hashable]]] = {} if since is None else dict(since.pools)
         """The pools of which something is taken, and what ``in_pool`` returned for them."""
-        for allocation in allocations[0 if since is None else len(since._allocations) :]:
+        more = allocations[0 if since is None else len(since._allocations) :]
+        work.owe(len(more))  # a pod may be bound meanwhile
+        for allocation in more:
             self._add(allocation)
 
     def _add(self, allocation: Allocation) -> None:
@@ -55,6 +58,7 @@ class Taken:
         found = known.get(id(pool))
         if found is None:  # kept with the pool, so that its id() is not reused
             ids = [device for device, _, _ in devices_of((*pool.slices, *pool.elsewhere))]
+            work.owe(len(ids) // 2)
             held = ((i, device) for i, device in enumerate(ids) if self.holds(device))
             found = known[id(pool)] = pool, tuple((i, *self._state(device)) for i, device in held)
         return found[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tests.hostile.shapes import neighbours, nodes_and_pools, objects, pods, texts
+from tests.hostile.shapes import devices, neighbours, nodes_and_pools, objects, pods, texts
 from tests.hostile.shapes.parts import Files, stream, workload
 
 __all__ = ["SHAPES", "Files", "Shape", "stream", "workload"]
@@ -38,6 +38,11 @@ SHAPES: Mapping[str, Shape] = {
     "avoiding": Shape(1_000, neighbours.avoiding),
     "spreads": Shape(300, neighbours.spreads),
     "spread-keys": Shape(300, neighbours.spread_keys),
+    "full-zones": Shape(100, neighbours.full_zones),
+    "full-next": Shape(100, neighbours.full_next),
+    "own-devices": Shape(75, devices.own_devices),
+    "devices-of-bare-pods": Shape(75, devices.of_bare_pods),
+    "devices-by-long-selectors": Shape(200, devices.by_long_selectors),
     "node-terms": Shape(5_000, nodes_and_pools.node_terms),
     "node-numbers": Shape(5_000, nodes_and_pools.node_numbers),
     "node-values": Shape(20_000, nodes_and_pools.node_values),

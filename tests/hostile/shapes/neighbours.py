@@ -177,3 +177,36 @@ def avoiding(n: int) -> Files:
         )
 
     return Files(stream(map(one, range(n))), nodes(n))
+
+
+def full_zones(n: int) -> Files:
+    """Deployments of three pods, one in each zone, on nodes that are nearly full with them; each asks for more."""
+
+    def one(i: int) -> Json:
+        over: Json = {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": f"w{i}"}},
+        }
+        asked = {"cpu": f"{1_100 + i % 25 * 37}m", "memory": f"{3_000 + i % 25 * 53}Mi"}
+        containers = [{"name": "c", "image": "i:1", "resources": {"requests": asked}}]
+        return workload(f"w{i}", {"containers": containers, "topologySpreadConstraints": [over]}, replicas=3)
+
+    allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+    return Files(stream(map(one, range(n))), nodes(n + n // 5, allocatable=allocatable))
+
+
+def full_next(n: int) -> Files:
+    """Deployments on nodes that are nearly full with them, each apart from the next, of two priorities."""
+    ranks = [obj("PriorityClass", f"p{i}", "scheduling.k8s.io/v1", value=10 * i) for i in range(2)]
+
+    def one(i: int) -> Json:
+        asked = {"cpu": f"{1_100 + i % 25 * 37}m", "memory": "1Gi"}
+        containers = [{"name": "c", "image": "i:1", "resources": {"requests": asked}}]
+        apart = affinity([term(f"w{(i + 1) % n}")], "podAntiAffinity")
+        spec = {**apart, "containers": containers, "priorityClassName": f"p{i % 2}"}
+        return workload(f"w{i}", spec, replicas=3)
+
+    allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+    return Files(stream([*ranks, *map(one, range(n))]), nodes(n + n // 5, allocatable=allocatable))

@@ -1,0 +1,62 @@
+"""What cluster states that come and go, one after another, know of the same few pods."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.resources import nonzero_requests
+
+_MOST_KNOWN = 20_000
+"""Pods that are kept at most: those of one node, as a DaemonSet has, are others in each cluster state."""
+
+
+class KnownPods:
+    """The keys of pods, and the pods as nodes label them."""
+
+    def __init__(self) -> None:
+        self._keys: dict[int, tuple[Pod, int]] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
+        """Pods as scheduler.binding labels them, so that equal ones stay one object."""
+
+    @classmethod
+    def of(cls, objects: Inventory) -> KnownPods:
+        """Return that of all simulations with these objects."""
+        found: KnownPods = objects.lasting.setdefault("pods", cls())
+        return found
+
+    def key(self, pod: Pod, terminating: bool) -> int:
+        """Return a number that is equal exactly for pods with equal class keys."""
+        identity = id(pod) << 1 | terminating
+        known = self._keys.get(identity)
+        if known is None:  # the pod is kept, so that its id() is not reused
+            if len(self._keys) >= _MOST_KNOWN:
+                self._keys.clear()
+                self.labelled.clear()
+            number = self._numbers.setdefault(class_key(pod, terminating), len(self._numbers))
+            known = self._keys[identity] = pod, number
+        return known[1]
+
+
+def class_key(pod: Pod, terminating: bool) -> Hashable:
+    """Return a key that is equal exactly for pods that every rule about running pods treats alike."""
+    return (
+        pod.namespace,
+        frozenset(pod.labels.items()),
+        pod.required_affinity,
+        pod.required_anti_affinity,
+        pod.preferred_affinity,
+        pod.preferred_anti_affinity,
+        frozenset((name, amount) for name, amount in pod.requests.items() if amount),
+        nonzero_requests(pod),
+        pod.host_ports,
+        tuple(
+            (v.kind, v.claim, v.name if v.kind == "ephemeral" else "", v.read_only, repr(sorted(v.disk.items())))
+            for v in pod.volumes
+        ),
+        pod.priority,
+        pod.resource_claims,
+        terminating,
+    )

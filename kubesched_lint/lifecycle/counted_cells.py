@@ -1,0 +1,58 @@
+"""The cells of what counting says: decided, or left open."""
+
+from __future__ import annotations
+
+from kubesched_lint.lifecycle.event_bounds import EventBounds
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range, words
+from kubesched_lint.record import replace
+
+
+def range_of(bounds: EventBounds) -> Range:
+    least, most = min(bounds.least.pods, bounds.wanted), min(bounds.most.pods, bounds.wanted)
+    return Range(least, most, "closed-form" if least == most else "bound")
+
+
+def why_open(bounds: EventBounds) -> str:
+    return f"counting leaves {range_of(bounds)} of {bounds.wanted}: {bounds.least.why}"
+
+
+def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, ...], *, by_itself: bool) -> Cell:
+    """Return the cell, fine or bad, that counting decides; ``blocked``: the budget that keeps a drain from ending.
+
+    ``by_itself``: whether other workloads of the set can only make a bad end worse.
+    """
+    fine, stuck, bound = bounds.is_fine, bounds.always_stuck, range_of(bounds)
+    return Cell(
+        event,
+        FINE if fine else BAD,
+        bounds.wanted,
+        bound,
+        stuck,
+        stuck,
+        proven=not stuck or event != "drain",  # the drain of a node without its pods ends
+        text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked),
+        why=bounds.least.why if fine else bounds.most.why,
+        resource="" if fine else bounds.most.resource,
+        is_counted=by_itself and not fine,
+        assumes=assumes,
+    )
+
+
+def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str, ...]) -> Cell:
+    """Return the cell that counting leaves open, if nothing else was asked; ``missing`` says why not."""
+    bound = range_of(bounds)
+    text = f"{words(event, bounds.wanted, bound, stuck=False, always_stuck=False)} ?"
+    why = why_open(bounds)
+    return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
+
+
+def doubted(cell: Cell, missing: str) -> Cell:
+    text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
+    return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
+
+
+def with_counted(cell: Cell, bounds: EventBounds) -> Cell:
+    """Return the cell with counted bounds, which hold under any preemption, unlike a search that ignores it."""
+    bound = Range(min(bounds.least.pods, cell.wanted), min(bounds.most.pods, cell.wanted), "bound")
+    text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
+    return replace(cell, bound=bound, text=text)

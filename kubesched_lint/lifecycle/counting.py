@@ -1,0 +1,75 @@
+"""What counting says of each cell, asked once: bounds, with what preemption and devices leave of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from kubesched_lint import work
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.devices import with_devices
+from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
+from kubesched_lint.lifecycle.setting import Setting
+
+
+class Counting:
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self._known: dict[tuple[str, int], EventBounds] = {}
+        self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+        self._preemptors: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+
+    def bounds(self, event: str, members: tuple[int, ...], number: int) -> EventBounds:
+        """Return the bounds of a workload; ``members`` are those that can affect it."""
+        bounds = self._known.get((event, number))
+        if bounds is None:
+            bounds = count(self.setting, event, number)
+            doubt = self._doubt(event, members, number) if bounds.is_fine else ""
+            if doubt:
+                bounds.least, bounds.never_stuck = Counted(0, doubt), False
+            with_devices(bounds, self.setting, members, number)
+            self._known[event, number] = bounds
+        return bounds
+
+    def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
+        """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
+        setting, scope = self.setting, scope_of(self.setting, members)
+        if len(members) < 2 or not (scope.strong or scope.uncounted):
+            return ""
+        workload, lost = setting.workloads[number], ""
+        if workload.kind == "Pod":
+            lost = "a preempted pod is not recreated"
+        elif workload.claim_templates:
+            lost = "a preempted pod can only return to where its volume is"
+        elif may_miss([setting.pods[number]], setting.cluster):
+            lost = "the replacement of a preempted pod may not be requeued when that pod is gone"
+        if lost and self._is_pressed(event, members, number):
+            return lost
+        if guests_of(setting).weaker_kinds and any(i != number for i in self._preempting_owned(event, members)):
+            return "preempted pods of others may be recreated on these nodes"
+        return ""
+
+    def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
+        """Whether other workloads of the set may have to preempt pods of this workload."""
+        pressing = self._pressing(event, members)
+        work.spend(len(pressing) // 4)
+        return any(i != number and outranks(self.setting, i, number) for i in pressing)
+
+    def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
+        """Return up to two members that may have to preempt pods whose controllers recreate them."""
+        found = self._preemptors.get((event, members))
+        if found is None:
+            weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
+            found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
+            self._preemptors[event, members] = found
+        return found
+
+    def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
+        """Return the members whose pods may have to wait and then preempt others."""
+        found = self._presses.get((event, members))
+        if found is None:
+            found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
+        return found

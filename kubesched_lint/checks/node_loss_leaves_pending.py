@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.workload import asked_to_survive
 from kubesched_lint.text import many
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_copies
@@ -14,6 +15,13 @@ from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member, *, of: str) -> Iterator[Hazard]:
+    """Report the loss that a parameter names; where a user asks workloads to survive losses, these."""
+    survived = (*it.world.premises.survive, *asked_to_survive(it.workload))
+    for what in [each for each in ("node", "zone") if f"{each}-loss" in survived] or [of]:
+        yield from _found(it, what)
+
+
+def _found(it: Member, of: str) -> Iterator[Hazard]:
     """Count free room, and one replica per domain of its own anti-affinity."""
     usable, replicas = it.usable, it.replicas
     if not it.workload.stays or it.workload.kind == "Pod" or not replicas or it.world.index.unknown_resources & usable:

@@ -26,7 +26,7 @@ def opened(call: Invocation, paths: Sequence[str], *, prefers_targets: bool = Fa
     """
     try:
         settings = settled(call, paths)
-        settings.rulebook.select(settings.options.profile, settings.options.select, settings.options.ignore)
+        settings.options.rules(settings.rulebook)
         has_cluster = settings.values["cluster"].origin.startswith("-")
         if prefers_targets and (call.params["target"] or (settings.config.targets and not has_cluster)):
             paths = ()

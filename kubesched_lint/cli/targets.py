@@ -132,7 +132,7 @@ def run_targets(
     from kubesched_lint.commands.lint.targets import TargetWork, check_targets
 
     rulebook = settings.rulebook
-    rulebook.select(settings.options.profile, settings.options.select, settings.options.ignore)
+    settings.options.rules(rulebook)
 
     def asked(target: Target) -> Request:
         alone = request_of(request, settings, target)

@@ -10,7 +10,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import Workload, asked_to_survive
 from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
@@ -54,22 +54,17 @@ def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity
     return severity
 
 
-SURVIVES = "kubesched-lint.io/survive"
-"""Annotation of a workload: events that it must survive, ``hpa-max, drain``, besides those of the configuration."""
-
-
 def must_survive(rule: Rule, it: Member | None, hazard: Hazard, options: Options) -> bool:
     """Whether the workload must survive the event of a hazard that is proven as it is.
 
     A user asks for it, or the change raises the maximum of its autoscaler: then the change brings the bad end.
     """
-    workload = None if it is None else it.workload
     if rule.preview or hazard.severity is not None or hazard.evidence.kind != "proof":
         return False
-    asked = workload.annotations.get(SURVIVES, "") if workload is not None else ""
     if hazard.evidence.event == "hpa-max" and it is not None and maximum_is_raised(it):
         return True
-    return hazard.evidence.event in (*options.survive, *map(str.strip, asked.split(",")))
+    asked = () if it is None else asked_to_survive(it.workload)
+    return hazard.evidence.event in (*options.survive, *asked)
 
 
 def if_fixed(verdict: Judged, world: World) -> Judged:

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import Severity
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.record import Record, field
+
+if TYPE_CHECKING:
+    from kubesched_lint.rulebook.library import Rule, Rulebook
 
 PROFILES = ("ci", "strict", "editor")
 
@@ -67,6 +71,10 @@ class Options(Record):
 
     kinds: Kinds = SHIPPED
     """The kinds of custom resources that are read."""
+
+    def rules(self, rulebook: Rulebook) -> tuple[Rule, ...]:
+        """Return the rules of a run, with those about events that workloads must survive. Raises UnknownRuleError."""
+        return rulebook.select(self.profile, self.select, self.ignore, self.survive)
 
     def ignores(self, slug: str, path: str) -> bool:
         """Whether the configuration drops the findings of a rule in a file."""

@@ -71,7 +71,7 @@ class ManifestSet(Record):
         if options.partial:
             not_read = replace(not_read, others=(_NOT_GIVEN, *not_read.others))
         version, gates = options.kubernetes_version, options.feature_gates
-        return Premises(options.apply_order, version, not_read, gates, self.before)
+        return Premises(options.apply_order, version, not_read, gates, self.before, options.survive)
 
     @property
     def is_empty(self) -> bool:

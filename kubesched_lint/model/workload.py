@@ -136,6 +136,15 @@ class Workload(Record):
         return str(self.ref)
 
 
+SURVIVES = "kubesched-lint.io/survive"
+"""Annotation of a workload: events that it must survive, ``hpa-max, drain``, besides those of the configuration."""
+
+
+def asked_to_survive(workload: Workload) -> tuple[str, ...]:
+    """Return the events that a workload's annotation names."""
+    return tuple(map(str.strip, workload.annotations.get(SURVIVES, "").split(",")))
+
+
 def written_template(workload: Workload) -> object:
     """Return the template of a workload as plain values; None if it is unknown."""
     if workload.template is None and isinstance(workload.source, Document):

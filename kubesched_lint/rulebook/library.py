@@ -93,11 +93,18 @@ class Rulebook(FrozenRecord):
             return (self.get(name),)
         raise self._unknown("rule or family", name, (*self.rules, *self.families))
 
-    def select(self, profile: str = "ci", select: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
+    def select(
+        self,
+        profile: str = "ci",
+        select: Iterable[str] = (),
+        ignore: Iterable[str] = (),
+        survive: Iterable[str] = (),
+    ) -> tuple[Rule, ...]:
         """The rules of a run, in the order of their slugs.
 
         ``select`` replaces the profile: a slug selects its rule whatever its default, a family its rules that are not
-        ``default: off``. ``ignore`` takes precedence. Raises UnknownRuleError.
+        ``default: off``. ``survive`` are events: rules about them are added to a profile. ``ignore`` takes precedence.
+        Raises UnknownRuleError.
         """
         names = tuple(select)
         if names:
@@ -108,7 +115,8 @@ class Rulebook(FrozenRecord):
                 if rule.default != "off" or name != rule.family
             }
         else:
-            chosen = {rule.slug for rule in self if in_profile(rule, profile)}
+            events = set(survive)
+            chosen = {rule.slug for rule in self if in_profile(rule, profile) or not events.isdisjoint(rule.events)}
         dropped = {rule.slug for name in ignore for rule in self.resolve(name)}
         return tuple(self.rules[slug] for slug in sorted(chosen - dropped))
 

@@ -121,7 +121,7 @@ class Session:
         return self._shown(Answer(report, self.files.judged(), waiting))
 
     def _rules(self) -> Sequence[Rule]:
-        return self.rulebook.select(self.options.profile, self.options.select, self.options.ignore)
+        return self.options.rules(self.rulebook)
 
     def _cheap(self, rules: Sequence[Rule]) -> Sequence[Rule]:
         """Return the rules for an answer at once: before a whole run those that need no nodes."""

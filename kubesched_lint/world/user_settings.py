@@ -46,6 +46,9 @@ class Premises(Record):
     before: Inventory | None = None
     """The manifests before the change that is judged; None if nobody compares. ``world/former.py`` reads them."""
 
+    survive: tuple[str, ...] = ()
+    """Events that every workload must survive."""
+
     @property
     def set_is_complete(self) -> bool:
         """False if some documents create pods that we cannot see: Helm sources, patches, custom resources."""

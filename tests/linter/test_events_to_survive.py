@@ -6,12 +6,12 @@ import pytest
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding
-from kubesched_lint.linter.judged import SURVIVES
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.workload import SURVIVES
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -89,3 +89,17 @@ def test_a_severity_that_a_user_sets_stands() -> None:
 
     mild = Options(survive=("hpa-max",), severities={"scale-out-stays-pending": Severity.NOTE})
     assert of_the_maximum(read(), mild).severity.word == "note"
+
+
+@pytest.mark.parametrize(("survive", "lost"), [(("node-loss",), "node"), (("zone-loss",), "zone")])
+def test_a_loss_is_judged_where_a_user_asks_for_it(survive: tuple[str, ...], lost: str) -> None:
+    nodes = NODES.replace(b"count: 2, zones: [a]", b"count: 1, zones: [a, b]")
+    cluster, options = cluster_from([("c.yaml", nodes)], "c.yaml"), Options(survive=survive)
+    manifests = read(2)
+    text = manifests.documents[1].text.replace("replicas: 2", "replicas: 8")
+    manifests = manifest_set(documents("m.yaml", text.encode(), is_read), "default")
+    book = Rulebook.shipped()
+    for chosen, expected in ((options, [(f"{lost}-loss", "error")]), (Options(), [])):
+        report, _ = lint(manifests, cluster, chosen, chosen.rules(book))
+        found = [f for f in report.findings if f.rule == "node-loss-leaves-pending"]
+        assert [(f.evidence.event, f.severity.word) for f in found] == expected

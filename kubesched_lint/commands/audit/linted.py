@@ -20,7 +20,7 @@ _LATER = frozenset(["autoscaling", "rollout", "disruption", "api", "waivers"])
 
 def lint_report(now: Now, options: Options, rulebook: Rulebook) -> tuple[Report, dict[str, Rule]]:
     """Return the report of lint about what runs, before waivers: a snapshot holds no comments."""
-    rules = [r for r in rulebook.select(options.profile, options.select, options.ignore) if r.audit != "not"]
+    rules = [r for r in options.rules(rulebook) if r.audit != "not"]
     with work.within(MOST_STEPS):
         report, _ = lint(now.running, now.cluster, options, rules)
     return report, {rule.slug: rule for rule in rules}

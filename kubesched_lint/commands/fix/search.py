@@ -210,7 +210,7 @@ class _FixSearch:
         self._lasting = None if cluster is None else without_transient(cluster)
         self._options = options
         self._book = rulebook
-        self._rules = rulebook.select(options.profile, options.select, options.ignore)
+        self._rules = options.rules(rulebook)
         every = {rule.slug: rule for rule in (*rulebook.select("ci", (), options.ignore), *self._rules)}
         self._every = tuple(every[slug] for slug in sorted(every))
         self._wanted = wanted

@@ -129,7 +129,7 @@ def lint_fleet(
     """
     from kubesched_lint.commands.lint.run import files_of, scope_of
 
-    rulebook.select(options.profile, options.select, options.ignore)
+    options.rules(rulebook)
     executor = executor or FleetExecutor()
     if executor.warning:
         lost(executor.warning)

@@ -140,7 +140,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: I
     A cluster that cannot be read becomes one error of the report; the manifests are then checked without a cluster.
     If no file has its name, the run ends at once, because the name is wrong. ``lender`` as in ``Inputs``.
     """
-    rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
+    options.rules(rulebook)  # before anything is read
     if request.cluster is not None and (absent := _absent(request.cluster)):
         return LintRun(absent, options, Inputs(request, options, []))
     entries = None if request.baseline is None else _entries(request.baseline, rulebook)
@@ -273,7 +273,7 @@ def report_on(
     That there is nothing to check is an error of the input, at the first of ``paths``, unless the set is partial.
     ``rules`` are those to run, by default what the options select; ``costs`` and ``is_refuting`` as for ``lint``.
     """
-    rules = rulebook.select(options.profile, options.select, options.ignore) if rules is None else rules
+    rules = options.rules(rulebook) if rules is None else rules
     if jobs > 1:
         from kubesched_lint.commands.lint.together import lint_together
 
@@ -311,7 +311,7 @@ def _compared(report: Report, entries: Sequence[KnownFinding], material: Inputs,
     from kubesched_lint.commands.lint.known import compared
 
     options, request = material.options, material.request
-    rules = rulebook.select(options.profile, options.select, options.ignore)
+    rules = options.rules(rulebook)
     ran = {rule.slug for rule in rules} - {skip.rule for skip in report.skipped}
 
     def objects() -> set[ObjectRef]:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.claim_names import claim_named
+from kubesched_lint.world.claims import bound_volume
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.premises import defined_elsewhere, node_premise
 from kubesched_lint.world.world import Member, World
@@ -78,6 +80,12 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
             _assuming(cell, f"{type(refusing).__name__} {refusing.name} is in force before the pods are made")
         )
 
+    def may_run_already(cell: Cell, world: World) -> bool:
+        return cell.event == "deploy" and cell.verdict == BAD and cell.proven and _has_run(it)
+
+    def if_made_anew(cell: Cell, world: World, again: object) -> Cell:
+        return _doubted(_assuming(cell, f"the pods of {it.workload} do not run now, although they have volumes"))
+
     about_devices = tuple(pod_premises(it))
 
     def rests_on_devices(cell: Cell, world: World) -> bool:
@@ -89,6 +97,7 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
             "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)
         ),
         WhatIf("what was not read defined what it needs", may_rest_on_absence, if_absent),
+        WhatIf("its pods ran already", may_run_already, if_made_anew),
         WhatIf("its quota counted later", rests_on_new_quota, _before_quota),
         WhatIf("what refuses it came later", is_refused_by_set, before_it),
         WhatIf("any number of nodes came", is_never_helped, on_any_number),
@@ -123,6 +132,14 @@ def _unless_defined(it: Member) -> str:
     claims = (v.claim for v in it.pod.volumes if v.claim)
     needs = it.pod.required_affinity or refusal is not None
     return premise if needs or any(claim_named(it.world, it.workload.namespace, c) is None for c in claims) else ""
+
+
+def _has_run(it: Member) -> bool:
+    """Whether a StatefulSet's claims have volumes, so that its pods ran once, and nobody says if they do now."""
+    if it.world.knows_running_pods or not it.workload.claim_templates:
+        return False
+    claims = (claim for ordinal in range(it.replicas) for claim in claims_of(it.workload, ordinal))
+    return any(bound_volume(it.world, it.workload.namespace, claim.name) is not None for claim in claims)
 
 
 def _counts_on_others(cell: Cell, it: Member) -> bool:

@@ -309,7 +309,11 @@ class Admission:
             if message:
                 assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")
                 at = ("metadata", "labels", ENFORCE)
-                yield AdmissionRefusal("PodSecurity", message, workload.pod.path, namespace, at, assumes)
+                # The policy asks for fields that webhooks, as those of OpenShift, may fill in.
+                sure = policy.level != "restricted"
+                if not sure:
+                    assumes = (*assumes, "no webhook sets the fields that the policy requires")
+                yield AdmissionRefusal("PodSecurity", message, workload.pod.path, namespace, at, assumes, sure=sure)
 
     def _is_cut(self, workload: Workload) -> bool:
         """Return whether a workload is the snapshot's own, of which only what scheduling reads was captured."""

@@ -28,7 +28,8 @@ class AdmissionRefusal(Record):
     claim: str = ""
     """The refused claim, without which its StatefulSet creates no pod; empty if the pod itself is refused."""
     sure: bool = True
-    """False if it assumes that no object of a kind exists that the cluster file does not list."""
+    """False if it assumes that no object of a kind exists that the cluster file does not list, or that no webhook
+    changes the pod."""
 
     def answer_to(self, workload: Workload) -> str:
         """Return the API server's answer to the creation of a pod of the workload, or of the workload itself."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
+from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.findings import Evidence, Hazard, Path, Place, Severity, Source, proof
-from kubesched_lint.lifecycle.event_bounds import PORTS
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.framework import UNASKED
 from kubesched_lint.text import many
 from kubesched_lint.verdicts.bad_ends import BadEnd
+from kubesched_lint.world.claims import class_without_volumes
+from kubesched_lint.world.premises import count_existing
 from kubesched_lint.world.world import Member
 
 UNLESS = "unless"
@@ -30,6 +35,7 @@ def told(it: Member, end: BadEnd, variant: str, values: Mapping[str, object], *r
         severity=None if end.proven else Severity.WARNING,
         values={
             "pending": end.missing or 1,
+            "missing": end.missing,
             "wanted": end.cell.wanted,
             "because": reason(it, end),
             UNLESS: end.unless,
@@ -38,6 +44,7 @@ def told(it: Member, end: BadEnd, variant: str, values: Mapping[str, object], *r
         variant=variant,
         related=related,
         together=(it.workload.ref,),
+        cause=class_without_volumes(it, end.cell.message),
     )
 
 
@@ -70,44 +77,70 @@ def reason(it: Member, end: BadEnd) -> str:
     cell = end.cell
     if it.world.admission.decision(it.workload).refusal is not None:
         return cell.message
-    rolls = cell.stuck and it.workload.kind == "Deployment" and not fenceposts(it.workload, cell.wanted)[1]
-    no_way = ", and maxUnavailable is 0" if rolls else ""
+    surges = needs_extra_pod(it, cell)
+    no_way = ", and maxUnavailable is 0" if surges else ""
+    why = cell.why.partition("; with maxUnavailable")[0]
     if isinstance(cell.blamed, ResourceQuota):
-        extra = ", so the extra pod is not created" if rolls else ""
-        return f"{cell.why.partition('; with maxUnavailable')[0]}{extra}{no_way}"
+        return f"{why}{', so the extra pod is not created' if surges else ''}{no_way}"
     if cell.resource:
-        return f"{_room(it, cell, rolls=rolls)}{no_way}"
-    if cell.bound.by == "search" and cell.message:
-        return f"its {'new' if cell.stuck else 'next'} pod finds no node ({_short(cell.message)}){no_way}"
-    return f"{cell.why.partition('; with maxUnavailable')[0]}{no_way}"
+        return f"{_room(it, end, surges=surges)}{no_way}"
+    if cell.message and (cell.bound.by == "search" or why == NO_NODE):
+        return f"{_nowhere(it, cell, surges=surges)}{no_way}"
+    return f"{why}{no_way}"
 
 
-def _room(it: Member, cell: Cell, *, rolls: bool) -> str:
-    resource, number = cell.resource, it.usable.bit_count()
-    which = "the only node that it can use has" if number == 1 else f"none of the {number} nodes that it can use has"
-    if rolls:
-        left = f"for the extra pod beside its {many(cell.wanted, 'pod')}"
-    else:
-        left = f"after {cell.bound.most} of {many(cell.wanted, 'pod')}" if cell.bound.most else "for a pod"
-    if resource == PORTS:
-        what = "its host port free" if number > 1 else "no free host port"
-    else:
-        each = show(resource, it.pod.requests.get(resource, 1))
-        what = f"{each} {resource} left" if number > 1 else f"no {each} {resource} left"
-    return f"{which} {what} {left}"
+def needs_extra_pod(it: Member, cell: Cell) -> bool:
+    """Whether the rollout waits for a pod beside the old ones, because no old pod may go first."""
+    return cell.stuck and it.workload.kind == "Deployment" and not fenceposts(it.workload, cell.wanted)[1]
 
 
-def _short(message: str) -> str:
-    """Return kube-scheduler's reasons without the counts of nodes and what it says of preemption."""
-    return message.partition(": ")[2].partition(". ")[0].rstrip(".") or message
+def _room(it: Member, end: BadEnd, *, surges: bool) -> str:
+    """Return which nodes have no room: the lack of one resource, or of a port, keeps each from taking the pod."""
+    cell, today = end.cell, count_existing(it.world, it.usable)
+    if it.workload.kind == "DaemonSet":
+        which, is_one = f"{many(end.missing, 'node')} of {cell.wanted}", end.missing == 1
+        return f"{which} {'has' if is_one else 'have'} {_lacking(it, cell)} for its pod"
+    for_ = f"for the extra pod beside its {many(cell.wanted, 'pod')}" if surges else "for a pod"
+    if not surges and cell.bound.most:
+        for_ = f"after {cell.bound.most} of {many(cell.wanted, 'pod')}"
+    if today == it.usable.bit_count() == 1:
+        return f"the only node that it can use has {_lacking(it, cell)} {for_}"
+    which = f"none of the {today} nodes" if today == it.usable.bit_count() else "no node, of today or new,"
+    return f"{which} that it can use has {_lacking(it, cell, is_negated=True)} {for_}"
+
+
+def _lacking(it: Member, cell: Cell, *, is_negated: bool = False) -> str:
+    no = "" if is_negated else "no "
+    if cell.resource == PORTS:
+        return "its host port free" if is_negated else "no free host port"
+    if cell.resource == PODS:
+        return f"{no}place in its number of pods"
+    return f"{no}{show(cell.resource, it.pod.requests.get(cell.resource, 1))} {cell.resource} left"
+
+
+def _nowhere(it: Member, cell: Cell, *, surges: bool) -> str:
+    """Return kube-scheduler's reasons in brackets, without the counts of nodes and what it says of preemption."""
+    told = cell.message.partition(": ")[2].partition(". ")[0].rstrip(".") or cell.message
+    if it.workload.kind != "DaemonSet":
+        return f"its {'extra' if surges else 'new' if cell.stuck else 'next'} pod finds no node ({told})"
+    # Each pod may use one node, so what is said of the others explains nothing.
+    told = ", ".join(each.partition(" ")[2] for each in told.split(", ") if UNASKED not in each) or told
+    return f"a node refuses its pod ({told})"
 
 
 def rollout_places(it: Member) -> tuple[Place, ...]:
     """Return the lines that make a rollout wait for its new pod: replicas and strategy."""
+    strategy = it.workload.strategy
+    if it.workload.kind == "DaemonSet" and surges_daemons(it):
+        return (Place(strategy.path, "maxSurge makes a new pod before the old one goes"),)
     if it.workload.kind != "Deployment":
-        return (Place(it.workload.strategy.path, "the strategy"),)
+        return ()
     surge, unavailable = fenceposts(it.workload, it.replicas)
     return (
         Place(it.workload.replicas_path, many(it.replicas, "replica")),
-        Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}"),
+        Place(strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}"),
     )
+
+
+def surges_daemons(it: Member) -> bool:
+    return it.workload.kind == "DaemonSet" and daemon_bounds(it.workload.strategy, 1)[0] > 0

@@ -22,8 +22,8 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     by = refusal.by
     source = by.source if by is not None and isinstance(by.source, Document) else None
-    # Objects of the set may be created after the pods; restricted requires fields that webhooks may fill in.
-    is_mild = source is not None or "restricted:" in refusal.message
+    # Objects of the set may be created after the pods.
+    is_mild = source is not None or not refusal.sure
     variant = _VARIANTS.get(refusal.plugin, "default")
     yield Hazard(
         at=refusal.at,

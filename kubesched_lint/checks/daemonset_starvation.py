@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import request_path
@@ -33,7 +33,9 @@ def check(it: Member) -> Iterator[Hazard]:
             supply=free,
             assumes=running_premises(it),
         ),
+        severity=Severity.WARNING,
         values={
+            "pending": len(short),
             "count": len(short),
             "nodes": here,
             "resource": resource,

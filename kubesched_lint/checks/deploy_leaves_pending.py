@@ -10,10 +10,9 @@ from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
-from kubesched_lint.world.claims import unbound_claims
+from kubesched_lint.world.claims import class_without_volumes
 from kubesched_lint.world.devices import devices_unknown, needs_devices
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Verdict
@@ -58,11 +57,11 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
                 "name": f"{ref.kind.lower()}/{ref.namespace}/{ref.name}{_replica(workload, placed)}",
                 "pending": pending,
                 "wanted": waiting.wanted,
-                "reason": message.partition(": ")[2].partition(". ")[0] or message,
+                "reason": (message.partition(": ")[2].partition(". ")[0] or message).rstrip("."),
                 "pools": tuple(pool.name for pool in world.pools),
             },
             variant="pools" if verdict is not None else "default",
-            cause=_cause(now.member(workload), message),
+            cause=class_without_volumes(now.member(workload), message),
         )
 
 
@@ -71,14 +70,6 @@ def _planned(workload: Workload, world: World) -> Verdict | None:
     from kubesched_lint.analysis.growth import growth_plan  # most clusters have no pools
 
     return growth_plan(world).of(workload)
-
-
-def _cause(it: Member, message: str) -> str:
-    """Return the class that lacks volumes, if nothing else keeps the pods out; else nothing."""
-    counts = {reason.partition(" ")[2] for reason in message.partition(": ")[2].partition(".")[0].split(", ")}
-    if counts != {BIND_CONFLICT}:
-        return ""
-    return " ".join(sorted({claim.storage_class or "" for claim, _ in unbound_claims(it)}))
 
 
 def _replica(workload: Workload, placed: int) -> str:

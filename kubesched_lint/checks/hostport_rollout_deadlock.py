@@ -36,7 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
             event="rollout",
         ),
         severity=None if alone else Severity.WARNING,
-        values={"port": port.port, "replicas": replicas, "usable": free, "surge": surge},
+        values={"pending": 1, "port": port.port, "replicas": replicas, "usable": free, "surge": surge},
         related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
         variant="default" if alone else "shared",
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, Place, pattern, proof
+from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.feature_gates import GANGS, GROUPS
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.record import replace
@@ -84,7 +85,8 @@ def _few(gang: Gang, most: int, gates: tuple[str, ...]) -> Hazard:
             supply=most,
             assumes=("no other workload has pods in the group", *gates),
         ),
-        values={"group": group.name, "least": gang.needed, "pods": most},
+        severity=Severity.WARNING,
+        values={"pending": pods_wanted(gang.members[0]), "group": group.name, "least": gang.needed, "pods": most},
         related=tuple(related),
         variant="few",
     )

@@ -18,10 +18,16 @@ def check(it: Member) -> Iterator[Hazard]:
         if end is not None and end.cell.stuck:
             return  # rollout-never-ends tells of it
         if end is not None:
-            related = () if it.workload.kind == "DaemonSet" else (replicas_wanted_here(it),)
             when = "" if event == "deploy" else "scaled down, "
-            yield told(it, end, "default", {"when": when, "fate": _fate(it, end)}, *related)
+            related = () if it.workload.kind in ("DaemonSet", "Pod") else (replicas_wanted_here(it),)
+            yield told(it, end, _variant(it, end), {"when": when, "fate": _fate(it, end)}, *related)
             return
+
+
+def _variant(it: Member, end: BadEnd) -> str:
+    if it.workload.kind == "Pod":
+        return "pod"
+    return "all" if end.missing == end.cell.wanted else "default"
 
 
 def _fate(it: Member, end: BadEnd) -> str:

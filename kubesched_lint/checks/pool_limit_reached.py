@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import LIMITED, Plan, Verdict
-from kubesched_lint.findings import Hazard, Place, UncheckedError, witness
+from kubesched_lint.findings import Evidence, Hazard, Place, UncheckedError, witness
 from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
@@ -51,14 +51,7 @@ def _hazard(world: World, verdict: Verdict, workload: Workload, plan: Plan, scal
         at=workload.replicas_path if scaler is None else ("metadata", "name"),
         source=workload.source,
         victim=workload.ref,
-        evidence=witness(
-            f"{verdict.wanted} pods > {verdict.wanted - verdict.left} placed",
-            trace=(
-                f"{verdict.today} of {verdict.wanted} pods of {workload} are placed on the nodes of today",
-                f"{verdict.grown} on new nodes: {', '.join(map(str, plan.added)) or 'none can be added'}",
-                f"for the next one {' and '.join(map(_limits, limited))} would help, but for the limits",
-            ),
-        ),
+        evidence=replace(_evidence(verdict, plan, limited), event="deploy" if scaler is None else "hpa-max"),
         values={
             "object": str(workload),
             "pending": verdict.left,
@@ -69,6 +62,17 @@ def _hazard(world: World, verdict: Verdict, workload: Workload, plan: Plan, scal
         },
         related=tuple(places),
         variant="default" if scaler is None else "maximum",
+    )
+
+
+def _evidence(verdict: Verdict, plan: Plan, limited: Sequence[NodePool]) -> Evidence:
+    return witness(
+        f"{verdict.wanted} pods > {verdict.wanted - verdict.left} placed",
+        trace=(
+            f"{verdict.today} of {verdict.wanted} pods of {verdict.workload} are placed on the nodes of today",
+            f"{verdict.grown} on new nodes: {', '.join(map(str, plan.added)) or 'none can be added'}",
+            f"for the next one {' and '.join(map(_limits, limited))} would help, but for the limits",
+        ),
     )
 
 

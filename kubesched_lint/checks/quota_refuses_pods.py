@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint import work
 from kubesched_lint.admission.quotas import in_words, unset
 from kubesched_lint.analysis.quota_demand import STANDING, asked_of, drawing, shown_as, used
+from kubesched_lint.analysis.rollout import rollout_condition
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import Container, Pod
@@ -85,6 +86,7 @@ def _exceeded(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
                     "each": show(resource, each),
                     "hard": show(resource, hard),
                     "allowed": allowed,
+                    "rollouts": rollout_condition(it.workload, allowed),
                     "missing": replicas - allowed,
                     "pending": replicas - allowed,
                 },

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
-from kubesched_lint.checks._bad_ends import rollout_places, told
+from kubesched_lint.checks._bad_ends import needs_extra_pod, rollout_places, surges_daemons, told
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard
 from kubesched_lint.text import many
-from kubesched_lint.verdicts.bad_ends import bad_end, never_rolls_out
+from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end, never_rolls_out
 from kubesched_lint.world.world import Member
 
 
@@ -18,14 +18,21 @@ def check(it: Member) -> Iterator[Hazard]:
     """Report the rollout that this apply starts; else the next one, unless pods stay missing before it."""
     deployed = bad_end(it, "deploy")
     if deployed is not None and deployed.cell.stuck:
-        yield told(it, deployed, "starts", {}, *rollout_places(it))
+        yield _hazard(it, deployed, f"the rollout of {it.workload} that this apply starts")
         if deployed.proven:
             return
+    if it.world.admission.decision(it.workload).refusal is not None:
+        return  # no pod of it is made at all, which is told of its deploy
     rolled = bad_end(it, "rollout")
     if rolled is None or (deployed is not None and (deployed.proven or not rolled.proven)):
         return
     size = "" if never_rolls_out(it) else f"with {many(it.replicas, 'replica')}, "
-    yield told(it, rolled, "default", {"size": size}, *rollout_places(it))
+    yield _hazard(it, rolled, f"{size}the next rollout of {it.workload}")
+
+
+def _hazard(it: Member, end: BadEnd, rollout: str) -> Hazard:
+    variant = "default" if needs_extra_pod(it, end.cell) else "surges" if surges_daemons(it) else "replaces"
+    return told(it, end, variant, {"rollout": rollout}, *rollout_places(it))
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.joint import contradictions, proof_of, values_of
 from kubesched_lint.findings import Hazard, Place, Severity
+from kubesched_lint.text import many
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
@@ -23,7 +24,12 @@ def check(world: World) -> Iterator[Hazard]:
             evidence=proof_of(found, world),
             values=values_of(found),
             related=tuple(
-                Place(d.workload.replicas_path, f"{d.count} pods of {d.workload}", d.workload.source, d.workload.ref)
+                Place(
+                    d.workload.replicas_path,
+                    f"{many(d.count, 'pod')} of {d.workload}",
+                    d.workload.source,
+                    d.workload.ref,
+                )
                 for d in others
             ),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
-from kubesched_lint.findings import Hazard, pattern, proof
+from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
@@ -68,6 +68,7 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
             supply=placed,
             assumes=running_premises(it),
         ),
+        severity=Severity.WARNING,
         values={
             "key": constraint.topology_key,
             "skew": constraint.max_skew,

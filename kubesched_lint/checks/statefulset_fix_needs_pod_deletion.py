@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Hazard, witness
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.world.world import Member
 
 
@@ -17,16 +17,14 @@ def check(it: Member) -> Iterator[Hazard]:
     stuck = [bound for bound in it.running_pods if not bound.node and not bound.terminating]
     if not stuck:
         return
+    placed = sum(1 for bound in it.running_pods if bound.node)
     names = tuple(sorted(bound.name for bound in stuck))
     yield Hazard(
         at=("metadata", "name"),
-        evidence=witness(
-            f"{', '.join(names)} of the running revision has no node",
-            trace=(
-                f"the new template of {it.workload} is applied",
-                f"the controller waits for {names[0]} to become ready before it replaces any pod",
-                f"{names[0]} keeps the old template, and stays Pending",
-            ),
+        evidence=proof(
+            f"{', '.join(names)} of the running revision has no node, and the controller replaces no pod before "
+            f"{names[0]} is ready"
         ),
-        values={"pods": names, "count": len(names)},
+        severity=Severity.WARNING,
+        values={"pending": max(it.replicas - placed, 1), "pods": names, "count": len(names)},
     )

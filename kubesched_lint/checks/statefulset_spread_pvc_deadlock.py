@@ -9,10 +9,10 @@ from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.statefulset import claims_of
-from kubesched_lint.findings import Hazard, Place, witness
+from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
+from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.topology import least_count
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
 from kubesched_lint.world.neighbours import others_selected
@@ -45,12 +45,16 @@ def check(it: Member) -> Iterator[Hazard]:
         key = constraint.topology_key
         yield Hazard(
             at=constraint.path,
-            evidence=witness(
-                f"{stuck.would} in {stuck.domain} - {stuck.least} in the least > maxSkew {constraint.max_skew}",
+            evidence=replace(
+                proof(
+                    f"{stuck.would} in {stuck.domain} - {stuck.least} in the least > maxSkew {constraint.max_skew}",
+                    assumes=("all pods start anew, in order, and their volumes stay where they are",),
+                ),
                 trace=_trace(it.workload, stuck, key),
-                assumes=("all pods start anew, in order, and their volumes stay where they are",),
             ),
+            severity=Severity.WARNING,
             values={
+                "pending": it.replicas - stuck.ordinal,
                 "ordinal": stuck.ordinal,
                 "claim": stuck.claim,
                 "domain": stuck.domain,

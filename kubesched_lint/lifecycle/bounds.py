@@ -14,7 +14,7 @@ from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.event_bounds import PORTS, Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS, Counted
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.others import drawing, other_pods
 from kubesched_lint.lifecycle.preemption_scope import may_be_preempted
@@ -67,7 +67,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         yield Counted(granted.pods, granted.why)
     usable = setting.usable[number] & ~without
     if not usable:
-        yield Counted(0, "no node that it may use")
+        yield Counted(0, NO_NODE)
         return
     apart = _apart(setting, number, mixed=mixed)
     most = min(wanted, _on_each(setting, number, wanted))

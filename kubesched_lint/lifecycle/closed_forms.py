@@ -9,7 +9,7 @@ full. With fewer domains than minDomains the minimum counts as 0.
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
-from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.others import other_pods
 from kubesched_lint.lifecycle.quotas import quota_short
@@ -56,6 +56,8 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         held = list(capacity.values())
         why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
         return Counted(min(total, wanted), why)
+    if not open_:
+        return Counted(0, NO_NODE)
     total = room.total(wanted)
     return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes")
 

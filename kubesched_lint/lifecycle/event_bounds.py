@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kubesched_lint.record import NamedTuple
 
+NO_NODE = "no node that it may use"
+
 PORTS = "host ports"
 """What is short in place of a resource, where the ports of nodes are taken."""
 

@@ -16,7 +16,7 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import others
 from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
 from kubesched_lint.lifecycle.contenders import counted, drawing, repelling
-from kubesched_lint.lifecycle.event_bounds import Counted
+from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.full_nodes import max_full_domains, max_full_nodes, takers_of_ports
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
@@ -94,7 +94,7 @@ def least_placed(
     keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
     open_ = open_but_for_affinity(setting, number) & keyed & ~without
     if not open_:
-        return Counted(0, "no node that it may use")
+        return Counted(0, NO_NODE)
     open_ &= tie.open_
     if not open_:
         return REFUSED

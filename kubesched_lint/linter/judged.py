@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import intern
 
 from kubesched_lint.findings import NAMELESS, Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
-from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.options import SURVIVED, Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
@@ -44,9 +44,12 @@ def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity
     """Return the severity of a hazard.
 
     ``wanted`` is the user's setting: it may be above the card's severity, but not above the check's own. Without a
-    proof or a policy, and in preview, an error becomes a warning.
+    proof or a policy, and in preview, an error becomes a warning; so does a bad end of an event that a workload need
+    not survive unless its user asks for that.
     """
     severity = wanted or rule.severity
+    if wanted is None and hazard.evidence.event in SURVIVED:
+        severity = min(severity, Severity.WARNING)
     if hazard.severity is not None:
         severity = hazard.severity if wanted is None else min(wanted, hazard.severity)
     if severity is Severity.ERROR and (rule.preview or hazard.evidence.kind not in ("proof", "policy")):
@@ -219,36 +222,47 @@ def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Ite
 def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
     """Yield the findings; one that explains a verdict has the verdict's severity and premises.
 
-    Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example. It
-    explains a verdict about the same event that leaves at least as many pods missing.
+    Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example.
     """
-    verdicts = {
-        (one.finding.object, one.finding.evidence.event): one
-        for one in judged
-        if one.rule.about == "verdict" and one.finding.severity >= Severity.WARNING
-    }
+    verdicts: dict[ObjectRef, list[Judged]] = {}
     for one in judged:
-        verdict = verdicts.get((one.finding.object, one.finding.evidence.event)) if verdicts else None
-        yield one if verdict is None or not _explains(one, verdict) else _as_severe(one, verdict)
+        if one.rule.about == "verdict" and one.finding.severity >= Severity.WARNING:
+            verdicts.setdefault(one.finding.object, []).append(one)
+    for one in judged:
+        about = verdicts.get(one.finding.object, ()) if verdicts and _may_explain(one) else ()
+        explains = (verdict for verdict in about if _explains(one, verdict))
+        verdict = max(explains, key=lambda verdict: verdict.finding.severity, default=None)
+        yield one if verdict is None else _as_severe(one, verdict)
+
+
+def _may_explain(one: Judged) -> bool:
+    rule, finding = one.rule, one.finding
+    is_cause = rule.about == "placement" and not rule.preview and finding.evidence.kind == "proof"
+    return is_cause and finding.severity is Severity.WARNING and not one.is_set
 
 
 def _explains(one: Judged, verdict: Judged) -> bool:
-    evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
-    if one.rule.about != "placement" or one.rule.preview or evidence.kind != "proof":
+    """Whether a verdict leaves at least as many pods missing, which a finding without a count does not say.
+
+    What an endless rollout leaves missing for good is missing after any deploy: it creates the pods once more.
+    """
+    if one.hazard.together not in ((), verdict.hazard.together):
         return False
-    if (
-        one.is_set
-        or one.finding.severity is not Severity.WARNING
-        or one.hazard.together not in ((), verdict.hazard.together)
-    ):
+    event, pending = one.finding.evidence.event, one.hazard.values.get("pending")
+    missing, its = verdict.hazard.values["missing"], verdict.finding.evidence.event
+    assert isinstance(missing, int)
+    if not isinstance(pending, int):
         return False
-    missing = verdict.hazard.values["pending"]
-    return isinstance(pending, int) and isinstance(missing, int) and pending <= missing
+    if its == event:
+        return pending <= max(missing, 1)
+    is_before = (event, its) == ("deploy", "rollout") and verdict.finding.severity is Severity.ERROR
+    return is_before and 0 < pending <= missing
 
 
 def _as_severe(one: Judged, verdict: Judged) -> Judged:
+    """Return the finding with the verdict's premises, and as an error if the verdict and its card allow that."""
     evidence = replace(one.hazard.evidence, assumes=verdict.finding.evidence.assumes)
-    if verdict.finding.severity is not Severity.ERROR:
+    if verdict.finding.severity is not Severity.ERROR or one.rule.severity is not Severity.ERROR:
         return replace(one, finding=replace(one.finding, evidence=evidence))
     finding = replace(one.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
     return replace(one, finding=finding)
@@ -397,7 +411,7 @@ def _tells_of(one: Judged, other: Judged) -> bool:
     Only a proof explains an error; a warning may say what lacks for a proof.
     """
     event, its = one.finding.evidence.event, other.finding.evidence
-    is_as_sure = its.kind == "proof" or (one.finding.severity is not Severity.ERROR and its.kind == "pattern")
+    is_as_sure = its.kind == "proof" or one.finding.severity is not Severity.ERROR
     return is_as_sure and (its.event == event or its.event in _CAUSED_BY.get(event, ()))
 
 
@@ -414,7 +428,7 @@ def _better(
     better, groups = (
         [
             other
-            for slug in (*rule.yields_to, *by_verdict)
+            for slug in dict.fromkeys((*rule.yields_to, *by_verdict))
             if (found := each.get((slug, finding.object))) is not None
             for other in found.meeting(one, home)
             if slug not in by_verdict or _tells_of(one, other)
@@ -454,11 +468,11 @@ def _same_place(one: Judged, other: Judged) -> bool:
 
 
 def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
-    """Return whether a trial left more pods waiting than all better findings explain.
+    """Return whether a trial or a verdict left more pods waiting than all better findings explain.
 
     A finding without a count explains all.
     """
-    if one.finding.evidence.kind != "witness":
+    if one.finding.evidence.kind != "witness" and one.rule.about != "verdict":
         return False  # a second proof would only name another cause for the same pods
     seen = one.hazard.values.get("pending")
     explained = [other.hazard.values.get("pending") for other in better]

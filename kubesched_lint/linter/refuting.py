@@ -53,6 +53,11 @@ def established(judged: Iterable[Judged], runs: Iterable[str]) -> Iterator[Judge
         yield _not_established(one, run) if run else one
 
 
+def is_from_table(one: Judged) -> bool:
+    """Whether the table of verdicts proves it, and has tried: a verdict, or a warning that explains one."""
+    return one.rule.about == "verdict" or one.hazard.severity is Severity.WARNING
+
+
 def is_tried(one: Judged) -> bool:
     """Return whether runs try to refute a finding."""
     finding = one.finding
@@ -60,7 +65,7 @@ def is_tried(one: Judged) -> bool:
         finding.severity is Severity.ERROR
         and finding.evidence.kind == "proof"
         and one.rule.each in ("workload", "set")
-        and one.rule.about != "verdict"  # the table of verdicts has tried
+        and not is_from_table(one)
     )
 
 

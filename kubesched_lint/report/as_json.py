@@ -106,7 +106,7 @@ def _object(subject: ObjectRef) -> dict[str, str]:
 
 
 def evidence(why: Evidence) -> dict[str, Any]:
-    """Return evidence as JSON, with ``demand`` and ``supply`` for counting proofs and ``trace`` for witnesses."""
+    """Return evidence as JSON, with ``demand`` and ``supply`` for counting proofs and ``trace`` for what was tried."""
     shown: dict[str, Any] = {"kind": why.kind, "text": why.text, "assumes": list(why.assumes)}
     if why.demand is not None:
         shown["demand"] = why.demand

@@ -70,6 +70,8 @@ _LAST = NodeDeclaredFeatures.NAME
 
 _STEPS = 40
 """The cost in steps to run all plugins for a pod."""
+UNASKED = "node(s) didn't satisfy plugin(s)"
+"""Of nodes that PreFilter leaves out, so that no filter is asked about them; the plugins follow in brackets."""
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
@@ -338,7 +340,7 @@ def _histogram(diagnosis: Diagnosis) -> Iterator[tuple[str, int]]:
     for rejection in diagnosis.rejections:
         counts[rejection.reason] = counts.get(rejection.reason, 0) + rejection.nodes.bit_count()
     if diagnosis.outside:
-        counts[f"node(s) didn't satisfy plugin(s) [{' '.join(diagnosis.pinned_by)}]"] = diagnosis.outside.bit_count()
+        counts[f"{UNASKED} [{' '.join(diagnosis.pinned_by)}]"] = diagnosis.outside.bit_count()
     return iter(counts.items())
 
 

@@ -21,6 +21,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
 from kubesched_lint.world.gangs import domains, gates_premise, preemption_premise
+from kubesched_lint.world.premises import proves_absence
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
@@ -67,7 +68,8 @@ def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
     gang, why = answer.gang, because(answer)
     if answer.verdict == TOO_FEW:
         made = _never(cell, why, workload, Witness(0, False, ("its pods wait, without a message of the scheduler",)))
-        return replace(made, proven=True, assumes=(*cell.assumes, "no other workload has pods in the group"))
+        assumes = (*cell.assumes, "no other workload has pods in the group")
+        return replace(made, proven=proves_absence(world), assumes=assumes)
     if answer.verdict == IMPOSSIBLE:
         told = "" if domains(gang, world) else NOWHERE
         made = _never(cell, why, workload, None if told else _too_few(answer))

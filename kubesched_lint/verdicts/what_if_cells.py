@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.claim_names import claim_named
+from kubesched_lint.world.claims import bound_volume
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.premises import defined_elsewhere, node_premise
 from kubesched_lint.world.world import Member, World
@@ -48,7 +51,7 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
 
     def if_fresh(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
         alone = next(iter(again), None)
-        if alone is not None and alone.verdict == BAD and alone.proven:
+        if alone is not None and alone.verdict == BAD and alone.proven and not _counts_on_others(cell, it):
             return alone
         return _doubted(_assuming(cell, fresh_premise(cluster)))
 
@@ -64,6 +67,25 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
         is_new = any(cell.blamed is quota for quota in world.manifests.quotas)
         return cell.event == "deploy" and cell.verdict == BAD and is_new
 
+    refusal = it.world.admission.decision(it.workload).refusal
+    refusing = refusal.by if refusal is not None else None
+
+    def is_refused_by_set(cell: Cell, world: World) -> bool:
+        is_new = refusing is not None and isinstance(refusing.source, Document)
+        return cell.event == "deploy" and cell.verdict == BAD and is_new
+
+    def before_it(cell: Cell, world: World, again: object) -> Cell:
+        assert refusing is not None
+        return _doubted(
+            _assuming(cell, f"{type(refusing).__name__} {refusing.name} is in force before the pods are made")
+        )
+
+    def may_run_already(cell: Cell, world: World) -> bool:
+        return cell.event == "deploy" and cell.verdict == BAD and cell.proven and _has_run(it)
+
+    def if_made_anew(cell: Cell, world: World, again: object) -> Cell:
+        return _doubted(_assuming(cell, f"the pods of {it.workload} do not run now, although they have volumes"))
+
     about_devices = tuple(pod_premises(it))
 
     def rests_on_devices(cell: Cell, world: World) -> bool:
@@ -75,7 +97,9 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
             "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)
         ),
         WhatIf("what was not read defined what it needs", may_rest_on_absence, if_absent),
+        WhatIf("its pods ran already", may_run_already, if_made_anew),
         WhatIf("its quota counted later", rests_on_new_quota, _before_quota),
+        WhatIf("what refuses it came later", is_refused_by_set, before_it),
         WhatIf("any number of nodes came", is_never_helped, on_any_number),
         WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),
         WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over)),
@@ -108,6 +132,37 @@ def _unless_defined(it: Member) -> str:
     claims = (v.claim for v in it.pod.volumes if v.claim)
     needs = it.pod.required_affinity or refusal is not None
     return premise if needs or any(claim_named(it.world, it.workload.namespace, c) is None for c in claims) else ""
+
+
+def _has_run(it: Member) -> bool:
+    """Whether a StatefulSet's claims have volumes, so that its pods ran once, and nobody says if they do now."""
+    if it.world.knows_running_pods or not it.workload.claim_templates:
+        return False
+    claims = (claim for ordinal in range(it.replicas) for claim in claims_of(it.workload, ordinal))
+    return any(bound_volume(it.world, it.workload.namespace, claim.name) is not None for claim in claims)
+
+
+def _counts_on_others(cell: Cell, it: Member) -> bool:
+    """Whether running pods of others may help as well as hinder: without them it may end worse than with others.
+
+    Unless counting alone proves the cell, what is near other workloads of the set decides, too.
+    """
+    ours = [it.workload] if cell.is_counted else it.world.as_created
+    return any(_is_drawn_to_others(it.world.member(one)) for one in ours)
+
+
+def _is_drawn_to_others(it: Member) -> bool:
+    """Whether its affinity or its spread counts running pods that are no workload's of the set."""
+    selectors = [c.selector for c in it.pod.spread if c.is_hard and c.selector is not None]
+    here = [bound.pod for bound in it.world.other_pods if bound.namespace == it.workload.namespace]
+    if any(selector.matches(pod.labels) for selector in selectors for pod in here):
+        return True
+    namespaces, own = it.world.namespaces, it.workload.namespace
+    return any(
+        namespaces.selects(term, own, bound.pod, unknown=True)
+        for term in it.pod.required_affinity
+        for bound in it.world.other_pods
+    )
 
 
 def _before_quota(cell: Cell, world: World, again: object) -> Cell:

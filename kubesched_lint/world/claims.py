@@ -10,6 +10,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
 from kubesched_lint.record import NamedTuple, Record, replace
+from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
 from kubesched_lint.world.claim_names import all_claims, claim_named
 from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.world.volume_places import classes_of, volumes_of
@@ -383,3 +384,11 @@ def _volumes_by(world: World) -> _VolumesBy:
         if volume.claim_ref is not None:
             by_claim.setdefault(volume.claim_ref[:2], number)
     return _VolumesBy(by_name, by_claim)
+
+
+def class_without_volumes(it: Member, message: str) -> str:
+    """Return the class that lacks volumes, if kube-scheduler's message names nothing else; else nothing."""
+    counts = {reason.partition(" ")[2] for reason in message.partition(": ")[2].partition(".")[0].split(", ")}
+    if counts != {BIND_CONFLICT}:
+        return ""
+    return " ".join(sorted({claim.storage_class or "" for claim, _ in unbound_claims(it)}))

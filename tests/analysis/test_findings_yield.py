@@ -46,17 +46,17 @@ def beside(manifest: str, other: str) -> str:
     return manifest.replace("    spec:\n", f"    spec:\n{affinity}")
 
 
-def test_a_trial_does_not_yield_to_a_finding_that_explains_fewer_of_its_pods() -> None:
+def test_a_verdict_does_not_yield_to_a_finding_that_explains_fewer_of_its_pods() -> None:
     """Six pods must stand where the port is taken: that two have no node with the port is the smaller part of it."""
     first = made("Deployment", "a", port=80, ip="10.0.0.1")
     second = made("Deployment", "b", port=80, ip="10.0.0.1", replicas=6)
     both = found(first + beside(second, "a"))
     assert "so 2 pods stay Pending" in both["hostport-cross-workload"][0].message
-    assert "at least 6 of 6 pods of Deployment shop/b" in both["deploy-leaves-pending"][0].message
+    assert "all 6 pods of Deployment shop/b" in both["pods-stay-pending"][0].message
 
     alone = found(first + second)
     assert "so 2 pods stay Pending" in alone["hostport-cross-workload"][0].message
-    assert "deploy-leaves-pending" not in alone
+    assert not {"deploy-leaves-pending", "pods-stay-pending"} & set(alone)
 
 
 def test_what_the_api_server_refuses_is_not_among_the_demands_of_the_set() -> None:

@@ -224,7 +224,7 @@ def test_what_does_not_fit_alone_hides_nobody_else_who_waits() -> None:
     """``big`` asks for more than there is, and fills the nodes that ``near`` must share with it."""
     near_big = deployment("near", 2, cpu="1", affinity=near("big"))
     found = findings([deployment("big", 3, cpu="2"), near_big], [node("a"), node("b")])
-    assert "deploy-leaves-pending near" in found
+    assert "pods-stay-pending near" in found
 
 
 def test_the_resource_is_named_only_where_it_is_short() -> None:

@@ -111,7 +111,7 @@ def rules_of(found: Report) -> list[Any]:
 
 def test_an_ephemeral_volume_of_a_class_that_is_not_there_is_told_at_its_line() -> None:
     found = report(EPHEMERAL, snapshot(*NODES, kinds=EVERYTHING))
-    assert rules_of(found) == [("storageclass-missing", Severity.WARNING)]
+    assert rules_of(found) == [("storageclass-missing", Severity.ERROR)]
     assert found.findings[0].location.span.line == 11
     assert "none-such" in found.findings[0].message
 
@@ -128,8 +128,9 @@ def test_a_class_that_makes_no_volumes_leaves_the_pods_of_a_stateful_set_pending
     mode: str, reason: str, kinds: tuple[str, ...]
 ) -> None:
     found = report(NEVER.replace("MODE", mode), snapshot(*NODES, kinds=kinds))
-    assert rules_of(found) == [("deploy-leaves-pending", Severity.WARNING)]
-    assert "2 of 2 pods" in found.findings[0].message
+    is_known = "StorageClass" in kinds
+    assert rules_of(found) == [("pods-stay-pending", Severity.ERROR if is_known else Severity.WARNING)]
+    assert "all 2 pods" in found.findings[0].message
     assert reason in found.findings[0].message
 
 
@@ -148,4 +149,4 @@ metadata: {{name: data}}
 spec: {{accessModes: [ReadWriteOnce], storageClassName: own, resources: {{requests: {{storage: 1Gi}}}}}}
 ---{POD.replace("zone: b", "zone: a")}"""
     found = report(text, sketch(zones="ab"))
-    assert ("deploy-leaves-pending" in {finding.rule for finding in found.findings}) is waits
+    assert ("pods-stay-pending" in {finding.rule for finding in found.findings}) is waits

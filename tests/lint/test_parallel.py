@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint import work
+from kubesched_lint.analysis import attempts
 from kubesched_lint.commands.lint import sharing, together
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.custom.kinds import SHIPPED
@@ -243,7 +244,7 @@ class TestInParts:
     def test_errors_are_refuted_everywhere(
         self, distinct: str, as_one: list[bool], here_only_at_last: list[int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(refuting, "raising", False)
+        monkeypatch.setattr(attempts, "raising", False)
         monkeypatch.setattr(refuting.Attempts, "ended", lambda _, attempt: f"{attempt.one.finding.object} runs")
         wanted = outcome(distinct, 1, SKETCH)
         refuted = [f for f in wanted.report.findings if f"yet {f.object} runs" in f.evidence.text]

@@ -80,10 +80,10 @@ def test_nothing_is_said_of_claims_where_the_server_refuses_the_pods() -> None:
 def test_a_class_without_volumes_is_one_cause() -> None:
     names = ("web", "db", "queue")
     objects = [text for name in names for text in (claim(name, "local"), deployment(name, name))]
-    (one,) = found(LOCAL, *objects, rule="deploy-leaves-pending")
+    (one,) = found(LOCAL, *objects, rule="pods-stay-pending")
     assert len([other for other in one.also if other.rule == one.rule]) == 2
     both = found(LOCAL, LOCAL.replace("local", "other"), *objects[:3], claim("x", "other"), deployment("x", "x"),
-                 rule="deploy-leaves-pending")  # fmt: skip
+                 rule="pods-stay-pending")  # fmt: skip
     assert len(both) == 2
 
 

@@ -1,6 +1,6 @@
-"""A mistake about devices is one finding of the rules about devices, at its line.
+"""A mistake about devices is one finding: of the rules about devices, or of the verdict, which lists theirs.
 
-``deploy-leaves-pending`` is stable and they are in preview: its finding stays for programs, and readers see one group.
+``pods-stay-pending`` is stable and they are in preview: they yield to it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.record import replace
-from kubesched_lint.report.causes import causes, errors_first
+from kubesched_lint.report.causes import causes
 from kubesched_lint.report.footer import counts
 from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
@@ -57,17 +57,22 @@ spec:
 """
 
 
-def findings(manifest: str, cluster: str = CLUSTER) -> tuple[Finding, ...]:
+def findings(manifest: str, cluster: str = CLUSTER, without: str = "") -> tuple[Finding, ...]:
+    """``without``: what the rules that do not run are about."""
     book = Rulebook.shipped()
     example = Example("none", "none.md", 1, manifest, cluster=cluster, setting=ExampleOptions(profile="ci"))
-    return lint_example(example, book.select("ci"), book).findings
+    return lint_example(example, [rule for rule in book.select("ci") if rule.about != without], book).findings
 
 
 def finding(manifest: str, cluster: str = CLUSTER) -> Finding:
-    """Return the finding that a reader sees in full; what is listed below it is of ``deploy-leaves-pending``."""
-    (group,) = causes(errors_first(findings(manifest, cluster)))
-    assert {other.rule for other in group.others} <= {"deploy-leaves-pending"}
-    return group.first
+    """Return the finding about devices: the only one, or beside the verdict that stands for it."""
+    (found,) = findings(manifest, cluster)
+    if found.rule != "pods-stay-pending":
+        return found
+    assert found.severity is Severity.ERROR
+    (about_devices,) = (part for part in found.also if part.rule != "deploy-leaves-pending")
+    assert about_devices.preview
+    return about_devices
 
 
 def test_without_a_mistake_there_is_none() -> None:
@@ -97,15 +102,21 @@ def test_tainted_devices_are_one_finding() -> None:
     assert finding(MANIFEST, cluster).rule == "devices-tainted"
 
 
+def test_the_verdict_stays_for_who_ignores_rules_in_preview() -> None:
+    (verdict,) = findings(MANIFEST.replace("replicas: 2", "replicas: 3"))
+    assert (verdict.rule, verdict.severity, verdict.preview) == ("pods-stay-pending", Severity.ERROR, False)
+    assert {part.rule for part in verdict.also} == {"deploy-leaves-pending", "devices-too-few"}
+
+
 def test_the_finding_of_a_stable_rule_stays_for_who_ignores_rules_in_preview() -> None:
-    stable, new = findings(MANIFEST.replace("replicas: 2", "replicas: 3"))
+    stable, new = findings(MANIFEST.replace("replicas: 2", "replicas: 3"), without="verdict")
     assert (new.rule, new.preview, new.also, new.told_by) == ("devices-too-few", True, (), "")
     assert (stable.rule, stable.preview, stable.told_by) == ("deploy-leaves-pending", False, "devices-too-few")
     assert [group.others for group in causes([stable])] == [()], "without the other finding it is shown in full"
 
 
 def test_two_findings_of_one_cause_are_counted_once() -> None:
-    stable, new = findings(MANIFEST.replace("replicas: 2", "replicas: 3"))
+    stable, new = findings(MANIFEST.replace("replicas: 2", "replicas: 3"), without="verdict")
     assert counts([stable, new])[Severity.WARNING] == counts([stable])[Severity.WARNING] == 1
     assert counts([stable, replace(new, severity=Severity.NOTE)]) == {
         Severity.ERROR: 0,

@@ -11,7 +11,7 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.detail import Details
-from kubesched_lint.scheduler.framework import GATED, Diagnosis, diagnose, message
+from kubesched_lint.scheduler.framework import GATED, UNASKED, Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer, is_sampled
 from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.scheduler.preemption import preempt
@@ -197,7 +197,7 @@ def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obs
                 obstacles[position].append(_obstacle(rejection, details.of(rejection, position)))
         pinned = ", ".join(found.pinned_by)
         for position in positions(found.outside):
-            reason = f"node(s) didn't satisfy plugin(s) [{' '.join(found.pinned_by)}]"
+            reason = f"{UNASKED} [{' '.join(found.pinned_by)}]"
             obstacles[position].append(Obstacle(pinned, reason))
         return obstacles
     return [[everywhere] for _ in obstacles]

@@ -1,0 +1,154 @@
+"""A verdict is no surer than what it rests on, and it and the rule that names its cause are one finding."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.read import cluster_from, stated
+from kubesched_lint.findings import Finding
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.library import Rulebook
+
+NODES = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: [{name: worker, count: 2, zones: [a], allocatable: {cpu: "4", memory: 16Gi}}]
+"""
+WEB = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {POD containers: [{name: c, image: "registry.example.com/web:1", resources: {requests: {cpu: CPU}}}]}
+"""
+QUOTA = """
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: few, namespace: shop}
+spec: {hard: {pods: "2"}}
+"""
+LIMITS = """
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: least, namespace: shop}
+spec: {limits: [{type: Container, min: {cpu: 200m}}]}
+"""
+
+
+def web(cpu: str = "100m", pod: str = "") -> str:
+    return WEB.replace("POD", pod).replace("CPU", cpu)
+
+
+def found(manifests: str, cluster: str = NODES, *, fresh_since: str = "") -> dict[str, Finding]:
+    known = stated(cluster_from([("c.yaml", cluster.encode())], "c.yaml"), ClusterOptions(fresh_since=fresh_since))
+    read = manifest_set(documents("m.yaml", manifests.encode(), is_read), "default")
+    report, _ = lint(read, known, Options(), Rulebook.shipped().select("ci"))
+    assert not report.errors
+    return {finding.rule: finding for finding in report.findings if finding.severity.word != "note"}
+
+
+def severities(manifests: str, cluster: str = NODES) -> dict[str, str]:
+    return {rule: finding.severity.word for rule, finding in found(manifests, cluster).items()}
+
+
+def test_a_quota_that_lets_no_rollout_end_is_told_once_and_as_an_error() -> None:
+    """The first deploy may come before the quota counts; the next rollout creates the pods once more."""
+    stuck = web().replace("maxSurge: 0, maxUnavailable: 1", "maxSurge: 1, maxUnavailable: 0")
+    assert severities(stuck + QUOTA) == {"quota-refuses-pods": "error"}
+
+
+def test_what_the_same_set_brings_may_come_after_the_pods() -> None:
+    assert severities(web() + LIMITS) == {"admission-refuses-pods": "warning"}
+    assert severities(web(), NODES + "objects:\n- " + LIMITS[5:].replace("\n", "\n  ")) == {
+        "admission-refuses-pods": "error"
+    }
+
+
+@pytest.mark.parametrize(("fresh_since", "severity"), [("", "error"), ("2026-01-01T00:00:00", "warning")])
+def test_pods_of_others_that_draw_may_stand_elsewhere_tomorrow(fresh_since: str, severity: str) -> None:
+    """Without them the pods wait, too; yet nothing shows where they are by now."""
+    running = """objects:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: store, namespace: shop, labels: {app: store}}
+  spec: {nodeName: worker-a-1, containers: [{name: c, image: "i", resources: {requests: {cpu: "3"}}}]}
+"""
+    term = "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: store}}}"
+    near = f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}},"
+    said = found(web("500m", near), NODES + running, fresh_since=fresh_since)
+    assert [finding.severity.word for finding in said.values()] == [severity]
+
+
+def test_a_scale_down_that_ends_badly_is_a_warning() -> None:
+    from kubesched_lint.findings import Hazard, proof
+    from kubesched_lint.linter.judged import severity_of
+
+    rule = Rulebook.shipped().get("pods-stay-pending")
+    for event, severity in (("deploy", "error"), ("scale-down", "warning")):
+        hazard = Hazard(at=(), evidence=proof("", event=event), values={})
+        assert severity_of(rule, hazard, None).word == severity
+
+
+def test_where_a_stateful_set_has_volumes_its_pods_may_run() -> None:
+    claims = "".join(
+        f"""- apiVersion: v1
+  kind: PersistentVolumeClaim
+  metadata: {{name: data-db-{i}, namespace: shop}}
+  spec:
+    storageClassName: fast
+    volumeName: pv-{i}
+    accessModes: [ReadWriteOnce]
+    resources: {{requests: {{storage: 1Gi}}}}
+- apiVersion: v1
+  kind: PersistentVolume
+  metadata: {{name: pv-{i}}}
+  spec:
+    capacity: {{storage: 1Gi}}
+    accessModes: [ReadWriteOnce]
+    storageClassName: fast
+    csi: {{driver: ebs.csi.aws.com, volumeHandle: vol-{i}}}
+    claimRef: {{namespace: shop, name: data-db-{i}}}
+    nodeAffinity:
+      required:
+        nodeSelectorTerms: [{{matchExpressions: [{{key: topology.kubernetes.io/zone, operator: In, values: [a]}}]}}]
+"""
+        for i in range(2)
+    )
+    zones = NODES.replace("zones: [a]", "zones: [a, b, c]")
+    database = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop}
+spec:
+  replicas: 3
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: db}}
+      containers: [{name: db, image: "registry.example.com/db:1", volumeMounts: [{name: data, mountPath: /data}]}]
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"""
+    rule = "statefulset-spread-pvc-deadlock"
+    for kinds, severity in (("Node", "warning"), ("Pod", "error")):
+        cluster = zones.replace("nodes:", f"kinds: [{kinds}]\nnodes:") + "objects:\n" + claims
+        assert severities(database, cluster) == {rule: severity}

@@ -1,0 +1,168 @@
+"""Manifests on a cluster, as a user brings them: what ``lint`` and ``simulate`` are asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
+from kubesched_lint.cluster.read import cluster_from, stated
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.verdicts import bad_ends
+from scripts.cloud_fixtures import FOLDER as CLOUDS
+from tests.clouds.cloud_worlds import CLOUDS as WORDS
+from tests.clouds.cloud_worlds import templates, text_for
+from tests.one_answer import ordinary
+from tests.rulebook.shipped_cards import TRIAL
+from tests.worlds.generator import World, seeded
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+BOOK = Rulebook.shipped()
+RULES = [rule for rule in BOOK.select() if rule.about == "refusal" or "proof" in rule.evidence]
+"""All that can prove anything, and what refuses objects."""
+COUNTING = Effort(states=1, runs=0, nodes=0)
+"""Cells are counted and hardly searched."""
+DEPLOYED = ("deploy", "rollout")
+"""Events whose proven bad ends are errors."""
+SIZED = ("hpa-max", "scale-down")
+"""Events whose proven bad ends are warnings."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """``facts``: what the cluster's file tells, if the same manifests have others that tell more or less."""
+
+    name: str
+    manifests: ManifestSet
+    cluster: Cluster
+    options: Options = field(default_factory=Options)
+
+    def on(self, cluster: Cluster, name: str) -> Scene:
+        return replace(self, name=name, cluster=cluster)
+
+    @cached_property
+    def linted(self) -> tuple[Report, tuple[Judged, ...]]:
+        return lint(self.manifests, self.cluster, self.options, RULES)
+
+    @cached_property
+    def simulated(self) -> SimulationReport:
+        return self.asked(DEPLOYED)
+
+    def asked(self, events: Sequence[str]) -> SimulationReport:
+        return simulate(self.manifests, self.cluster, self.options, events, bad_ends.EFFORT)
+
+    @cached_property
+    def cells(self) -> dict[tuple[ObjectRef, str], Cell]:
+        return cells_of(self.simulated)
+
+    @cached_property
+    def findings(self) -> Sequence[tuple[Finding, tuple[ObjectRef, ...]]]:
+        """The findings about placement, each with the workloads whose pods it counts."""
+        return [(one.finding, _counted(one)) for one in self.linted[1] if one.rule.about in ("placement", "verdict")]
+
+
+def _counted(one: Judged) -> tuple[ObjectRef, ...]:
+    return tuple(dict.fromkeys(one.hazard.together)) or (one.finding.object,)
+
+
+def cells_of(report: SimulationReport) -> dict[tuple[ObjectRef, str], Cell]:
+    return {(report.workloads[row.number].ref, cell.event): cell for row in report.rows for cell in row.cells}
+
+
+def _read(texts: Iterable[tuple[str, bytes]], namespace: str = "default") -> ManifestSet:
+    return manifest_set((one for name, data in texts for one in documents(name, data, is_read)), namespace)
+
+
+def _stated(cluster: Cluster, groups: str = "", *, elastic: bool | None = None) -> Cluster:
+    return stated(cluster, ClusterOptions(elastic, groups))
+
+
+# --- fixtures -------------------------------------------------------------------------------------------------------
+
+
+def of_fixtures() -> Iterator[Scene]:
+    """The shop and the company as their repositories have them, and the clouds."""
+    shop = read_manifests([str(FIXTURES / "shop")], Options())
+    for name in ("three-zones.yaml", "mixed-pools.yaml"):
+        file = FIXTURES / "clusters" / name
+        yield Scene(f"shop {name}", shop, _stated(cluster_from([(name, file.read_bytes())], name)))
+    yield from of_company()
+    for cloud in WORDS:
+        nodes = (CLOUDS / cloud / "nodes.json").read_bytes()
+        for kind in ("healthy", "mistakes"):
+            texts = [(f"{name}.yaml", text_for(cloud, kind, name).encode()) for name in templates(kind)]
+            for groups in (COMPLETE, OPEN):
+                cluster = _stated(cluster_from([("nodes.json", nodes)], "nodes.json"), groups)
+                yield Scene(f"{cloud} {kind} {groups}", _read(texts), cluster)
+
+
+def of_company() -> Iterator[Scene]:
+    """The company's nodes alone, and with everything that runs."""
+    folder = FIXTURES / "company"
+    for overlay in ("prod", "staging"):
+        paths = [str(folder / "repo" / part) for part in (f"apps/shop/overlays/{overlay}", "data", "platform")]
+        manifests = read_manifests(paths, Options())
+        for name in ("repo/cluster/nodes.json", "cluster.json"):
+            cluster = cluster_from([(name, (folder / name).read_bytes())], name)
+            yield Scene(f"company {overlay} {Path(name).stem}", manifests, _stated(cluster, COMPLETE))
+
+
+def of_cards() -> Iterator[Scene]:
+    """Every example of a card that has a cluster."""
+    for example in TRIAL.examples:
+        if example.cluster is not None:
+            setting = example.setting
+            cluster = cluster_from([("c.yaml", example.cluster.encode())], "c.yaml", elastic=setting.elastic)
+            options = Options(
+                namespace=setting.namespace,
+                apply_order=setting.apply_order,
+                kubernetes_version=setting.kubernetes_version,
+            )
+            manifests = _read([("m.yaml", example.manifest.encode())], setting.namespace)
+            yield Scene(f"card {example}", manifests, cluster, options)
+
+
+# --- ordinary companies ---------------------------------------------------------------------------------------------
+
+
+def of_ordinary(seed: int, kind: str, mistakes: int) -> Iterator[Scene]:
+    """One company, with the nodes as they are, and with nodes that an autoscaler may add."""
+    with TemporaryDirectory() as folder:
+        ordinary.write(seed, Path(folder), mistakes, kind, False)
+        texts = [(path.name, path.read_bytes()) for path in sorted(Path(folder, "manifests").iterdir())]
+        data = Path(folder, "cluster.json").read_bytes()
+    for said, elastic in (("fixed", False), ("open", None)):
+        cluster = cluster_from([("cluster.json", data)], "cluster.json", elastic=elastic)
+        yield Scene(f"ordinary {seed} {kind} {mistakes} {said}", _read(texts), _stated(cluster))
+
+
+# --- random worlds --------------------------------------------------------------------------------------------------
+
+
+def of_world(seed: int) -> Scene:
+    return in_world(f"world {seed}", seeded(seed))
+
+
+def in_world(name: str, world: World) -> Scene:
+    cluster = cluster_from([("cluster.json", world.cluster_json())], "cluster.json")
+    return Scene(name, _read([("manifests.yaml", world.manifests_json())]), cluster)
+
+
+def nodes_only(world: World) -> World:
+    """What ``kubectl get nodes`` tells of a world."""
+    return replace(world, cluster=[one for one in world.cluster if one["kind"] == "Node"], snapshot=False)

@@ -46,7 +46,9 @@ def lint_proves_what_simulate_proves(scene: Scene) -> Iterator[Break]:
         yield Break(1, scene.name, f"lint alone proves {rule} of a {ref.kind}", f"{ref}: {message}; {cells}")
     for ref in proven.keys() - told.keys():
         events, why = proven[ref]
-        yield Break(1, scene.name, f"simulate alone proves {events} of a {ref.kind}", f"{ref}: {why}; {_of(scene, ref)}")
+        yield Break(
+            1, scene.name, f"simulate alone proves {events} of a {ref.kind}", f"{ref}: {why}; {_of(scene, ref)}"
+        )
     if bool(told) != scene.simulated.is_bad:
         yield Break(1, scene.name, f"exit codes: lint {bool(told):d}, simulate {scene.simulated.is_bad:d}")
 

@@ -20,6 +20,7 @@ KINDS = ("nodes", "kubectl", "full")
 def _asked(args: argparse.Namespace) -> Iterator[Scene]:
     if args.fixtures:
         yield from scenes.of_fixtures()
+        yield from scenes.of_clouds()
     if args.cards:
         yield from scenes.of_cards()
     for seed in _numbers(args.seeds):

@@ -96,19 +96,25 @@ def _stated(cluster: Cluster, groups: str = "", *, elastic: bool | None = None) 
 
 
 def of_fixtures() -> Iterator[Scene]:
-    """The shop and the company as their repositories have them, and the clouds."""
+    """The shop and the company as their repositories have them."""
     shop = read_manifests([str(FIXTURES / "shop")], Options())
     for name in ("three-zones.yaml", "mixed-pools.yaml"):
         file = FIXTURES / "clusters" / name
         yield Scene(f"shop {name}", shop, _stated(cluster_from([(name, file.read_bytes())], name)))
     yield from of_company()
-    for cloud in WORDS:
-        nodes = (CLOUDS / cloud / "nodes.json").read_bytes()
-        for kind in ("healthy", "mistakes"):
-            texts = [(f"{name}.yaml", text_for(cloud, kind, name).encode()) for name in templates(kind)]
-            for groups in (COMPLETE, OPEN):
-                cluster = _stated(cluster_from([("nodes.json", nodes)], "nodes.json"), groups)
-                yield Scene(f"{cloud} {kind} {groups}", _read(texts), cluster)
+
+
+def of_clouds(clouds: Iterable[str] = tuple(WORDS)) -> Iterator[Scene]:
+    """All that is healthy together, and each mistake alone: they share their names."""
+    for cloud in clouds:
+        nodes = cluster_from([("nodes.json", (CLOUDS / cloud / "nodes.json").read_bytes())], "nodes.json")
+        for groups in (COMPLETE, OPEN):
+            cluster = _stated(nodes, groups)
+            healthy = [(f"{name}.yaml", text_for(cloud, "healthy", name).encode()) for name in templates("healthy")]
+            yield Scene(f"{cloud} {groups} healthy", _read(healthy), cluster)
+            for name in templates("mistakes"):
+                text = text_for(cloud, "mistakes", name).encode()
+                yield Scene(f"{cloud} {groups} {name}", _read([(f"{name}.yaml", text)]), cluster)
 
 
 def of_company() -> Iterator[Scene]:

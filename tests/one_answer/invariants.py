@@ -35,22 +35,23 @@ def is_proven_bad(cell: Cell | None) -> bool:
 
 def lint_proves_what_simulate_proves(scene: Scene) -> Iterator[Break]:
     """An error about a deploy or a rollout for each cell that is proven bad, and no other; equal exit codes."""
-    told: dict[ObjectRef, str] = {}
-    for finding, counted in scene.findings:
-        if finding.severity is Severity.ERROR and finding.evidence.event in DEPLOYED:
-            told.update({ref: f"{finding.rule}: {finding.message}" for ref in counted})
+    told = {ref: finding for finding, counted in scene.errors if finding.evidence.event in DEPLOYED for ref in counted}
     proven = _proven(scene)
     for ref in told.keys() - proven.keys():
-        rule, _, message = told[ref].partition(": ")
-        cells = [f"{c.event} {c.text} {c.why} missing {c.missing}" for (o, _), c in scene.cells.items() if o == ref]
-        yield Break(1, scene.name, f"lint alone proves {rule} of a {ref.kind}", f"{ref}: {message}; {cells}")
-    for ref in proven.keys() - told.keys():
+        finding, cells = told[ref], [_short(c) for (o, _), c in scene.cells.items() if o == ref]
+        yield Break(1, scene.name, f"lint alone proves {finding.rule} of a {ref.kind}", f"{finding.message}; {cells}")
+    for ref in proven.keys() - told.keys() - set(scene.refused):
         events, why = proven[ref]
         yield Break(
             1, scene.name, f"simulate alone proves {events} of a {ref.kind}", f"{ref}: {why}; {_of(scene, ref)}"
         )
-    if bool(told) != scene.simulated.is_bad:
-        yield Break(1, scene.name, f"exit codes: lint {bool(told):d}, simulate {scene.simulated.is_bad:d}")
+    is_bad = bool(told or scene.refused)
+    if is_bad != scene.simulated.is_bad:
+        yield Break(1, scene.name, f"exit codes: lint {is_bad:d}, simulate {scene.simulated.is_bad:d}")
+
+
+def _short(cell: Cell) -> str:
+    return f"{cell.event} {cell.text} ({cell.verdict}{' proven' * cell.proven}) {cell.why}; missing {cell.missing}"
 
 
 def _proven(scene: Scene) -> Mapping[ObjectRef, tuple[str, str]]:
@@ -65,7 +66,7 @@ def _proven(scene: Scene) -> Mapping[ObjectRef, tuple[str, str]]:
 
 
 def _of(scene: Scene, ref: ObjectRef) -> list[str]:
-    return [f"{f.severity.word} {f.rule} {f.message}" for f, counted in scene.findings if ref in counted]
+    return [f"{f.severity.word} {f.rule} {f.message} {f.evidence.assumes[-1:]}" for f, c in scene.findings if ref in c]
 
 
 def lint_warns_of_other_sizes(scene: Scene) -> Iterator[Break]:

@@ -13,7 +13,7 @@ from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, stated
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
-from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter.judged import Judged
@@ -74,6 +74,16 @@ class Scene:
     def findings(self) -> Sequence[tuple[Finding, tuple[ObjectRef, ...]]]:
         """The findings about placement, each with the workloads whose pods it counts."""
         return [(one.finding, _counted(one)) for one in self.linted[1] if one.rule.about in ("placement", "verdict")]
+
+    @property
+    def errors(self) -> Sequence[tuple[Finding, tuple[ObjectRef, ...]]]:
+        return [one for one in self.findings if one[0].severity is Severity.ERROR]
+
+    @cached_property
+    def refused(self) -> Sequence[ObjectRef]:
+        """What the API server refuses."""
+        of = [one.finding for one in self.linted[1] if one.rule.about == "refusal"]
+        return [finding.object for finding in of if finding.severity is Severity.ERROR]
 
 
 def _counted(one: Judged) -> tuple[ObjectRef, ...]:

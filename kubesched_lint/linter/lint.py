@@ -234,7 +234,10 @@ class Run:
         if rule.every_definition or not of_set.has_duplicates:
             yield from self._judgements(rule, world, carriers)
             return
-        alone = (self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), world))
+        if rule.each == "workload":
+            alone = (self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), world))
+        else:
+            alone = (self._judged_in(rule, None, view) for view in of_set.defined_once(world))
         seen = set()
         for judged in chain(self._judgements(rule, world, carriers), chain.from_iterable(alone)):
             if identity_of(judged) not in seen:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,8 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.verdicts import bad_ends
 from scripts.cloud_fixtures import FOLDER as CLOUDS
@@ -45,30 +48,42 @@ SIZED = ("hpa-max", "scale-down")
 
 @dataclass(frozen=True)
 class Scene:
-    """``facts``: what the cluster's file tells, if the same manifests have others that tell more or less."""
-
     name: str
     manifests: ManifestSet
     cluster: Cluster
     options: Options = field(default_factory=Options)
+    effort: Effort = bad_ends.EFFORT
 
-    def on(self, cluster: Cluster, name: str) -> Scene:
-        return replace(self, name=name, cluster=cluster)
+    @property
+    def searched(self) -> Scene:
+        """The same, with cells that are searched as far as ``lint`` does."""
+        return dataclasses.replace(self, effort=bad_ends.EFFORT)
 
     @cached_property
     def linted(self) -> tuple[Report, tuple[Judged, ...]]:
-        return lint(self.manifests, self.cluster, self.options, RULES)
+        before, bad_ends.EFFORT = bad_ends.EFFORT, self.effort
+        try:
+            return lint(self.manifests, self.cluster, self.options, RULES)
+        finally:
+            bad_ends.EFFORT = before
 
     @cached_property
     def simulated(self) -> SimulationReport:
-        return self.asked(DEPLOYED)
+        """Every event that ``lint`` asks about; ``cells`` has them by workload."""
+        return simulate(self.manifests, self.cluster, self.options, (*DEPLOYED, *SIZED), self.effort)
 
-    def asked(self, events: Sequence[str]) -> SimulationReport:
-        return simulate(self.manifests, self.cluster, self.options, events, bad_ends.EFFORT)
+    @cached_property
+    def is_bad(self) -> bool:
+        """Whether ``simulate --events deploy,rollout`` exits with 1."""
+        whole = self.simulated
+        rows = (replace(row, cells=tuple(c for c in row.cells if c.event in DEPLOYED)) for row in whole.rows)
+        short = (one for one in whole.shortages if one.evidence.event in DEPLOYED)
+        return replace(whole, rows=tuple(rows), shortages=tuple(short)).is_bad
 
     @cached_property
     def cells(self) -> dict[tuple[ObjectRef, str], Cell]:
-        return cells_of(self.simulated)
+        report = self.simulated
+        return {(report.workloads[row.number].ref, cell.event): cell for row in report.rows for cell in row.cells}
 
     @cached_property
     def findings(self) -> Sequence[tuple[Finding, tuple[ObjectRef, ...]]]:
@@ -88,10 +103,6 @@ class Scene:
 
 def _counted(one: Judged) -> tuple[ObjectRef, ...]:
     return tuple(dict.fromkeys(one.hazard.together)) or (one.finding.object,)
-
-
-def cells_of(report: SimulationReport) -> dict[tuple[ObjectRef, str], Cell]:
-    return {(report.workloads[row.number].ref, cell.event): cell for row in report.rows for cell in row.cells}
 
 
 def _read(texts: Iterable[tuple[str, bytes]], namespace: str = "default") -> ManifestSet:
@@ -121,10 +132,10 @@ def of_clouds(clouds: Iterable[str] = tuple(WORDS)) -> Iterator[Scene]:
         for groups in (COMPLETE, OPEN):
             cluster = _stated(nodes, groups)
             healthy = [(f"{name}.yaml", text_for(cloud, "healthy", name).encode()) for name in templates("healthy")]
-            yield Scene(f"{cloud} {groups} healthy", _read(healthy), cluster)
+            yield Scene(f"{cloud} {groups} healthy", _read(healthy), cluster, effort=COUNTING)
             for name in templates("mistakes"):
                 text = text_for(cloud, "mistakes", name).encode()
-                yield Scene(f"{cloud} {groups} {name}", _read([(f"{name}.yaml", text)]), cluster)
+                yield Scene(f"{cloud} {groups} {name}", _read([(f"{name}.yaml", text)]), cluster, effort=COUNTING)
 
 
 def of_company() -> Iterator[Scene]:
@@ -135,7 +146,7 @@ def of_company() -> Iterator[Scene]:
         manifests = read_manifests(paths, Options())
         for name in ("repo/cluster/nodes.json", "cluster.json"):
             cluster = cluster_from([(name, (folder / name).read_bytes())], name)
-            yield Scene(f"company {overlay} {Path(name).stem}", manifests, _stated(cluster, COMPLETE))
+            yield Scene(f"company {overlay} {Path(name).stem}", manifests, _stated(cluster, COMPLETE), effort=COUNTING)
 
 
 def of_cards() -> Iterator[Scene]:
@@ -164,7 +175,7 @@ def of_ordinary(seed: int, kind: str, mistakes: int) -> Iterator[Scene]:
         data = Path(folder, "cluster.json").read_bytes()
     for said, elastic in (("fixed", False), ("open", None)):
         cluster = cluster_from([("cluster.json", data)], "cluster.json", elastic=elastic)
-        yield Scene(f"ordinary {seed} {kind} {mistakes} {said}", _read(texts), _stated(cluster))
+        yield Scene(f"ordinary {seed} {kind} {mistakes} {said}", _read(texts), _stated(cluster), effort=COUNTING)
 
 
 # --- random worlds --------------------------------------------------------------------------------------------------
@@ -179,6 +190,37 @@ def in_world(name: str, world: World) -> Scene:
     return Scene(name, _read([("manifests.yaml", world.manifests_json())]), cluster)
 
 
+def beside_strangers(scene: Scene) -> Scene:
+    """The scene, and a namespace of somebody else with a quota, a budget and a workload whose pods fit nowhere."""
+    strangers = _read([("strangers.yaml", STRANGERS)]).inventory
+    ours = dict(scene.manifests.inventory.lists())
+    both = {name: (*ours[name], *items) for name, items in strangers.lists()}
+    manifests = replace(scene.manifests, inventory=Inventory(**both))
+    return dataclasses.replace(scene, name=f"{scene.name} beside strangers", manifests=manifests)
+
+
+STRANGERS = b"""\
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: elsewhere}, spec: {hard: {pods: 1}}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: b, namespace: elsewhere}
+spec: {maxUnavailable: 0, selector: {matchLabels: {app: stranger}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: stranger, namespace: elsewhere}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: stranger}}
+  template:
+    metadata: {labels: {app: stranger}}
+    spec:
+      nodeSelector: {nobody: has-this}
+      containers: [{name: c, image: i, resources: {requests: {cpu: 1m}}}]
+"""
+
+
 def nodes_only(world: World) -> World:
     """What ``kubectl get nodes`` tells of a world."""
-    return replace(world, cluster=[one for one in world.cluster if one["kind"] == "Node"], snapshot=False)
+    return dataclasses.replace(world, cluster=[one for one in world.cluster if one["kind"] == "Node"], snapshot=False)

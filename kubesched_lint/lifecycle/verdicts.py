@@ -188,9 +188,9 @@ def outcomes(transitions: Transitions, states: Iterable[State]) -> list[dict[int
     return [{w.workload: o for w, o in zip(transitions.desired_states, each, strict=True)} for each in found]
 
 
-def cut_short(event: str, wanted: int, reason: str, counted: Range | None = None) -> Cell:
-    """Return the cell of an event whose simulation was cut short; ``counted``: the range that counting leaves."""
-    bound = counted or Range(0, wanted, "bound")
+def cut_short(event: str, wanted: int, reason: str) -> Cell:
+    """Return the cell of an event whose simulation was cut short."""
+    bound = Range(0, wanted, "bound")
     text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
     return Cell(event, UNKNOWN, wanted, bound, text=text, why="it was not followed to its end", missing=(reason,))
 

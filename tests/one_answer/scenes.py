@@ -221,6 +221,9 @@ spec:
 """
 
 
-def nodes_only(world: World) -> World:
-    """What ``kubectl get nodes`` tells of a world."""
-    return dataclasses.replace(world, cluster=[one for one in world.cluster if one["kind"] == "Node"], snapshot=False)
+def with_pods(world: World, *, of_others: bool) -> World:
+    """The world before its own workloads ran: with nothing that runs, or only with pods of others."""
+    made = {"ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}
+    kept = (one for one in world.cluster if one["kind"] not in made)
+    cluster = [one for one in kept if one["kind"] != "Pod" or (of_others and one["metadata"]["name"].startswith("guest"))]
+    return dataclasses.replace(world, cluster=cluster)

@@ -31,9 +31,11 @@ def _variant(it: Member, end: BadEnd) -> str:
 
 
 def _fate(it: Member, end: BadEnd) -> str:
-    """Return what becomes of the missing pods; a pod that a quota or the API server refuses never waits."""
+    """Return what becomes of the missing pods; a pod that a quota, the API server or a kubelet refuses never waits."""
     is_refused = it.world.admission.decision(it.workload).refusal is not None
     one = end.missing <= 1
+    if it.pod.node_name:
+        return "never runs" if one else "never run"
     if is_refused or isinstance(end.cell.blamed, ResourceQuota):
         return "is not created" if one else "are not created"
     return "stays Pending" if one else "stay Pending"

@@ -84,8 +84,10 @@ def is_left_out(rule: Rule, it: Member, hazard: Hazard, unreported: dict[str, se
 def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
     """Whether a hazard is about filters of the scheduler although the pod has ``nodeName`` and skips the scheduler.
 
-    The rule nodename-bypass covers such pods.
+    The rule nodename-bypass covers such pods, and the table of verdicts knows what their kubelet refuses.
     """
+    if rule.about == "verdict":
+        return False
     argues = hazard.evidence.kind in ("proof", "witness") and hazard.victim in (None, workload.ref)
     if not workload.pod.node_name or not argues or "node_name" in rule.features:
         return False

@@ -79,7 +79,10 @@ def if_fixed(verdict: Judged, world: World) -> Judged:
 
 
 def identity_of(judged: Judged) -> tuple[object, ...]:
+    """Return what is equal for the same finding in two worlds; of a verdict the line to blame may differ there."""
     hazard = judged.hazard
+    if judged.rule.about == "verdict":
+        return (judged.rule.slug, id(judged.workload), hazard.evidence.event)
     return (judged.rule.slug, id(judged.workload), id(hazard.source), hazard.at)
 
 

@@ -234,7 +234,12 @@ class Run:
         if rule.every_definition or not of_set.has_duplicates:
             yield from self._judgements(rule, world, carriers)
             return
-        alone = (self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), world))
+        alone: Iterable[Sequence[Judged]] = (
+            self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), world)
+        )
+        if rule.each == "set" or rule.about == "verdict":  # what counts the pods of all must not count a copy
+            once = (tuple(self._judgements(rule, view, carriers)) for view in of_set.defined_once(world))
+            alone = chain(once, alone)
         seen = set()
         for judged in chain(self._judgements(rule, world, carriers), chain.from_iterable(alone)):
             if identity_of(judged) not in seen:

@@ -328,6 +328,11 @@ class OfSet:
             self._views[key] = [self._part(manifests, world) for manifests in self._duplicates.seen_from(source)]
         return self._views[key]
 
+    def defined_once(self, world: World) -> Sequence[World]:
+        """The worlds with one definition of each object, as seen from what was read last: ``simulate`` asks there."""
+        last = self._duplicates.last
+        return () if last is None else self.views(last, world)
+
     def alone(self, workloads: Iterable[Workload], world: World) -> Iterator[tuple[Workload, World]]:
         """(workload, world) for each duplicate workload and each world in which it is defined once.
 

@@ -17,6 +17,9 @@ from kubesched_lint.verdicts.table import Table
 from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import Member, World, once_per_world
 
+EFFORT = Effort(runs=1)
+"""How far the cells of ``lint`` are searched."""
+
 
 class BadEnd(Record):
     """A cell that is proven to end badly on the nodes and pods as they are."""
@@ -59,7 +62,7 @@ class _Ends:
 
     def __init__(self, world: World) -> None:
         assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
-        self._table = Table(world, world.cluster, Effort(runs=1), _as_it_is, None)
+        self._table = Table(world, world.cluster, EFFORT, _as_it_is, None)
         self._numbers: Mapping[int, int] = {id(w): i for i, w in enumerate(simulated(world))}
         self._known: dict[tuple[str, int], BadEnd | None] = {}
 

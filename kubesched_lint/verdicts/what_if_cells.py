@@ -86,12 +86,21 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     def if_made_anew(cell: Cell, world: World, again: object) -> Cell:
         return _doubted(_assuming(cell, f"the pods of {it.workload} do not run now, although they have volumes"))
 
+    absent = it.pod.node_name if it.pod.node_name and it.pod.node_name not in it.world.index.positions else ""
+
+    def may_come_by_name(cell: Cell, world: World) -> bool:
+        return bool(absent) and cell.verdict == BAD
+
+    def unless_it_comes(cell: Cell, world: World, again: object) -> Cell:
+        return _doubted(_assuming(cell, f"no node {absent} comes: the pods name it themselves, no scheduler is asked"))
+
     about_devices = tuple(pod_premises(it))
 
     def rests_on_devices(cell: Cell, world: World) -> bool:
         return bool(about_devices) and cell.verdict != NONE
 
     return (
+        WhatIf("the node that its pods name came", may_come_by_name, unless_it_comes),
         WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices)),
         WhatIf(
             "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)

@@ -25,7 +25,7 @@ EVENTS = ("deploy", "rollout")
 
 
 class Shortage(Record):
-    """Pods of several workloads that never all run, whichever of them wait."""
+    """Pods that never all run and that no row tells of: those of several workloads together, or of a CronJob."""
 
     message: str
     evidence: Evidence
@@ -49,12 +49,14 @@ def errors_about_placement(manifests: ManifestSet, world: World, options: Option
     ]
 
 
-def shortages(errors: Iterable[Judged]) -> Iterator[Shortage]:
-    """Yield the errors that count the pods of several workloads together."""
+def shortages(errors: Iterable[Judged], simulated: Sequence[Workload]) -> Iterator[Shortage]:
+    """Yield the errors that count the pods of several workloads together, or those of a workload without a row."""
+    with_rows = {workload.ref for workload in simulated}
     for one in errors:
-        if len(one.hazard.together) > 1:
+        counted = one.hazard.together or (one.finding.object,)
+        if len(counted) > 1 or with_rows.isdisjoint(counted):
             finding = one.finding
-            yield Shortage(finding.message, finding.evidence, one.hazard.together, finding.location)
+            yield Shortage(finding.message, finding.evidence, counted, finding.location)
 
 
 def with_proofs(rows: Iterable[Row], workloads: Sequence[Workload], errors: Iterable[Judged]) -> Iterator[Row]:

@@ -74,7 +74,7 @@ class SimulationReport(Record):
     events: tuple[str, ...]
     rows: tuple[Row, ...]
     shortages: tuple[Shortage, ...] = ()
-    """What the set lacks as a whole, proven for every order, whichever pods wait."""
+    """What is proven for every order and no row shows, such as what the set lacks whichever pods wait."""
     skews: tuple[WorkloadSkew, ...] = ()
     before: Picture | None = None
     after: Picture | None = None
@@ -234,7 +234,7 @@ def _simulated(
         setting.workloads,
         (*events, *supposed),
         rows,
-        tuple(shortages(errors)),
+        tuple(shortages(errors, setting.workloads)),
         skewed or (),
         before,
         after,

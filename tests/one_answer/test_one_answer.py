@@ -1,0 +1,79 @@
+"""``lint`` and ``simulate`` give one answer: the seven invariants, over what people and machines have written.
+
+``python -m tests.one_answer.run --seeds 1-40`` asks about more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, pairwise
+
+import pytest
+
+from tests.one_answer import breaks, scenes
+from tests.one_answer.invariants import (
+    Break,
+    counted_bounds_are_kept,
+    more_facts_keep_proofs,
+    one_answer,
+    refused_is_refused,
+)
+from tests.one_answer.scenes import Scene, with_pods
+from tests.worlds.generator import seeded
+
+KINDS = ("nodes", "kubectl", "full")
+SEEDS = range(1, 9)
+WORLDS = range(60)
+PARTS = 3
+"""Every so many examples of cards: the others are asked by hand."""
+
+
+def _all_of(scene: Scene) -> list[Break]:
+    return [*one_answer(scene), *refused_is_refused(scene), *counted_bounds_are_kept(scene)]
+
+
+def test_of_the_fixtures() -> None:
+    assert [one for scene in scenes.of_fixtures() for one in _all_of(scene)] == []
+
+
+@pytest.mark.parametrize("cloud", ["eks", "karpenter-nodepools"])
+def test_of_a_cloud(cloud: str) -> None:
+    assert [one for scene in scenes.of_clouds([cloud]) for one in _all_of(scene)] == []
+
+
+def test_of_examples_of_cards() -> None:
+    assert [one for scene in islice(scenes.of_cards(), 0, None, PARTS) for one in _all_of(scene)] == []
+
+
+def test_of_worlds() -> None:
+    assert [one for seed in WORLDS for one in _all_of(scenes.of_world(seed))] == []
+
+
+@pytest.mark.parametrize("mistakes", [0, 4])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_of_an_ordinary_company(seed: int, mistakes: int) -> None:
+    """With nodes only, what kubectl shows, and everything; on nodes as they are, and on those of an autoscaler."""
+    told = [list(scenes.of_ordinary(seed, kind, mistakes)) for kind in KINDS]
+    assert [one for scene in _asked(told) for one in _all_of(scene)] == []
+    less_and_more = (pair for column in zip(*told, strict=True) for pair in pairwise(column))
+    assert [one for less, more in less_and_more for one in more_facts_keep_proofs(less, more)] == []
+
+
+def _asked(told: list[list[Scene]]) -> Iterator[Scene]:
+    return (scene for kind in told for scene in kind)
+
+
+def test_running_pods_of_others_remove_no_proof() -> None:
+    """A workload's own pods may: where they run already, nothing new need find a node."""
+    for seed in WORLDS:
+        less, more = (with_pods(seeded(seed), of_others=others) for others in (False, True))
+        if len(less.cluster) < len(more.cluster):
+            told = scenes.in_world(f"world {seed} empty", less), scenes.in_world(f"world {seed} with guests", more)
+            assert list(more_facts_keep_proofs(*told)) == []
+
+
+@pytest.mark.parametrize("invariant", [2, 4, 6, 7])
+def test_what_breaks_is_listed_and_the_list_only_shrinks(invariant: int) -> None:
+    now, listed = breaks.found(invariant), breaks.listed(invariant)
+    assert not now - listed, "new breaks"
+    assert not listed - now, "mended: python -m tests.one_answer.breaks takes them off the list"

@@ -1062,6 +1062,7 @@ RULES = (
         uses=('pods', 'storage'),
         about='verdict',
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
+        yields_here_to=('nodename-bypass',),
         since='0.2.0',
     ),
     Rule(
@@ -1236,6 +1237,7 @@ RULES = (
         about='verdict',
         kinds=('Deployment', 'StatefulSet', 'DaemonSet'),
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
+        yields_here_to=('nodename-bypass',),
         fix='safe',
         since='0.2.0',
     ),
@@ -1313,6 +1315,7 @@ RULES = (
         about='verdict',
         beside=('HorizontalPodAutoscaler', 'ScaledObject'),
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
+        yields_here_to=('nodename-bypass',),
         since='0.2.0',
     ),
     Rule(

@@ -11,7 +11,7 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.lifecycle import matrix
+from kubesched_lint.lifecycle import counting, matrix
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -164,6 +164,7 @@ def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
         wanted = setting.wanted(number)
         return EventBounds(wanted, Counted(wanted, "planted"), Counted(wanted, "planted"))
 
+    monkeypatch.setattr(counting, "count", fine)
     monkeypatch.setattr(matrix, "count", fine)
     monkeypatch.setattr(run, "errors_about_placement", lambda *_: ())  # a rule proves the truth
     manifests, cluster = read(deployment(replicas=9))

@@ -183,7 +183,7 @@ def counted_bounds_are_kept(scene: Scene) -> Iterator[Break]:
             bounds = count(matrix.setting, event, place)
             with_devices(bounds, matrix.setting, group_in(matrix.setting, event, place), place)
             forgets = cell.bound.most > min(bounds.most.pods, bounds.wanted)
-            if forgets or (bounds.ends_badly and cell.verdict not in (BAD, UNKNOWN)):
+            if forgets or (bounds.is_bad and cell.verdict not in (BAD, UNKNOWN)):
                 yield Break(
                     5, scene.name, f"{event} of a {workload.kind}", f"{workload}: {_short(cell)}; {bounds.most}"
                 )

@@ -146,10 +146,9 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
 
 def _fresh_since(duration: str) -> str:
     """Return the time before which running pods are too old for an error, in full hours: reports are kept as long."""
-    from datetime import UTC, datetime, timedelta
+    from time import gmtime, strftime, time
 
-    since = datetime.now(UTC) - timedelta(seconds=seconds_of(duration) or 0)
-    return since.replace(minute=0, second=0, microsecond=0).isoformat()
+    return strftime("%Y-%m-%dT%H:00:00+00:00", gmtime(time() - (seconds_of(duration) or 0)))
 
 
 def cluster_of(context: Invocation, settings: Settings) -> Cluster:

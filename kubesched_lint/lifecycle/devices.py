@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubesched_lint.cluster.devices import CHOSEN
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -32,7 +31,11 @@ def with_devices(bounds: EventBounds, setting: Setting, members: Iterable[int], 
 
 def by_allocator(setting: Setting, members: Iterable[int]) -> bool:
     """Return whether a search knows only the devices that kube-scheduler's own allocator gives to pods of a group."""
-    return setting.need_devices(members) and any(each.over_time == CHOSEN for each in setting.objects.allocator)
+    if not setting.need_devices(members):
+        return False
+    from kubesched_lint.cluster.devices import CHOSEN
+
+    return any(each.over_time == CHOSEN for each in setting.objects.allocator)
 
 
 def _room(groups: DeviceGroups, setting: Setting, number: int) -> float:

@@ -264,9 +264,12 @@ def _explains(one: Judged, verdict: Judged) -> bool:
 
 def _as_severe(one: Judged, verdict: Judged) -> Judged:
     """Return the finding with the verdict's premises, and as an error if the verdict and its card allow that."""
-    evidence = replace(one.hazard.evidence, assumes=verdict.finding.evidence.assumes)
+    told = verdict.finding.evidence.assumes
+    evidence = replace(one.hazard.evidence, assumes=told)
     if verdict.finding.severity is not Severity.ERROR or one.rule.severity is not Severity.ERROR:
-        return replace(one, finding=replace(one.finding, evidence=evidence))
+        own = one.finding.evidence.assumes
+        both = (*(premise for premise in told if premise not in own), *own)
+        return replace(one, finding=replace(one.finding, evidence=replace(evidence, assumes=both)))
     finding = replace(one.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
     return replace(one, finding=finding)
 

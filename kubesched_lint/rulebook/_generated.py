@@ -1063,6 +1063,7 @@ RULES = (
         about='verdict',
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
         yields_here_to=('nodename-bypass',),
+        audit='not',
         since='0.2.0',
     ),
     Rule(
@@ -1239,6 +1240,7 @@ RULES = (
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
         yields_here_to=('nodename-bypass',),
         fix='safe',
+        audit='not',
         since='0.2.0',
     ),
     Rule(
@@ -1316,6 +1318,7 @@ RULES = (
         beside=('HorizontalPodAutoscaler', 'ScaledObject'),
         yields_to=('pool-limit-reached', 'pvc-missing', 'runtime-class-missing', 'storageclass-missing', 'priority-class-missing'),
         yields_here_to=('nodename-bypass',),
+        audit='not',
         since='0.2.0',
     ),
     Rule(

@@ -14,6 +14,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.record import Record
 from kubesched_lint.verdicts.table import Table
+from kubesched_lint.verdicts.what_if_cells import UNTRIED
 from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -87,7 +88,7 @@ class _Ends:
         if cells is None:
             return None
         as_it_is, left = cells
-        if left.verdict != BAD:
+        if left.verdict != BAD or UNTRIED in left.assumes:
             return None
         if left.proven:
             return BadEnd(left)

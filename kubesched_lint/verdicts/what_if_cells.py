@@ -20,6 +20,7 @@ from kubesched_lint.world.world import Member, World
 
 MEANWHILE = "the pools add nodes while this happens"
 _PLANNED = "the pools add no more nodes than planned"
+UNTRIED = "the pools add no more nodes than planned: they could add too many to try"
 _FEW = 5
 """Maximum number of named objects of a kind."""
 
@@ -233,7 +234,10 @@ def _with_spares(cell: Cell, world: World) -> Sequence[World]:
 
 
 def _with_more(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
-    return _helped(cell, next(iter(again), None) or cell)
+    more = next(iter(again), None)
+    if more is None and cell.verdict == BAD:
+        return _doubted(_assuming(cell, UNTRIED))
+    return _helped(cell, more or cell)
 
 
 def _helped(cell: Cell, more: Cell) -> Cell:

@@ -106,7 +106,7 @@ def test_conclusions_from_these_gates_assume_that_the_scheduler_has_them(api: Ap
 
     def assumed(**options: Any) -> list[bool]:
         found = lint(tmp_path / "gang.yaml", cluster=cluster, **options).findings
-        return [any(premise in one for one in f.evidence.assumes) for f in found if f.rule == "gang-does-not-fit"]
+        return [any(premise in one for one in f.evidence.assumes) for f in found if f.rule == "pods-stay-pending"]
 
     assert assumed() == [True]
     every = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=false"

@@ -98,4 +98,5 @@ def test_a_pool_that_contradicts_itself_is_told_and_breaks_nothing(tmp_path: Pat
     said = output("lint", str(tmp_path / "set.yaml"), "--cluster", str(tmp_path / "cluster.yaml"))
     assert "pool p can make no node" in said
     assert "2 pods of shop/web fit nowhere: no pool can ever help" in said
-    assert "error" not in said
+    assert "failed" not in said
+    assert "error[pods-stay-pending]: all 2 pods of Deployment shop/web stay Pending" in said

@@ -17,6 +17,7 @@ from kubesched_lint.model.decode.fields import (
     integer,
     items,
     labels,
+    mapping,
     resources,
     text,
     texts,
@@ -146,9 +147,9 @@ def _once(entries: Iterable[tuple[Value, Path]]) -> Iterator[tuple[Value, Path]]
 
 
 def _limits(entry: Value, here: Path) -> dict[str, int]:
-    found = resources(entry, "limits", here)
-    for name, amount in found.items():
-        if amount < 0:
+    found = resources(entry, "limits", here)  # it takes a negative amount for none
+    for name, amount in mapping(entry, "limits", here).items():
+        if str(amount).startswith("-"):
             at = (*here, "limits", name)
             raise DecodeError(at, f"{words(at)}: expected 0 or more, found {amount}")
     return found

@@ -41,6 +41,8 @@ render = false
 partial = true
 fail-on = "warning"
 max-age = "7d"
+fresh-pods = "12h"
+survive = ["hpa-max", "drain"]
 strict-skips = true
 formats = ["text", "sarif=out/lint.sarif"]
 baseline = "known.json"
@@ -97,6 +99,8 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "partial": True,
         "fail-on": "warning",
         "max-age": "7d",
+        "fresh-pods": "12h",
+        "survive": ("hpa-max", "drain"),
         "strict-skips": True,
         "formats": ("text", "sarif=out/lint.sarif"),
         "baseline": "known.json",

@@ -239,7 +239,9 @@ def test_no_order_of_placements_avoids_what_is_called_an_error(data: st.DataObje
     rulebook = Rulebook.shipped()
     report, _ = lint(manifests, cluster, Options(profile="strict"), rulebook.select("strict"))
     assert not report.errors
-    named = {w.ref for w in manifests.inventory.workloads if w.pod.node_name}  # their kubelet decides, not the scheduler
+    named = {
+        w.ref for w in manifests.inventory.workloads if w.pod.node_name
+    }  # their kubelet decides, not the scheduler
     proven = (f for f in report.findings if f.severity.word == "error" and f.evidence.event == "deploy")
     errors = [f for f in proven if f.object not in named]
     world = World(manifests.inventory, cluster)

@@ -9,8 +9,8 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.findings import Evidence, Hazard, Path, Place, Severity, Source, proof
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, PORTS
+from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.verdicts import Cell
-from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.model.workload import Workload
@@ -80,13 +80,18 @@ def reason(it: Member, end: BadEnd) -> str:
     surges = needs_extra_pod(it, cell)
     no_way = ", and maxUnavailable is 0" if surges else ""
     why = cell.why.partition("; with maxUnavailable")[0]
-    if isinstance(cell.blamed, ResourceQuota):
+    if is_uncreated(it, cell):
         return f"{why}{', so the extra pod is not created' if surges else ''}{no_way}"
     if cell.resource:
         return f"{_room(it, end, surges=surges)}{no_way}"
     if cell.message and (cell.bound.by == "search" or why == NO_NODE):
         return f"{_nowhere(it, cell, surges=surges)}{no_way}"
     return f"{why}{no_way}"
+
+
+def is_uncreated(it: Member, cell: Cell) -> bool:
+    """Whether the missing pods are refused by a quota or the API server, so that none of them ever waits."""
+    return cell.says == CONTROLLER_SAYS or it.world.admission.decision(it.workload).refusal is not None
 
 
 def needs_extra_pod(it: Member, cell: Cell) -> bool:
@@ -105,8 +110,10 @@ def _room(it: Member, end: BadEnd, *, surges: bool) -> str:
         for_ = f"after {cell.bound.most} of {many(cell.wanted, 'pod')}"
     if today == it.usable.bit_count() == 1:
         return f"the only node that it can use has {_lacking(it, cell)} {for_}"
-    which = f"none of the {today} nodes" if today == it.usable.bit_count() else "no node, of today or new,"
-    return f"{which} that it can use has {_lacking(it, cell, is_negated=True)} {for_}"
+    which = f"none of the {today} nodes that it can use"
+    if today != it.usable.bit_count():
+        which = "no node that it can use, of today or new,"
+    return f"{which} has {_lacking(it, cell, is_negated=True)} {for_}"
 
 
 def _lacking(it: Member, cell: Cell, *, is_negated: bool = False) -> str:

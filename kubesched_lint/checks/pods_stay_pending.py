@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.wanted import replicas_wanted_here
-from kubesched_lint.checks._bad_ends import told
+from kubesched_lint.checks._bad_ends import is_uncreated, told
 from kubesched_lint.findings import Hazard
-from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.verdicts.bad_ends import BadEnd, bad_end
 from kubesched_lint.world.world import Member
 
@@ -32,10 +31,9 @@ def _variant(it: Member, end: BadEnd) -> str:
 
 def _fate(it: Member, end: BadEnd) -> str:
     """Return what becomes of the missing pods; a pod that a quota, the API server or a kubelet refuses never waits."""
-    is_refused = it.world.admission.decision(it.workload).refusal is not None
     one = end.missing <= 1
     if it.pod.node_name:
         return "never runs" if one else "never run"
-    if is_refused or isinstance(end.cell.blamed, ResourceQuota):
+    if is_uncreated(it, end.cell):
         return "is not created" if one else "are not created"
     return "stays Pending" if one else "stay Pending"

@@ -69,6 +69,19 @@ def test_a_quota_that_lets_no_rollout_end_is_told_once_and_as_an_error() -> None
     assert severities(stuck + QUOTA) == {"quota-refuses-pods": "error"}
 
 
+def test_the_cluster_s_quota_makes_no_pod_wait() -> None:
+    """Its line is in no manifest, and the words are the same."""
+    live = NODES + "objects:\n- " + QUOTA.replace('"2"', '"3"')[5:].replace("\n", "\n  ")
+    stuck = web().replace("maxSurge: 0, maxUnavailable: 1", "maxSurge: 1, maxUnavailable: 0")
+    (finding,) = found(stuck, live).values()
+    assert "allows 3 pods, so the extra pod is not created, and maxUnavailable is 0" in finding.message
+    book = Rulebook.shipped()
+    read = manifest_set(documents("m.yaml", web().encode(), is_read), "default")
+    few = cluster_from([("c.yaml", live.replace('"3"', '"2"').encode())], "c.yaml")
+    (alone,) = lint(read, few, Options(), [book.get("pods-stay-pending")])[0].findings
+    assert alone.message.startswith("1 of 3 pods of Deployment shop/web is not created: ")
+
+
 def test_what_the_same_set_brings_may_come_after_the_pods() -> None:
     assert severities(web() + LIMITS) == {"admission-refuses-pods": "warning"}
     assert severities(web(), NODES + "objects:\n- " + LIMITS[5:].replace("\n", "\n  ")) == {

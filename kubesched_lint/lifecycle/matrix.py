@@ -185,8 +185,9 @@ class Matrix:
         return bool(scope.open_ and (scope.strong or self._has_other_pods(scope, number)))
 
     def _has_other_pods(self, scope: PreemptionScope, number: int) -> bool:
-        """Whether its real pods may be others than counted; without a usable node, new ones wait whatever they are."""
-        return scope.uncounted and bool(self.setting.usable[number] or self.setting.running.get(number))
+        """Whether its real pods may be others than counted; new ones that no node may take wait whatever they are."""
+        may_run = self.setting.usable[number] and not self.setting.pods[number].scheduling_gates
+        return scope.uncounted and bool(may_run or self.setting.running.get(number))
 
     def _followed(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> Cell:
         scope = scope_of(self.setting, members)

@@ -11,8 +11,7 @@ from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import ObjectRef, Severity
-from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.devices import with_devices
+from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.groups import group_in
 from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, REFUSED, UNKNOWN, Cell
@@ -169,6 +168,9 @@ class _Cut(Matrix):
 
     courses = _ends  # type: ignore[assignment]
 
+    def counted(self, event: str, place: int) -> EventBounds:
+        return self._counting.bounds(event, group_in(self.setting, event, place), place)
+
 
 def counted_bounds_are_kept(scene: Scene) -> Iterator[Break]:
     """A cell whose search ends at its limit of work shows the bounds that counting has found."""
@@ -180,8 +182,7 @@ def counted_bounds_are_kept(scene: Scene) -> Iterator[Break]:
             cell = matrix.cell(event, number)
             if cell.verdict == NONE or matrix.whole.decisions.get(number, CREATED).unknown or workload.kind == "Job":
                 continue
-            bounds = count(matrix.setting, event, place)
-            with_devices(bounds, matrix.setting, group_in(matrix.setting, event, place), place)
+            bounds = matrix.counted(event, place)
             forgets = cell.bound.most > min(bounds.most.pods, bounds.wanted)
             if forgets or (bounds.is_bad and cell.verdict not in (BAD, UNKNOWN)):
                 yield Break(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice, pairwise
 
 import pytest
@@ -54,13 +53,14 @@ def test_of_worlds() -> None:
 def test_of_an_ordinary_company(seed: int, mistakes: int) -> None:
     """With nodes only, what kubectl shows, and everything; on nodes as they are, and on those of an autoscaler."""
     told = [list(scenes.of_ordinary(seed, kind, mistakes)) for kind in KINDS]
-    assert [one for scene in _asked(told) for one in _all_of(scene)] == []
+    assert [one for kind in told for scene in kind for one in (*one_answer(scene), *refused_is_refused(scene))] == []
     less_and_more = (pair for column in zip(*told, strict=True) for pair in pairwise(column))
     assert [one for less, more in less_and_more for one in more_facts_keep_proofs(less, more)] == []
 
 
-def _asked(told: list[list[Scene]]) -> Iterator[Scene]:
-    return (scene for kind in told for scene in kind)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_ordinary_company_keeps_what_is_counted(kind: str) -> None:
+    assert [one for scene in scenes.of_ordinary(4, kind, 4) for one in counted_bounds_are_kept(scene)] == []
 
 
 def test_running_pods_of_others_remove_no_proof() -> None:

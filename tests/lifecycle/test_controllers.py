@@ -80,9 +80,9 @@ def test_scaling_amid_a_rollout_keeps_the_proportions():
 
 # controller_utils.go, ActivePodsWithRanks
 def test_waiting_pods_go_first_then_those_with_most_siblings_by_ranks_that_do_not_change():
-    assert list(replicaset.victims(2, [(0, 3, 3)], 1)) == [(1, ())]
-    assert list(replicaset.victims(0, [(0, 1, 1), (1, 3, 3)], 2)) == [(0, ((1, 2),))]
-    drawn = {victims for _, victims in replicaset.victims(0, [(0, 3, 3), (1, 3, 3), (2, 3, 3)], 5)}
+    assert list(replicaset.victims(2, [(0, 3, 3)], 1, replicaset.draws)) == [(1, ())]
+    assert list(replicaset.victims(0, [(0, 1, 1), (1, 3, 3)], 2, replicaset.draws)) == [(0, ((1, 2),))]
+    drawn = {victims for _, victims in replicaset.victims(0, [(0, 3, 3), (1, 3, 3), (2, 3, 3)], 5, replicaset.draws)}
     assert ((0, 1), (1, 3), (2, 1)) in drawn, "3/3/3 scaled to 4 was seen to give 2/0/2"
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
+from kubesched_lint.analysis.coming import scheduled_pod
 from kubesched_lint.analysis.quota_demand import granted
-from kubesched_lint.analysis.trial import scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, nth, positions
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims

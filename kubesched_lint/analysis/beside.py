@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubesched_lint import work
-from kubesched_lint.analysis.trial import Queued, queued_pods
+from kubesched_lint.analysis.coming import Queued, queued_pods
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned_to
@@ -74,7 +74,7 @@ def _place_in_turn(queue: list[tuple[Queued, Placer] | None], tried: set[int], t
                 if fits:
                     return
                 progress = progress or copies > 0
-            elif entry[0].left:
+            elif entry[0].left and entry[0].is_made:
                 found = _place(*entry)
                 tried.add(id(entry[0]))
                 progress = progress or found > 0

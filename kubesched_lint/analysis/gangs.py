@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.analysis.coming import scheduled_pod
 from kubesched_lint.analysis.gang_answers import (
     CERTAIN,
     IMPOSSIBLE,
@@ -22,7 +23,7 @@ from kubesched_lint.analysis.gang_answers import (
 )
 from kubesched_lint.analysis.joint import most_placeable
 from kubesched_lint.analysis.problem import Demand
-from kubesched_lint.analysis.trial import at_rest, scheduled_pod
+from kubesched_lint.analysis.trial import at_rest
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.cluster.state import ClusterState

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import PodVariant, relaxed
 from kubesched_lint.analysis.stock import FIRST, Group, Stock, fullest, groups_of, stocks_of
-from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import take

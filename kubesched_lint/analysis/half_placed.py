@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, zip_longest
 
-from kubesched_lint.analysis.trial import at_rest, scheduled_pod
+from kubesched_lint.analysis.coming import scheduled_pod
+from kubesched_lint.analysis.trial import at_rest
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import Record

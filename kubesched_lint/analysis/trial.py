@@ -1,30 +1,28 @@
 """Trials of a deployment: all pods of the set are placed by the scheduler's filters and scores, several times.
 
-A pod that stays Pending in every trial is a witness, not a proof: other random choices and orders may end differently.
+All pods are created within milliseconds, by controllers that work at the same time, so those of different workloads may
+come in any order; each trial has another one (``Coming``). Only a StatefulSet makes one pod after another. A pod that
+stays Pending in every trial is a witness, not a proof: other random choices and orders may end differently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import groupby
 
-from kubesched_lint.admission.schedulers import owner_selector
-from kubesched_lint.analysis.wanted import lasting_pods_wanted
-from kubesched_lint.analysis.well_known import unknown_nodes
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only, positions
+from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.hints import TypeVar
 from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
+from kubesched_lint.record import Record
 from kubesched_lint.scheduler.binding import bind, bind_each
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import Preemption, preempt
-from kubesched_lint.world.claims import is_known, modelled_templates
-from kubesched_lint.world.pod_labels import read_labels, values_known
 from kubesched_lint.world.running import RunningPods, lasting_pods
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -37,44 +35,6 @@ _MOST_EVICTIONS = 200
 """Most preemptions in one trial."""
 
 
-class Waiting(Record):
-    """Pods of a workload without a place: the fewest and the most of all trials, and the scheduler's message.
-
-    ``wanted`` is the number of created pods.
-    """
-
-    workload: Workload
-    fewest: int
-    most: int
-    wanted: int
-    message: str
-
-
-class Queued:
-    """``left`` pods that need a place; a DaemonSet has one entry per node."""
-
-    __slots__ = ("left", "owner", "pod", "workload")
-
-    def __init__(self, workload: Workload, pod: Pod, owner: Selector | None, left: int) -> None:
-        self.workload = workload
-        self.pod = pod
-        self.owner = owner
-        self.left = left
-
-
-def waiting_everywhere(world: World) -> Iterator[Waiting]:
-    """Yield workloads with Pending pods at the end of every trial, in the set's order."""
-    trials = trials_of(world)
-    if not any(trials):
-        return
-    created = created_counts(world)
-    for workload in world.manifests.workloads:
-        found = [trial[id(workload)] for trial in trials if id(workload) in trial]
-        if len(found) == len(trials):
-            counts = [count for count, _ in found]
-            yield Waiting(workload, min(counts), max(counts), created[id(workload)], found[0][1])
-
-
 class Tried(Record):
     """The end of one trial, by ``id(workload)``."""
 
@@ -83,15 +43,24 @@ class Tried(Record):
     evicted: dict[int, tuple[BoundPod, ...]]
     """Running pods of others that its pods preempted."""
     is_idle: bool = False
-    """No pod found a place. The seed breaks ties between places, so with any other it is the same."""
+    """No pod found a place, so in any other order it is the same."""
 
 
 @once_per_world
 def _tried(world: World) -> tuple[Tried, ...]:
-    first = tried(world, SEEDS[0])
+    first = tried(world, Coming(SEEDS[0]))
     if first.is_idle:
         return (first,) * len(SEEDS)
-    return (first, *(tried(world, seed) for seed in SEEDS[1:]))
+    late = frozenset(first.left)
+    second = tried(world, Coming(SEEDS[1], first=(_needed_by(late, world) - late, late)))
+    return first, second, tried(world, Coming(SEEDS[2], mixed=True))
+
+
+def _needed_by(late: Collection[int], world: World) -> frozenset[int]:
+    """Return the workloads near whose pods those of other workloads must run."""
+    near = [world.member(w) for w in world.as_created if id(w) in late and w.pod.required_affinity]
+    select = world.selection.selected_by_all
+    return frozenset(id(w) for it in near for w in select(it.pod.required_affinity, it.workload.namespace))
 
 
 def trials_of(world: World) -> tuple[dict[int, tuple[int, str]], ...]:
@@ -104,13 +73,18 @@ def evicted_in_trials(world: World) -> tuple[dict[int, tuple[BoundPod, ...]], ..
     return tuple(one.evicted for one in _tried(world))
 
 
-def tried(world: World, seed: int) -> Tried:
-    """Run one trial. Rules use ``trials_of`` and ``evicted_in_trials``."""
-    return tried_and_read(world, seed, lambda state: None)[0]
+def tried(world: World, coming: Coming, of: Workload | None = None) -> Tried:
+    """Run one trial, with all pods or those ``of`` one workload. Rules use ``trials_of`` and ``evicted_in_trials``."""
+    return tried_and_read(world, coming, lambda state: None, of=of)[0]
 
 
 def tried_and_read(
-    world: World, seed: int, read: Callable[[ClusterState], T], *, daemons_first: bool = False
+    world: World,
+    coming: Coming,
+    read: Callable[[ClusterState], T],
+    *,
+    daemons_first: bool = False,
+    of: Workload | None = None,
 ) -> tuple[Tried, T]:
     """Run one trial, and return with it what ``read`` returns for the state at its end.
 
@@ -122,7 +96,10 @@ def tried_and_read(
     try:
         if daemons_first:
             _place_daemons(world, state)
-        return _Trial(world, state, seed, without_daemons=daemons_first).run(), read(state)
+        asking = [one for one in created_pods(world) if of is None or one.workload is of]
+        if daemons_first:
+            asking = [one for one in asking if one.workload.kind != "DaemonSet"]
+        return _Trial(world, state, coming, asking).run(), read(state)
     finally:
         state.undo(mark)
 
@@ -133,7 +110,7 @@ def _place_daemons(world: World, state: ClusterState) -> None:
 
     for workload in world.as_created:
         it = world.member(workload)
-        pod = _scheduled(it.pod, it) if workload.kind == "DaemonSet" else None
+        pod = reaching_scheduler(it.pod, it) if workload.kind == "DaemonSet" else None
         if pod is not None:
             pod = with_daemon_tolerations(pod)
             bind_each(pod, it.daemon_nodes & diagnose(pod, state).feasible, state)
@@ -175,12 +152,13 @@ def _standing(it: Member) -> Sequence[BoundPod]:
 class _Trial:
     """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
 
-    def __init__(self, world: World, state: ClusterState, seed: int, *, without_daemons: bool) -> None:
+    def __init__(self, world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> None:
         self._state = state
-        asking = [one for one in _created_pods(world) if not (without_daemons and one.workload.kind == "DaemonSet")]
         for one in asking:
             one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
-        self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
+        ordered = coming.ordered(asking, world)
+        self._queue = [(one, Placer(one.pod, state, one.owner, seed=coming.seed)) for one in ordered]
+        self._mixed = coming.mixed
         self._placed: dict[int, tuple[Placement, Queued]] = {}
         self._world = world
         self._evicted: dict[int, list[BoundPod]] = {}
@@ -194,42 +172,62 @@ class _Trial:
         """Place in the queue → time of the last dry run of a preemption, and the nodes on which it was hopeless."""
 
     def run(self) -> Tried:
-        self._place()
+        for _, wave in groupby(range(len(self._queue)), self._wave):
+            self._place(max(wave) + 1)
         for _ in range(_MOST_EVICTIONS):
             if not self._evict():
                 break
-            self._place()
+            self._place(len(self._queue))
         left: dict[int, tuple[int, str]] = {}
         for one, placer in self._queue:
             if one.left:
-                before, _ = left.get(id(one.workload), (0, ""))
-                left[id(one.workload)] = (before + one.left, message(placer.diagnosis()))
+                before, said = left.get(id(one.workload), (0, ""))
+                said = message(placer.diagnosis()) if one.is_made or not said else said
+                left[id(one.workload)] = (before + one.left, said)
         return Tried(left, {key: tuple(pods) for key, pods in self._evicted.items()}, is_idle=not self._changed)
 
-    def _place(self) -> None:
-        """Try the pods in the order of the queue, again and again, until none finds a node."""
-        turn = [n for n, (one, _) in enumerate(self._queue) if one.left and not self._waits.has(n, ANYWHERE)]
+    def _wave(self, number: int) -> int:
+        return wave_of(self._queue[number][0].workload, self._world)
+
+    def _place(self, most: int) -> None:
+        """Try the first ``most`` pods in the order of the queue, again and again, until none finds a node."""
+        waits = self._waits
+        turn = [n for n, (one, _) in enumerate(self._queue[:most]) if one.left and not waits.has(n, ANYWHERE)]
         progress = True
         while progress:
             progress, later = False, []
             heapify(turn)
             while turn:
                 number = heappop(turn)
-                one, placer = self._queue[number]
+                one, _ = self._queue[number]
                 while one.left:
-                    found = self._diagnosis(number)
-                    position = placer.choose(found) if found.feasible else None
-                    if position is None:
-                        if not self._waits.add(number, one.pod, ANYWHERE, found):
+                    woken = self._placed_one(number)
+                    if woken is None:
+                        if not waits.has(number, ANYWHERE):
                             later.append(number)
                         break
                     progress = True
-                    for woken in self._note(bind(one.pod, position, self._state), one):
-                        if woken > number:
-                            heappush(turn, woken)
+                    for other in woken:
+                        if other > number:
+                            heappush(turn, other)
                         else:
-                            later.append(woken)
+                            later.append(other)
+                    if self._mixed and one.left:
+                        later.append(number)
+                        break
             turn = later
+
+    def _placed_one(self, number: int) -> Sequence[int] | None:
+        """Bind one pod and return the places in the queue of pods to which it may open a node; None if it waits."""
+        one, placer = self._queue[number]
+        if not one.is_made:
+            return None
+        found = self._diagnosis(number)
+        position = placer.choose(found) if found.feasible else None
+        if position is None:
+            self._waits.add(number, one.pod, ANYWHERE, found)
+            return None
+        return self._note(bind(one.pod, position, self._state), one)
 
     def _diagnosis(self, number: int) -> Diagnosis:
         now = len(self._changed)
@@ -240,7 +238,7 @@ class _Trial:
     def _evict(self) -> bool:
         """Let one waiting pod preempt others. Return whether one did."""
         for number, (one, _) in enumerate(self._queue):
-            chosen = self._preemption(number).chosen if one.left else None
+            chosen = self._preemption(number).chosen if one.left and one.is_made else None
             if chosen is not None and chosen.is_freed:
                 for victim in chosen.victims:
                     self._remove(victim, one)
@@ -273,73 +271,3 @@ class _Trial:
         self._placed[id(placement)] = placement, one
         self._changed.append(placement.position)
         return self._waits.comes(one.pod, placement.position)
-
-
-@once_per_world
-def created_counts(world: World) -> Mapping[int, int]:
-    """``id(workload)`` → number of its pods that the API server creates if the set is created in apply order."""
-    wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
-    counts = [count for _, count in wanted]
-    if world.objects.quotas:
-        from kubesched_lint.analysis.quota_demand import granted
-
-        counts = granted(wanted, world)
-    return {id(workload): count for (workload, _), count in zip(wanted, counts, strict=True)}
-
-
-def _created_pods(world: World) -> Iterator[Queued]:
-    """Yield the pods of the whole set that reach the scheduler."""
-    counts = created_counts(world)
-    for workload in world.as_created:
-        left = counts[id(workload)]
-        for one in queued_pods(world.member(workload)):
-            one.left = min(one.left, left)
-            left -= one.left
-            yield one
-
-
-def queued_pods(it: Member) -> Iterator[Queued]:
-    """Yield the workload's pods that reach the scheduler; none for Jobs, whose pods end."""
-    pod = _scheduled(it.pod, it)
-    if pod is None or not values_known(it.workload.pod):
-        return
-    if it.workload.kind == "DaemonSet":
-        from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
-
-        pod = with_daemon_tolerations(pod)
-        for position in positions(it.daemon_nodes):
-            yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
-    elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
-        from kubesched_lint.controllers.statefulset import pod_with_claims
-
-        known = replace(it.workload, claim_templates=modelled_templates(it))
-        for ordinal in range(it.replicas):
-            own = it.pod_of_ordinal(ordinal) if it.world.varying_labels else pod
-            each = _scheduled(own, it)
-            if each is not None:
-                claiming = pod_with_claims(known, each, ordinal)
-                yield Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1)
-    elif it.workload.stays:
-        yield Queued(it.workload, pod, owner_selector(it.workload, pod.labels), it.replicas)
-
-
-def scheduled_pod(it: Member) -> Pod | None:
-    """A pod with only the volumes whose binding is known; None if the scheduler never sees it.
-
-    Also None if it selects a label that differs between pods of the workload: then no pod represents all of them.
-    """
-    pod = it.pod
-    return None if read_labels((it.workload.pod,)) else _scheduled(pod, it)
-
-
-def _scheduled(pod: Pod, it: Member) -> Pod | None:
-    pod = _with_known_volumes(pod, it)
-    if unknown_nodes(pod, it.world):
-        return None  # whether any node matches is unknown
-    seen = not pod.node_name and not pod.scheduling_gates and knows_scheduler(pod)
-    return pod if seen else None
-
-
-def _with_known_volumes(pod: Pod, it: Member) -> Pod:
-    known = tuple(v for v in pod.volumes if is_known(it, v))
-    return pod if len(known) == len(pod.volumes) else replace(pod, volumes=known)

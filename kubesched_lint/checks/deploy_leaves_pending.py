@@ -1,18 +1,21 @@
-"""In every trial with the scheduler's own filters and scores, some pods of the set find no node."""
+"""In every trial with the scheduler's own filters and scores, some pods of the set find no node: these, or others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.joint import contradictions
-from kubesched_lint.analysis.trial import SEEDS, waiting_everywhere
+from kubesched_lint.analysis.trial import SEEDS
+from kubesched_lint.analysis.waiting import Race, Waiting, races, waiting_everywhere
 from kubesched_lint.analysis.wanted import pods_of_the_set
-from kubesched_lint.findings import Hazard, UncheckedError, witness
+from kubesched_lint.findings import Evidence, Hazard, Path, Place, UncheckedError, witness
 from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import NamedTuple
+from kubesched_lint.text import joined, many, plural
 from kubesched_lint.world.claims import class_without_volumes
 from kubesched_lint.world.devices import devices_unknown, needs_devices
-from kubesched_lint.world.world import World
+from kubesched_lint.world.world import Member, World
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Verdict
@@ -27,42 +30,110 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError("needs the resources of every node (allocatable)")
     if not wanted:
         return
-    reported = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
+    proven = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
+    reported = frozenset() if world.pools else frozenset(proven)  # set-does-not-fit: the order decides which one waits
     for waiting in waiting_everywhere(now):
-        workload, ref = waiting.workload, waiting.workload.ref
-        if id(workload) in reported and not world.pools:
-            continue  # set-does-not-fit reports it: the order decides which one waits
-        if world.pools and needs_devices(workload.pod, world) and devices_unknown(world):
-            continue  # nobody knows the devices of the nodes that the pools could add
-        verdict = _planned(workload, world) if world.pools else None
-        pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
-        if not pending:
-            continue  # the pools add nodes for them
-        message = waiting.message if verdict is None else verdict.message or waiting.message
-        placed = waiting.wanted - pending
-        yield Hazard(
-            at=workload.replicas_path if workload.kind != "DaemonSet" else ("metadata", "name"),
-            source=workload.source,
-            victim=workload.ref,
-            evidence=witness(
-                f"in {len(SEEDS)} of {len(SEEDS)} trials pods were left over",
-                trace=(
-                    f"the set is deployed in {world.premises.apply_order} order",
-                    f"{placed} of {waiting.wanted} pods of {workload} are placed",
-                    f"the next one: {message}",
-                ),
-            ),
-            values={
-                "object": str(workload),
-                "name": f"{ref.kind.lower()}/{ref.namespace}/{ref.name}{_replica(workload, placed)}",
-                "pending": pending,
-                "wanted": waiting.wanted,
-                "reason": (message.partition(": ")[2].partition(". ")[0] or message).rstrip("."),
-                "pools": tuple(pool.name for pool in world.pools),
-            },
-            variant="pools" if verdict is not None else "default",
-            cause=class_without_volumes(now.member(workload), message),
-        )
+        if id(waiting.workload) not in reported:
+            yield from _in_every_trial(waiting, now.member(waiting.workload), world)
+    for race in races(now, reported):
+        yield from _in_a_race(race, world)
+
+
+def _in_every_trial(waiting: Waiting, it: Member, world: World) -> Iterator[Hazard]:
+    """Yield the hazard of a workload, unless pools help; ``it`` is the workload without them."""
+    workload, ref = waiting.workload, waiting.workload.ref
+    left = _left_by_pools(waiting.fewest, waiting.message, (workload,), world)
+    if left is None:
+        return
+    pending, message, variant = left
+    placed = waiting.wanted - pending
+    yield Hazard(
+        at=_at(workload),
+        source=workload.source,
+        victim=ref,
+        evidence=_witnessed(world, f"{placed} of {waiting.wanted} pods of {workload} are placed", message=message),
+        values={
+            "object": str(workload),
+            "name": f"{ref.kind.lower()}/{ref.namespace}/{ref.name}{_replica(workload, placed)}",
+            "pending": pending,
+            "wanted": waiting.wanted,
+            "reason": _reason(message),
+            "pools": tuple(pool.name for pool in world.pools),
+        },
+        variant=variant or "default",
+        cause=class_without_volumes(it, message),
+    )
+
+
+def _in_a_race(race: Race, world: World) -> Iterator[Hazard]:
+    left = _left_by_pools(race.fewest, race.message, race.workloads, world)
+    if left is None:
+        return
+    pending, message, _ = left
+    *others, last = race.workloads
+    named = tuple(map(str, race.workloads))
+    yield Hazard(
+        at=_at(last),
+        source=last.source,
+        victim=last.ref,
+        together=tuple(workload.ref for workload in race.workloads),
+        evidence=_witnessed(world, *_ends(race), message=message),
+        values={
+            "workloads": named,
+            "pending": pending,
+            "reason": _reason(message),
+            "pools": tuple(pool.name for pool in world.pools),
+        },
+        variant="race",
+        related=tuple(Place(_at(other), "may wait instead", other.source, other.ref) for other in others),
+    )
+
+
+class _Left(NamedTuple):
+    """The pods that wait although pools add nodes, and why; ``variant``: what the message says of the pools."""
+
+    pending: int
+    message: str
+    variant: str = ""
+
+
+def _left_by_pools(fewest: int, message: str, workloads: Sequence[Workload], world: World) -> _Left | None:
+    """Return what waits of ``fewest`` pods; None if nothing does, or if nobody knows."""
+    if not world.pools:
+        return _Left(fewest, message)
+    if any(needs_devices(workload.pod, world) for workload in workloads) and devices_unknown(world):
+        return None  # nobody knows the devices of the nodes that the pools could add
+    verdicts = [verdict for workload in workloads if (verdict := _planned(workload, world)) is not None]
+    if len(verdicts) < len(workloads):
+        return _Left(fewest, message)
+    pending = min(fewest, sum(verdict.left for verdict in verdicts))
+    return _Left(pending, verdicts[-1].message or message, "pools") if pending else None
+
+
+def _at(workload: Workload) -> Path:
+    return workload.replicas_path if workload.kind != "DaemonSet" else ("metadata", "name")
+
+
+def _ends(race: Race) -> Iterator[str]:
+    """Yield who waits in the trials, one after another."""
+    for number, end in enumerate(race.ends):
+        waiting = joined([f"{many(count, 'pod')} of {workload}" for workload, count in end])
+        yield f"in {'another' if number else 'one'} of them {waiting} {plural(sum(n for _, n in end), 'waits', 'wait')}"
+
+
+def _witnessed(world: World, *ends: str, message: str) -> Evidence:
+    return witness(
+        f"in {len(SEEDS)} of {len(SEEDS)} trials pods were left over",
+        trace=(
+            f"the set is deployed in {world.premises.apply_order} order, and in {len(SEEDS) - 1} others",
+            *ends,
+            f"the next one: {message}",
+        ),
+    )
+
+
+def _reason(message: str) -> str:
+    return (message.partition(": ")[2].partition(". ")[0] or message).rstrip(".")
 
 
 def _planned(workload: Workload, world: World) -> Verdict | None:

@@ -40,7 +40,7 @@ def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:
         evidence=witness(
             f"in {len(SEEDS)} of {len(SEEDS)} trials running pods were evicted",
             trace=(
-                f"the set is deployed in {it.world.premises.apply_order} order",
+                f"the set is deployed in {it.world.premises.apply_order} order, and in {len(SEEDS) - 1} others",
                 f"pods of {it.workload} (priority {it.pod.priority or 0}) find no node with room",
                 *(f"evicted: {bound.namespace}/{bound.name} from {bound.node}" for bound in victims[:_FEW]),
             ),

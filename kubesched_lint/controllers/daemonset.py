@@ -91,6 +91,11 @@ class OnNode(NamedTuple):
     def some_new(self) -> bool:
         return bool(self.new or self.new_waiting)
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there are two of one side: an update leaves the node to the manage loop (findUpdatedPodsOnNode)."""
+        return self.old + self.old_waiting > 1 or self.new + self.new_waiting > 1
+
 
 class DaemonSetSync(NamedTuple):
     """The actions of one sync: nodes that get a pod of the newest revision, and (node, ``old``, ``new`` or ``all``) to
@@ -123,6 +128,19 @@ def manage(nodes: Nodes, run: NodeSet, stay: NodeSet, strategy: Strategy) -> Dae
     return DaemonSetSync(tuple(positions(create)), tuple(sorted(delete)))
 
 
+def excess(nodes: Nodes, stay: NodeSet, strategy: Strategy) -> NodeSet:
+    """Return the nodes with more pods than one, or with surge more than one old and one new: all but the oldest go.
+
+    Mirrors podsShouldBeOnNode. A node has so many if the DaemonSet adopts pods, or if it surged before.
+    """
+    surging = strategy.type == "RollingUpdate" and bool(daemon_bounds(strategy, 1)[0])
+    found = EMPTY
+    for pods, here in nodes.items():
+        if pods.is_crowded or (not surging and pods.some_old and pods.some_new):
+            found |= here & stay
+    return found
+
+
 def update(nodes: Nodes, run: NodeSet, strategy: Strategy) -> tuple[DaemonSetSync, NodeSet, int]:
     """Return the certain actions of a rolling update, the nodes that it may choose from, and how many it chooses.
 
@@ -141,7 +159,7 @@ def _without_surge(nodes: Nodes, most: int) -> tuple[DaemonSetSync, NodeSet, int
     missing = 0
     replaced = candidates = EMPTY
     for pods, here in nodes.items():
-        if pods.some_old == pods.some_new:
+        if pods.is_crowded or pods.some_old == pods.some_new:
             missing += here.bit_count()
         elif pods.some_new:
             missing += 0 if pods.new else here.bit_count()
@@ -158,6 +176,9 @@ def _with_surge(nodes: Nodes, run: NodeSet, surge: int, desired: int) -> tuple[D
     surging = available = 0
     create = candidates = delete = sunset = EMPTY
     for pods, here in nodes.items():
+        if pods.is_crowded:
+            surging += here.bit_count()
+            continue
         if pods.old if pods.some_old else pods.new:
             available += here.bit_count()
         if not pods.some_old:

@@ -6,14 +6,25 @@ getPodsRankedByRelatedPodsOnSameNode. The age of pods is ignored, so this allows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from kubesched_lint.hints import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from random import Random
+
+Drawn = tuple[tuple[int, int], ...]
+"""(node, number of pods taken from it)"""
+Draws = Callable[[Sequence[tuple[int, int]], int], Iterator[Drawn]]
+"""``draws``, or ``one_draw`` of it."""
 
 
 def victims(
-    waiting: int, standing: Sequence[tuple[int, int, int]], count: int
-) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+    waiting: int, standing: Sequence[tuple[int, int, int]], count: int, among: Draws
+) -> Iterator[tuple[int, Drawn]]:
     """Yield the possible choices of ``count`` pods to delete: the number of waiting pods, and (node, count) of the
-    others.
+    others. ``among`` chooses between pods of equal rank.
 
     Waiting pods go first. ``standing`` holds (node, pods of this ReplicaSet, pods of all ReplicaSets of the same
     owner). Nodes with more pods of the owner go first; these ranks are computed once.
@@ -27,7 +38,7 @@ def victims(
     for rank in sorted(by_rank, reverse=True):
         group = by_rank[rank]
         if left < sum(pods for _, pods in group):
-            for drawn in draws(group, left):
+            for drawn in among(group, left):
                 yield from_waiting, (*sure, *drawn)
             return
         sure += group
@@ -35,7 +46,7 @@ def victims(
     yield from_waiting, tuple(sure)
 
 
-def draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[tuple[int, int], ...]]:
+def draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[Drawn]:
     """Yield every way to take ``count`` pods from nodes with the given numbers; ways that spare the first nodes come
     first.
 
@@ -65,3 +76,19 @@ def draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[tuple[
             after += amounts[i]
         else:
             return
+
+
+def one_draw(random: Random) -> Draws:
+    """Return what yields one of ``draws``, as a controller draws it: each pod is as likely as any other.
+
+    So a way is as likely as the number of sets of pods that it stands for.
+    """
+
+    def drawn(group: Sequence[tuple[int, int]], count: int) -> Iterator[Drawn]:
+        if not count:
+            yield ()
+        elif count <= sum(pods for _, pods in group):
+            taken = Counter(random.sample(range(len(group)), count, counts=[pods for _, pods in group]))
+            yield tuple((node, taken[i]) for i, (node, _) in enumerate(group) if i in taken)
+
+    return drawn

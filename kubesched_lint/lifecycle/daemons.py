@@ -24,11 +24,22 @@ from kubesched_lint.lifecycle.states import (
     with_pinned,
 )
 from kubesched_lint.lifecycle.symmetry import Symmetry
+from kubesched_lint.record import NamedTuple
 
 Change = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)."""
 _NOBODY = daemonset.OnNode()
-Option = int | tuple[tuple[int, str], ...]
+
+
+class Excess(NamedTuple):
+    """A pod on a node with too many; ``status`` is None if it is bound."""
+
+    position: int
+    slot: int
+    status: int | None
+
+
+Option = int | Excess | tuple[tuple[int, str], ...]
 """One node that the controller may choose, or (position, which pod) for all pods that it is sure to delete."""
 
 
@@ -65,9 +76,17 @@ class Daemons:
         return with_each_pinned(state, create, self._slot) if create else state
 
     def options(self, state: State) -> Iterator[Option]:
-        """Yield every other change that a sync may make: the pods that are sure to go, then each candidate alone."""
+        """Yield every other change that a sync may make: the pods that are sure to go, then each candidate alone.
+
+        Before all these, of too many pods on a node all but the oldest go; their ages are unknown.
+        """
         strategy = self.desired.spec.strategy
         nodes = self._nodes(state)
+        crowded = daemonset.excess(nodes, self._stay, strategy)
+        if crowded:
+            for position in self._symmetry.distinct(state, positions(crowded)):
+                yield from self._excess(state, position)
+            return
         sure, candidates, most = daemonset.update(nodes, self.run, strategy)
         doomed = dict.fromkeys((*daemonset.manage(nodes, self.run, self._stay, strategy).delete, *sure.delete))
         if doomed:
@@ -78,7 +97,13 @@ class Daemons:
     def deleted(self, state: State, option: Option) -> Change:
         """Return the change that one option makes."""
         after, gone = state, tuple[int, ...]()
-        if not isinstance(option, int):
+        if isinstance(option, Excess):
+            step = Step("delete", option.slot, option.position)
+            if option.status is None:
+                after, gone = with_bound(state, option.position, option.slot, -1), (option.slot,)
+            else:
+                after = with_pinned(state, option.position, option.slot, option.status, -1)
+        elif not isinstance(option, int):
             step = Step("delete", self._slot)
             for position, which in option:
                 after, gone = self._without(position, which, after, gone)
@@ -89,6 +114,20 @@ class Daemons:
             step = Step("delete", self._slot, option)
             after, gone = self._without(option, "old", state, gone)
         return step, synced(self._pod_types, after, self._slot), gone
+
+    def _excess(self, state: State, position: int) -> Iterator[Excess]:
+        """Yield each pod that may go from a node with too many: one that waits, as long as another one is bound."""
+        surges = bool(daemon_bounds(self.desired.spec.strategy, self.run.bit_count())[0])
+        own = self._pod_types.slots_of[self.desired.workload]
+        for is_new in (False, True) if surges else (None,):
+            slots = {s for s in own if is_new in (None, self._pod_types.slots[s].revision == self.desired.revision)}
+            bound = [(slot, count) for slot, count in state.bound[position] if slot in slots]
+            waiting = [(slot, status, count) for slot, status, count in state.pinned[position] if slot in slots]
+            if sum(count for _, count in bound) + sum(count for _, _, count in waiting) < 2:
+                continue
+            yield from (Excess(position, slot, status) for slot, status, _ in waiting)
+            if not waiting:
+                yield from (Excess(position, slot, None) for slot, _ in bound)
 
     def _nodes(self, state: State) -> daemonset.Nodes:
         """Return the pods by node of the state, updated by the difference from the last state."""

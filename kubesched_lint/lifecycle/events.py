@@ -13,6 +13,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
+from kubesched_lint.controllers.replicaset import draws, one_draw
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.daemons import without_orphans
 from kubesched_lint.lifecycle.explore import (
@@ -381,6 +382,7 @@ class Story:
         if workload.kind != "Deployment" or replicas == desired.replicas:
             return as_it_is
         transitions = Transitions(oracle, self.desired_states.values())
+        among = one_draw(Random(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
 
         def enter(state: State) -> Iterator[State]:
             sets = transitions.replica_sets(number, transitions.counts(state))
@@ -389,7 +391,7 @@ class Story:
             if not sizes:
                 yield state
                 return
-            for _, after, gone in transitions.resized(number, dict(sizes), state):
+            for _, after, gone in transitions.resized(number, dict(sizes), state, among):
                 yield from transitions.woken(state, after, gone)
 
         return enter

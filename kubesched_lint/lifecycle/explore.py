@@ -167,11 +167,22 @@ def _listed(transitions: Transitions, state: State, random: Random, extra: Extra
     evictions = extra(state) if extra is not None else iter(())
     first = next(evictions, None)
     if first is not None and random.random() < 0.5:
-        return _settled(transitions, random.choice([first, *evictions]))
+        return _settled(transitions, _one_of([first, *evictions], state, random))
     move = transitions.any_move(state, random)
     if move is None and first is not None:
-        return _settled(transitions, random.choice([first, *evictions]))
+        return _settled(transitions, _one_of([first, *evictions], state, random))
     return move
+
+
+def _one_of(moves: Sequence[Move], state: State, random: Random) -> Move:
+    """Return a random move: of all pods that may go next, each is as likely as any other."""
+    return random.choices(moves, [_pods_alike(step, state) for step, _ in moves])[0]
+
+
+def _pods_alike(step: Step, state: State) -> int:
+    """Return how many pods a step may take: any of those on its node, or on the lost nodes, that are in its slot."""
+    there = state.bound[step.position] if step.position >= 0 else state.leaving
+    return next((count for slot, count in there if slot == step.slot), 1)
 
 
 def _settled(transitions: Transitions, move: Move) -> Move:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from random import Random
 
 from kubesched_lint.hints import Any
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.standing import Nothing
-from kubesched_lint.lifecycle.states import DesiredState, State, Step
+from kubesched_lint.lifecycle.states import DesiredState, State
 from kubesched_lint.lifecycle.transitions import Move, Transitions, Way
 
 
@@ -18,7 +18,7 @@ class KnownMoves(Transitions):
     def __init__(self, oracle: Oracle, desired_states: Iterable[DesiredState]) -> None:
         super().__init__(oracle, desired_states)
         self._found: dict[State, dict[Hashable, Any]] = {}
-        """State → workload → the ways in which it may delete pods; other keys → the moves that were taken."""
+        """State → workload → whether it may delete pods; other keys → the moves that were taken."""
         self._here: dict[Hashable, Any] = {}
         """Those of the state from which a move is drawn."""
         self._settled: dict[tuple[State, int], State] = {}
@@ -37,17 +37,12 @@ class KnownMoves(Transitions):
     def _idle(self, state: State) -> Nothing:
         return {} if self._here.keys() >= self._desired.keys() else super()._idle(state)
 
-    def _some_ways(self, desired: DesiredState, state: State) -> Sequence[Way]:
-        if desired.workload not in self._here:
-            self._here[desired.workload] = super()._some_ways(desired, state)
-        ways: Sequence[Way] = self._here[desired.workload]
-        return ways
-
-    def _deleted(self, state: State, way: Way) -> tuple[Step, Sequence[State]]:
-        if way not in self._here:
-            self._here[way] = super()._deleted(state, way)
-        found: tuple[Step, Sequence[State]] = self._here[way]
-        return found
+    def _any_way(self, desired: DesiredState, state: State, random: Random) -> Way | None:
+        if self._here.get(desired.workload) is False:
+            return None
+        way = super()._any_way(desired, state, random)
+        self._here[desired.workload] = way is not None
+        return way
 
     def settle(self, state: State, slot: int = -1) -> State:
         key = state, slot

@@ -174,9 +174,10 @@ class Evictions:
         first = random.randrange(len(positions)) if positions else 0
         for number in range(len(positions)):
             position = positions[number - first]
-            there = list(self.leaving(state, position)) if state.bound[position] else []
+            slots = frozenset(self.leaving(state, position)) if state.bound[position] else ()
+            there = [slot for slot, count in state.bound[position] if slot in slots for _ in range(count)]
             random.shuffle(there)
-            for slot in there:
+            for slot in dict.fromkeys(there):
                 if slot not in refused and self.is_allowed(slot, state):
                     work.spend(number // 8)
                     step, after = random.choice(list(self._evicted(slot, position, state)))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 
-from kubesched_lint.controllers.replicaset import draws, victims
+from kubesched_lint.controllers.replicaset import Draws, victims
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,
@@ -29,6 +29,7 @@ Deletion = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)"""
 Change = tuple[tuple[int, ...], int]
 """(revisions, the newest last; the wanted number of pods of all of them together)."""
+_LOST, _STANDING = 0, 1
 
 
 class Way(NamedTuple):
@@ -47,14 +48,17 @@ class Way(NamedTuple):
 
 
 def ways(
-    pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State, counts: PodCounts
+    pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State, counts: PodCounts, among: Draws
 ) -> Iterator[Way]:
-    """Yield every way to reach these sizes, lazily, because there may be too many; the ranks of pods are those in
-    ``state``, whose pods are ``counts`` when this is called."""
+    """Yield every way to reach these sizes, or one, as ``among`` chooses between equal pods.
+
+    Lazily, because there may be too many; the ranks of pods are those in ``state``, whose pods are ``counts`` when
+    this is called.
+    """
     own = pod_types.slots_of[desired.workload]
     counts = PodCounts(*({slot: of[slot] for slot in own if slot in of} for of in counts))
     siblings = state_siblings(pod_types, desired.workload, state)
-    sized = [partial(_sized, pod_types, desired, *change, state, counts, siblings) for change in changes]
+    sized = [partial(_sized, pod_types, desired, *change, state, counts, siblings, among) for change in changes]
     return _all_sized(sized)
 
 
@@ -101,6 +105,7 @@ def _sized(
     state: State,
     counts: PodCounts,
     siblings: Mapping[int, int],
+    among: Draws,
 ) -> Iterator[Way]:
     """Yield the ways to one size: waiting pods go first, then pods that are not ready."""
     twins = [pod_types.twins(desired.workload, revision) for revision in revisions]
@@ -115,10 +120,10 @@ def _sized(
     from_unready = min(excess - from_waiting, sum(counts.bound.get(s, 0) for s in unready))
     from_ready = excess - from_waiting - from_unready
     ready = [slot for slot, _ in twins]
-    for drawn in draws(unbound, from_waiting):
+    for drawn in among(unbound, from_waiting):
         waiting = tuple((twins[i], -count) for i, count in drawn)
-        for first in _unbound(unready, from_unready, state, siblings):
-            for last in _unbound(ready, from_ready, state, siblings):
+        for first in _unbound(unready, from_unready, state, siblings, among):
+            for last in _unbound(ready, from_ready, state, siblings, among):
                 yield Way(waiting, first.lost + last.lost, first.bound + last.bound)
 
 
@@ -129,8 +134,10 @@ def _fewer_waiting(state: State, slots: Sequence[int], count: int) -> State:
     return state
 
 
-def _unbound(slots: Sequence[int], count: int, state: State, siblings: Mapping[int, int]) -> Iterator[Way]:
-    """Yield every way to delete ``count`` bound pods of some slots."""
+def _unbound(
+    slots: Sequence[int], count: int, state: State, siblings: Mapping[int, int], among: Draws
+) -> Iterator[Way]:
+    """Yield the ways to delete ``count`` bound pods of some slots."""
     if not count:
         yield Way()
         return
@@ -138,8 +145,10 @@ def _unbound(slots: Sequence[int], count: int, state: State, siblings: Mapping[i
     standing = [(i, here, siblings[position]) for i, (position, _, here) in enumerate(held)]
     lost = [(slot, here) for slot, here in state.leaving if slot in slots]
     # The rank of pods on lost nodes is unknown.
-    for left in range(min(count, sum(here for _, here in lost)) + 1):
-        for drawn in draws(lost, left):
-            for _, chosen in victims(0, standing, count - left):
-                if sum(gone for _, gone in chosen) == count - left:
-                    yield Way((), drawn, tuple((*held[i][:2], gone) for i, gone in chosen))
+    for split in among(
+        [(_LOST, sum(here for _, here in lost)), (_STANDING, sum(here for _, here, _ in standing))], count
+    ):
+        numbers = dict(split)
+        for drawn in among(lost, numbers.get(_LOST, 0)):
+            for _, chosen in victims(0, standing, numbers.get(_STANDING, 0), among):
+                yield Way((), drawn, tuple((*held[i][:2], gone) for i, gone in chosen))

@@ -9,10 +9,10 @@ ordinal. That is exact, because only the controller reads ordinals
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import combinations, product
+from itertools import product
 
 from kubesched_lint import work
-from kubesched_lint.controllers.replicaset import draws
+from kubesched_lint.controllers.replicaset import Drawn, Draws, draws
 from kubesched_lint.controllers.statefulset import Budget, OrdinalPod, StatefulSetSync, budget, sync, updated
 from kubesched_lint.lifecycle.states import (
     FRESH,
@@ -85,41 +85,50 @@ def created(pod_types: PodTypes, desired: DesiredState, state: State) -> State:
 
 
 def deletions(
-    pod_types: PodTypes, desired: DesiredState, state: State, counts: PodCounts, version: str
+    pod_types: PodTypes, desired: DesiredState, state: State, counts: PodCounts, version: str, among: Draws
 ) -> Iterator[Change]:
-    """Yield each deletion that the controller of a Kubernetes version may make."""
+    """Yield each deletion that the controller of a version may make; ``among`` chooses between equal pods."""
     if is_pooled(desired):
-        yield from _pooled_deletions(pod_types, desired, state, version)
+        yield from _pooled_deletions(pod_types, desired, state, version, among)
         return
     found = synced(pod_types, desired, counts, version)
     for ordinals in [*((o,) for o in found.delete), *filter(None, [found.update])]:
         yield _without_ordinals(pod_types, desired.workload, ordinals, state)
 
 
-def _pooled_deletions(pod_types: PodTypes, desired: DesiredState, state: State, version: str) -> Iterator[Change]:
+def _pooled_deletions(
+    pod_types: PodTypes, desired: DesiredState, state: State, version: str, among: Draws
+) -> Iterator[Change]:
     present = pools(pod_types, desired.workload, state)
     torn = next((p for p in present if p.missing and p.revision != desired.revision), None)
     if torn is not None:
-        for lost in combinations(torn.ordinals, torn.missing):
+        for lost in _choices(torn.ordinals, torn.missing, among):
             yield Step("delete", torn.slot), _renamed(pod_types, state, torn, lost), ()
         return
     condemned = [p for p in present if p.ordinals[-1] >= desired.replicas]
     if condemned:
-        yield from _condemned(pod_types, desired, state, condemned)
+        yield from _condemned(pod_types, desired, state, condemned, among)
         return
     workload = desired.spec
     if workload.strategy.type == "OnDelete":
         return
     limits = budget(workload, desired.replicas, version)
     if limits is None:
-        yield from _updated(pod_types, desired, state, present, workload.strategy.partition)
+        yield from _updated(pod_types, desired, state, present, among)
     else:
-        yield from _updated_within(limits, pod_types, desired, state, present)
+        yield from _updated_within(limits, pod_types, desired, state, present, among)
 
 
-def _condemned(pod_types: PodTypes, desired: DesiredState, state: State, condemned: list[Pool]) -> Iterator[Change]:
+def _choices(ordinals: Sequence[int], count: int, among: Draws) -> Iterator[tuple[int, ...]]:
+    for drawn in among([(ordinal, 1) for ordinal in ordinals], count):
+        yield tuple(ordinal for ordinal, _ in drawn)
+
+
+def _condemned(
+    pod_types: PodTypes, desired: DesiredState, state: State, condemned: list[Pool], among: Draws
+) -> Iterator[Change]:
     doomed = [_Doomed(p, frozenset(o for o in p.ordinals if o >= desired.replicas)) for p in condemned]
-    yield from _each_once(condemned[0].slot, _without_doomed(pod_types, state, doomed))
+    yield from _each_once(condemned[0].slot, _without_doomed(pod_types, state, doomed, among))
 
 
 def _each_once(slot: int, found: Iterable[tuple[State, tuple[int, ...]]]) -> Iterator[Change]:
@@ -139,49 +148,57 @@ class _Doomed(NamedTuple):
 
 
 def _without_doomed(
-    pod_types: PodTypes, state: State, doomed: Sequence[_Doomed]
+    pod_types: PodTypes, state: State, doomed: Sequence[_Doomed], among: Draws
 ) -> Iterator[tuple[State, tuple[int, ...]]]:
     if not doomed:
         yield state, ()
         return
     (pool, ordinals, waiting), *others = doomed
-    for at, gone in _without(state, pool.slot, len(ordinals), waiting):
-        for after, more in _without_doomed(pod_types, _renamed(pod_types, at, pool, ordinals), others):
+    for at, gone in _without(state, pool.slot, len(ordinals), among, waiting):
+        for after, more in _without_doomed(pod_types, _renamed(pod_types, at, pool, ordinals), others, among):
             yield after, (*gone, *more)
 
 
 def _updated_within(
-    limits: Budget, pod_types: PodTypes, desired: DesiredState, state: State, present: Sequence[Pool]
+    limits: Budget, pod_types: PodTypes, desired: DesiredState, state: State, present: Sequence[Pool], among: Draws
 ) -> Iterator[Change]:
     """Yield the deletions of one sync, each once."""
     old = [p for p in present if p.revision != desired.revision]
     if old:
         idle = {o for p in present if p.revision == desired.revision for o in p.ordinals[: p.waiting]}
-        choices = _doomed_choices(limits, old, idle, desired.spec.strategy.partition)
-        found = (after for doomed in choices if doomed for after in _without_doomed(pod_types, state, doomed))
-        yield from _each_once(old[0].slot, found)
+        choices = _doomed_choices(limits, old, idle, desired.spec.strategy.partition, among)
+        found = (after for doomed in choices if doomed for after in _without_doomed(pod_types, state, doomed, among))
+        acts = False
+        for change in _each_once(old[0].slot, found):
+            acts = True
+            yield change
+        if not acts and among is not draws:  # with the drawn ordinals nothing goes, with others something may
+            yield from _updated_within(limits, pod_types, desired, state, present, draws)
 
 
 def _doomed_choices(
-    limits: Budget, old: Sequence[Pool], waiting: Collection[int], partition: int
+    limits: Budget, old: Sequence[Pool], waiting: Collection[int], partition: int, among: Draws
 ) -> Iterator[list[_Doomed]]:
     """Yield what one sync deletes for each choice of the ordinals that wait in old pools: which they are is open.
 
     ``waiting``: as many ordinals as new pods wait.
     """
     every = [o for p in old for o in p.ordinals]
-    for choice in product(*(_idle_choices(p, partition, is_alike=limits.broken_first) for p in old)):
+    for choice in product(*(_idle_choices(p, partition, among, is_alike=limits.broken_first) for p in old)):
         work.spend(_STEPS_OF_A_CHOICE)
         idle = {o for ordinals in choice for o in ordinals}
         gone = frozenset(updated(limits, every, idle.union(waiting), partition))
         yield [_Doomed(p, ours, len(ours & idle)) for p in old if (ours := gone.intersection(p.ordinals))]
 
 
-def _idle_choices(pool: Pool, partition: int, *, is_alike: bool) -> Iterator[tuple[int, ...]]:
-    """Yield one choice of waiting ordinals for each way that an update may tell apart.
+def _idle_choices(pool: Pool, partition: int, among: Draws, *, is_alike: bool) -> Iterator[tuple[int, ...]]:
+    """Yield one choice of waiting ordinals for each way that an update may tell apart; a course draws any of them.
 
     That is how many of them are not below the partition; unless all of those go (``is_alike``), also how high they are.
     """
+    if among is not draws:
+        yield from _choices(pool.ordinals, pool.waiting, among)
+        return
     below = [o for o in pool.ordinals if o < partition]
     above = pool.ordinals[len(below) :]
     for count in range(max(0, pool.waiting - len(below)), min(pool.waiting, len(above)) + 1):
@@ -190,32 +207,34 @@ def _idle_choices(pool: Pool, partition: int, *, is_alike: bool) -> Iterator[tup
 
 
 def _updated(
-    pod_types: PodTypes, desired: DesiredState, state: State, present: list[Pool], partition: int
+    pod_types: PodTypes, desired: DesiredState, state: State, present: list[Pool], among: Draws
 ) -> Iterator[Change]:
     """Yield the deletion of the highest ordinal with an old revision, unless a newer pod above it is not ready."""
     owner = {o: pool for pool in present for o in pool.ordinals}
     for ordinal in sorted(owner, reverse=True):
         pool = owner[ordinal]
-        if ordinal < partition:
+        if ordinal < desired.spec.strategy.partition:
             return
         if pool.revision != desired.revision:
-            for after, gone in _without(state, pool.slot, 1):
+            for after, gone in _without(state, pool.slot, 1, among):
                 yield Step("delete", pool.slot), _renamed(pod_types, after, pool, (ordinal,)), gone
             return
         if pool.waiting:
             return
 
 
-def _without(state: State, slot: int, count: int, idle: int | None = None) -> Iterator[tuple[State, tuple[int, ...]]]:
-    """Yield every way to delete ``count`` pods of a slot, ``idle`` of which wait (None: any number)."""
+def _without(
+    state: State, slot: int, count: int, among: Draws, idle: int | None = None
+) -> Iterator[tuple[State, tuple[int, ...]]]:
+    """Yield the ways to delete ``count`` pods of a slot, ``idle`` of which wait (None: any number)."""
     bound = [(position, here) for position, held in enumerate(state.bound) for s, here in held if s == slot]
     waiting = [(status, here) for s, status, here in state.waiting if s == slot]
     leaving = [(_LEAVING, here) for s, here in state.leaving if s == slot]
     places = [*((position, True) for position, _ in (*bound, *leaving)), *((status, False) for status, _ in waiting)]
-    amounts = [here for _, here in (*bound, *leaving, *waiting)]
-    for drawn in draws(list(enumerate(amounts)), count):
-        if idle is not None and idle != sum(taken for number, taken in drawn if not places[number][1]):
-            continue
+    amounts = list(enumerate(here for _, here in (*bound, *leaving, *waiting)))
+    first = len(amounts) - len(waiting)
+    parts = [(amounts, count)] if idle is None else [(amounts[:first], count - idle), (amounts[first:], idle)]
+    for drawn in _drawn(parts, among):
         after, gone = state, False
         for number, taken in drawn:
             at, is_bound = places[number]
@@ -225,6 +244,17 @@ def _without(state: State, slot: int, count: int, idle: int | None = None) -> It
             else:
                 after = with_bound(after, at, slot, -taken) if is_bound else with_waiting(after, slot, at, -taken)
         yield after, (slot,) if gone else ()
+
+
+def _drawn(parts: Sequence[tuple[Sequence[tuple[int, int]], int]], among: Draws) -> Iterator[Drawn]:
+    """Yield the draws of several parts, each as one."""
+    if not parts:
+        yield ()
+        return
+    (group, count), *others = parts
+    for drawn in among(group, count):
+        for more in _drawn(others, among):
+            yield (*drawn, *more)
 
 
 def _renamed(pod_types: PodTypes, state: State, pool: Pool, gone: Collection[int]) -> State:

@@ -12,6 +12,7 @@ from random import Random
 
 from kubesched_lint import work
 from kubesched_lint.controllers import deployment
+from kubesched_lint.controllers.replicaset import Draws, draws, one_draw
 from kubesched_lint.lifecycle import resizing
 from kubesched_lint.lifecycle import statefulset_pods as stateful
 from kubesched_lint.lifecycle.daemons import synced
@@ -41,7 +42,7 @@ Way = Callable[[], Deletion]
 _STEPS = 12
 """Cost of one controller call, in steps of ``work``."""
 MOST_WAYS = 200
-"""A random course draws among at most this many ways to delete."""
+"""A random course draws among at most this many ways to delete other than equal pods."""
 _REMAKING = frozenset(["Deployment", "ReplicaSet", "ReplicationController", "Job"])
 """Kinds whose controller recreates a pod before the deleted one has terminated."""
 
@@ -109,9 +110,9 @@ class Transitions:
         work.spend(len(desired_states) // 2)
         idle = self._idle(state)
         for desired in desired_states:
-            ways = () if idle.get(desired.workload) is desired else self._some_ways(desired, state)
-            if ways:
-                step, woken = self._deleted(state, random.choice(ways))
+            way = None if idle.get(desired.workload) is desired else self._any_way(desired, state, random)
+            if way is not None:
+                step, woken = self._deleted(state, way)
                 return step, self.settle(random.choice(woken), step.slot)
         return None
 
@@ -120,9 +121,10 @@ class Transitions:
         self.counts(state)
         return self.oracle.standing.nothing_to_delete
 
-    def _some_ways(self, desired: DesiredState, state: State) -> Sequence[Way]:
-        """Return ways in which a controller may delete pods: enough for a course to draw from."""
-        return list(islice(self._ways(desired, state), MOST_WAYS))
+    def _any_way(self, desired: DesiredState, state: State, random: Random) -> Way | None:
+        """Return a random way in which a controller may delete pods: of equal pods, each is as likely as the others."""
+        ways = list(islice(self._ways(desired, state, one_draw(random)), MOST_WAYS))
+        return random.choice(ways) if ways else None
 
     def _deleted(self, state: State, way: Way) -> tuple[Step, Sequence[State]]:
         """Return the step of a way to delete pods, and the states after it, before controllers create pods."""
@@ -338,30 +340,30 @@ class Transitions:
 
     # --- deleting ---------------------------------------------------------------------------------------------------
 
-    def _ways(self, desired: DesiredState, state: State) -> Iterator[Way]:
-        """Yield each way in which the controller may delete pods."""
+    def _ways(self, desired: DesiredState, state: State, among: Draws = draws) -> Iterator[Way]:
+        """Yield each way in which the controller may delete pods; ``among`` chooses between equal pods."""
         counts = self.counts(state)
         nothing = self.oracle.standing.nothing_to_delete
         if nothing.get(desired.workload) is desired:
             return
         work.spend(_STEPS)
         acts = False
-        for way in self._asked(desired, state, counts):
+        for way in self._asked(desired, state, counts, among):
             acts = True
             yield way
         if not acts:
             nothing[desired.workload] = desired
 
-    def _asked(self, desired: DesiredState, state: State, counts: PodCounts) -> Iterator[Way]:
+    def _asked(self, desired: DesiredState, state: State, counts: PodCounts, among: Draws) -> Iterator[Way]:
         kind = self._kind(desired)
         if kind == "DaemonSet":
             daemons = self._daemons[desired.workload]
             yield from (partial(daemons.deleted, state, option) for option in daemons.options(state))
         elif kind == "StatefulSet":
-            for found in stateful.deletions(self.pod_types, desired, state, counts, self._version):
+            for found in stateful.deletions(self.pod_types, desired, state, counts, self._version, among):
                 yield partial(_found, found)
         elif changes := self._resizing(desired, counts):
-            for way in resizing.ways(self.pod_types, desired, changes, state, counts):
+            for way in resizing.ways(self.pod_types, desired, changes, state, counts, among):
                 work.spend(1 + len(state.bound) // 64)
                 yield partial(resizing.taken, self.pod_types, desired, changes, state, way)
 
@@ -373,10 +375,12 @@ class Transitions:
             return ()
         return [(tuple(range(len(self.pod_types.revisions[desired.workload]))), desired.replicas)]
 
-    def resized(self, workload: int, sizes: Mapping[int, int], state: State) -> Iterator[Deletion]:
+    def resized(
+        self, workload: int, sizes: Mapping[int, int], state: State, among: Draws = draws
+    ) -> Iterator[Deletion]:
         """Yield the deletions by which a Deployment's ReplicaSets may reach these sizes (by revision)."""
         desired, changes = self._desired[workload], _changes(sizes)
-        for way in resizing.ways(self.pod_types, desired, changes, state, self.counts(state)):
+        for way in resizing.ways(self.pod_types, desired, changes, state, self.counts(state), among):
             yield resizing.taken(self.pod_types, desired, changes, state, way)
 
 

@@ -431,11 +431,15 @@ def _better(
     """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
     finding, rule = one.finding, one.rule
     is_error, by_verdict = finding.severity is Severity.ERROR, slugs.of(rule)
+    refs = [finding.object]
+    if finding.evidence.kind == "witness":  # of a race: a cause of one of its workloads is one of the race
+        refs = [*dict.fromkeys((finding.object, *one.hazard.together))]
     better, groups = (
         [
             other
             for slug in dict.fromkeys((*rule.yields_to, *by_verdict))
-            if (found := each.get((slug, finding.object))) is not None
+            for ref in refs
+            if (found := each.get((slug, ref))) is not None
             for other in found.meeting(one, home)
             if slug not in by_verdict or _tells_of(one, other)
         ]

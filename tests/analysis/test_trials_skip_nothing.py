@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from kubesched_lint.analysis import trial
+from kubesched_lint.analysis.coming import Coming
 from kubesched_lint.analysis.trial import Tried, trials_of, tried
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.hints import Hopeless
@@ -21,7 +22,7 @@ from kubesched_lint.scheduler.preemption import Preemption, preempt
 from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, apart, asking, other, sketch, workload
 
-SETS = 60
+SETS = 70
 PRIORITIES = {"low": -10, "middle": 0, "high": 10}
 
 
@@ -73,7 +74,11 @@ def test_a_node_is_tried_again_after_its_pods_have_changed() -> None:
 
 
 def _ends(worlds: list[World]) -> list[Tried]:
-    return [tried(world, seed) for world in worlds for seed in trial.SEEDS]
+    return [tried(world, coming) for world in worlds for coming in _comings(world)]
+
+
+def _comings(world: World) -> list[Coming]:
+    return [Coming(1), Coming(2, first=(frozenset(map(id, world.as_created[::2])),)), Coming(3, mixed=True)]
 
 
 def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pytest.MonkeyPatch) -> None:

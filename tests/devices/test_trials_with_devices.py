@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_lint.analysis.attempts import any_fit, is_modelled, pods_left
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.trial import waiting_everywhere
+from kubesched_lint.analysis.waiting import waiting_everywhere
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.record import replace

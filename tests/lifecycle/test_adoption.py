@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
-from tests.lifecycle.simulated import asking, cell, other, report_of, sketch, workload
+from kubesched_lint.cluster.read import read_cluster
+from tests.lifecycle.simulated import FIXTURES, asking, cell, other, report_of, sketch, workload
 
 
 def bare(name: str, app: str, node: str, cpu: str = "100m") -> dict:
@@ -45,6 +47,32 @@ def test_a_daemonset_takes_them_over_and_replaces_them():
     agent = workload("DaemonSet", "agent", None, asking("3"))
     cluster = sketch(1, "ab", "4", "110", bare("lonely", "agent", "w-a", "3"))
     assert cell(report_of(cluster, agent), "agent", "deploy").text == "2/2 ok"
+
+
+def test_of_two_pods_on_a_node_a_daemonset_keeps_one_as_it_was_recorded():
+    """The one that it kept is never replaced: two other nodes have no pod, and one may be unavailable."""
+    objects = yaml.safe_load_all((FIXTURES / "adopted" / "app.yaml").read_text())
+    found = report_of(read_cluster(str(FIXTURES / "adopted" / "snap.json")), *objects)
+    for event in ("deploy", "rollout"):
+        here = cell(found, "web", event)
+        assert (here.bound.least, here.bound.most, here.stuck, here.proven) == (2, 2, True, True)
+
+
+@pytest.mark.parametrize("surge", [0, 1])
+@pytest.mark.parametrize("second", ["100m", "200m"])
+def test_a_daemonset_that_adopts_too_many_pods_has_one_on_each_node_in_the_end(second, surge):
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": 1 - surge}}
+    agent = workload("DaemonSet", "agent", None, asking("1"), updateStrategy=strategy)
+    pods = [bare("first", "agent", "w-a"), bare("second", "agent", "w-a", second), bare("third", "agent", "w-a")]
+    here = cell(report_of(sketch(1, "ab", "4", "110", *pods), agent), "agent", "deploy")
+    assert (here.text, here.bound.least, here.bound.most) == ("2/2 ok", 2, 2)
+
+
+def test_a_pod_that_a_daemonset_does_not_update_stays_alone_on_its_node():
+    agent = workload("DaemonSet", "agent", None, asking("1"), updateStrategy={"type": "OnDelete"})
+    pods = [bare("first", "agent", "w-a"), bare("second", "agent", "w-a", "200m")]
+    here = cell(report_of(sketch(1, "ab", "4", "110", *pods), agent), "agent", "deploy")
+    assert (here.text, here.bound.least, here.bound.most) == ("2/2 ok", 2, 2)
 
 
 def test_pods_where_a_daemonset_wants_none_are_no_pods_that_it_wants():

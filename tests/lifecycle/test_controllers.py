@@ -80,9 +80,9 @@ def test_scaling_amid_a_rollout_keeps_the_proportions():
 
 # controller_utils.go, ActivePodsWithRanks
 def test_waiting_pods_go_first_then_those_with_most_siblings_by_ranks_that_do_not_change():
-    assert list(replicaset.victims(2, [(0, 3, 3)], 1)) == [(1, ())]
-    assert list(replicaset.victims(0, [(0, 1, 1), (1, 3, 3)], 2)) == [(0, ((1, 2),))]
-    drawn = {victims for _, victims in replicaset.victims(0, [(0, 3, 3), (1, 3, 3), (2, 3, 3)], 5)}
+    assert list(replicaset.victims(2, [(0, 3, 3)], 1, replicaset.draws)) == [(1, ())]
+    assert list(replicaset.victims(0, [(0, 1, 1), (1, 3, 3)], 2, replicaset.draws)) == [(0, ((1, 2),))]
+    drawn = {victims for _, victims in replicaset.victims(0, [(0, 3, 3), (1, 3, 3), (2, 3, 3)], 5, replicaset.draws)}
     assert ((0, 1), (1, 3), (2, 1)) in drawn, "3/3/3 scaled to 4 was seen to give 2/0/2"
 
 
@@ -206,7 +206,12 @@ def test_a_daemonset_of_many_nodes_is_told_by_kinds_as_node_by_node(surge, seed)
     assert dict(managed.delete) == gone
     assert list(managed.delete) == sorted(managed.delete)
 
+    many = {p for p, here in wanted.items() if here.old + here.old_waiting > 1 or here.new + here.new_waiting > 1}
+    both = {p for p, here in wanted.items() if here.some_old and here.some_new and not surge}
+    assert set(positions(daemonset.excess(kinds, stay, strategy))) == {p for p in many | both if stay >> p & 1}
+
     sure, candidates, _ = daemonset.update(kinds, run, strategy)
+    wanted = {p: here for p, here in wanted.items() if p not in many}  # findUpdatedPodsOnNode: not ok
     only_old = [p for p, here in wanted.items() if here.old and not (here.new or here.new_waiting)]
     assert list(positions(candidates)) == [p for p in only_old if not surge or run >> p & 1]
     alone = [p for p, here in wanted.items() if here.some_old and not here.some_new and not here.old]
@@ -214,6 +219,14 @@ def test_a_daemonset_of_many_nodes_is_told_by_kinds_as_node_by_node(surge, seed)
         assert list(sure.create) == [p for p in alone if run >> p & 1]
     else:
         assert list(sure.delete) == [(p, "old") for p in alone]
+
+
+def test_nodes_with_too_many_pods_count_as_unavailable_until_the_manage_loop_has_cleaned_up():
+    nodes = {OnNode(old=2): 0b001, OnNode(old=1): 0b110}
+    assert daemonset.excess(nodes, 0b111, Strategy(max_surge=0, max_unavailable=1)) == 0b001
+    assert daemonset.update(nodes, 0b111, Strategy(max_surge=0, max_unavailable=1))[1:] == (0b110, 0)
+    assert daemonset.update(nodes, 0b111, Strategy(max_surge=0, max_unavailable=2))[1:] == (0b110, 1)
+    assert daemonset.update(nodes, 0b111, Strategy(max_surge=2, max_unavailable=0))[1:] == (0b110, 1)
 
 
 # disruption/disruption.go

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from benchmarks.lifecycle import nodes, workload
+from kubesched_lint.controllers.replicaset import draws
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.node_events import lose
 from kubesched_lint.lifecycle.setting import Setting
@@ -29,7 +30,7 @@ def check(transitions: Transitions, state: State) -> int:
             assert transitions._created(desired, state, tally(state)) is state
         if standing.nothing_to_delete.get(desired.workload) is desired:
             passed += 1
-            assert not list(transitions._asked(desired, state, tally(state)))
+            assert not list(transitions._asked(desired, state, tally(state), draws))
     return passed
 
 

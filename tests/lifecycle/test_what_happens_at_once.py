@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.trial import waiting_everywhere
+from kubesched_lint.analysis.waiting import waiting_everywhere
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.linter.reading import manifest_set

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kubesched_lint.analysis.coming import Coming
 from kubesched_lint.analysis.trial import tried
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.why.ask import Question, answer
@@ -137,7 +138,7 @@ def test_why_and_a_trial_agree(seed: int) -> None:
         objects.append(workload(draw.choice(["Deployment", "StatefulSet"]), name, draw.randint(1, 3), spec))
     cluster = sketch(draw.randint(1, 2), draw.choice(["a", "ab", "abc"]), "2")
     manifests = inventory(*objects)
-    left = tried(World(manifests, cluster), 1).left
+    left = tried(World(manifests, cluster), Coming(1)).left
     for made in manifests.workloads:
         found = answer(Question(made.name, made.replicas, seed=1), manifests, cluster)
         assert bool(found.fitting) == (id(made) not in left)

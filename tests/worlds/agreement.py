@@ -16,7 +16,8 @@ import yaml
 
 from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_modelled
-from kubesched_lint.analysis.trial import created_counts, trials_of
+from kubesched_lint.analysis.coming import created_counts
+from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from

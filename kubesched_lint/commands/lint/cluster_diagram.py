@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubesched_lint.analysis.coming import queued_pods
 from kubesched_lint.analysis.grouping import grouping_key
-from kubesched_lint.analysis.trial import queued_pods
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.nodeset import holds, positions
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations

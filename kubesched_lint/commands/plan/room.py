@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
+from kubesched_lint.analysis.coming import Coming
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.trial import SEEDS, tried_and_read
@@ -76,7 +77,7 @@ def placement(world: World, resources: Sequence[str]) -> Placement:
     """Return one placement of the set on today's nodes and those that the pools add."""
     grown = grown_world(world).without_pools
     trial, (room, idle) = tried_and_read(
-        grown, SEEDS[0], lambda state: (dict(_free(state, resources)), _idle(state, grown)), daemons_first=True
+        grown, Coming(SEEDS[0]), lambda state: (dict(_free(state, resources)), _idle(state, grown)), daemons_first=True
     )
     refs = {id(workload): workload.ref for workload in grown.manifests.workloads}
     evictions = tuple(

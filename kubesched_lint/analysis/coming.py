@@ -1,0 +1,145 @@
+"""The pods of a set that come to the scheduler, and the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.analysis.wanted import lasting_pods_wanted
+from kubesched_lint.analysis.well_known import unknown_nodes
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import Pod, knows_scheduler
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import Record, replace
+from kubesched_lint.world.claims import is_known, modelled_templates
+from kubesched_lint.world.order import sync_wave
+from kubesched_lint.world.pod_labels import read_labels, values_known
+from kubesched_lint.world.world import Member, World, once_per_world
+
+
+class Queued:
+    """``left`` pods that need a place; a DaemonSet has one entry per node.
+
+    ``behind`` is the entry of the pod before, whose place an ordered StatefulSet awaits before it makes this one.
+    """
+
+    __slots__ = ("behind", "left", "owner", "pod", "workload")
+
+    def __init__(
+        self, workload: Workload, pod: Pod, owner: Selector | None, left: int, behind: Queued | None = None
+    ) -> None:
+        self.workload = workload
+        self.pod = pod
+        self.owner = owner
+        self.left = left
+        self.behind = behind
+
+    @property
+    def is_made(self) -> bool:
+        return self.behind is None or not self.behind.left
+
+
+class Coming(Record):
+    """The order in which pods come: those of one workload after another, in apply order, if nothing else is said."""
+
+    seed: int
+    """Breaks ties between places."""
+    first: tuple[frozenset[int], ...] = ()
+    """``id`` of workloads whose pods come first, group by group; those of the others follow, the last first."""
+    mixed: bool = False
+    """The pods of all workloads come in turn, one of each at a time, in an order that the seed shuffles."""
+
+    def ordered(self, entries: Sequence[Queued], world: World) -> list[Queued]:
+        """Return the entries, which are in apply order, in the order of this trial."""
+        found = list(entries)
+        if self.mixed:
+            from random import Random
+
+            Random(self.seed).shuffle(found)
+        elif self.first:
+            place = {id(workload): -number for number, workload in enumerate(world.as_created)}
+            found.sort(key=lambda one: (self._group(one.workload), place[id(one.workload)]))
+        return sorted(found, key=lambda one: wave_of(one.workload, world))
+
+    def _group(self, workload: Workload) -> int:
+        return next((n for n, group in enumerate(self.first) if id(workload) in group), len(self.first))
+
+
+def wave_of(workload: Workload, world: World) -> int:
+    """Return the sync wave: Argo CD creates the pods of a wave after those of the waves before it."""
+    return sync_wave(workload.annotations) if world.premises.apply_order == "argocd" else 0
+
+
+@once_per_world
+def created_counts(world: World) -> Mapping[int, int]:
+    """``id(workload)`` → number of its pods that the API server creates if the set is created in apply order."""
+    wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
+    counts = [count for _, count in wanted]
+    if world.objects.quotas:
+        from kubesched_lint.analysis.quota_demand import granted
+
+        counts = granted(wanted, world)
+    return {id(workload): count for (workload, _), count in zip(wanted, counts, strict=True)}
+
+
+def created_pods(world: World) -> Iterator[Queued]:
+    """Yield the pods of the whole set that reach the scheduler."""
+    counts = created_counts(world)
+    for workload in world.as_created:
+        left = counts[id(workload)]
+        for one in queued_pods(world.member(workload)):
+            one.left = min(one.left, left)
+            left -= one.left
+            yield one
+
+
+def queued_pods(it: Member) -> Iterator[Queued]:
+    """Yield the workload's pods that reach the scheduler; none for Jobs, whose pods end."""
+    pod = reaching_scheduler(it.pod, it)
+    if pod is None or not values_known(it.workload.pod):
+        return
+    if it.workload.kind == "DaemonSet":
+        from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
+
+        pod = with_daemon_tolerations(pod)
+        for position in positions(it.daemon_nodes):
+            yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
+    elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
+        from kubesched_lint.controllers.statefulset import pod_with_claims
+
+        known = replace(it.workload, claim_templates=modelled_templates(it))
+        before: Queued | None = None
+        for ordinal in range(it.replicas):
+            own = it.pod_of_ordinal(ordinal) if it.world.varying_labels else pod
+            each = reaching_scheduler(own, it)
+            if each is not None:
+                claiming = pod_with_claims(known, each, ordinal)
+                one = Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1, before)
+                before = one if it.workload.pod_management != "Parallel" else None
+                yield one
+    elif it.workload.stays:
+        yield Queued(it.workload, pod, owner_selector(it.workload, pod.labels), it.replicas)
+
+
+def scheduled_pod(it: Member) -> Pod | None:
+    """A pod with only the volumes whose binding is known; None if the scheduler never sees it.
+
+    Also None if it selects a label that differs between pods of the workload: then no pod represents all of them.
+    """
+    pod = it.pod
+    return None if read_labels((it.workload.pod,)) else reaching_scheduler(pod, it)
+
+
+def reaching_scheduler(pod: Pod, it: Member) -> Pod | None:
+    """Return a pod of a workload with only the volumes whose binding is known; None if the scheduler never sees it."""
+    pod = _with_known_volumes(pod, it)
+    if unknown_nodes(pod, it.world):
+        return None  # whether any node matches is unknown
+    seen = not pod.node_name and not pod.scheduling_gates and knows_scheduler(pod)
+    return pod if seen else None
+
+
+def _with_known_volumes(pod: Pod, it: Member) -> Pod:
+    known = tuple(v for v in pod.volumes if is_known(it, v))
+    return pod if len(known) == len(pod.volumes) else replace(pod, volumes=known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 
 from kubesched_lint.findings import NAMELESS, Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
@@ -11,7 +11,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
 from kubesched_lint.model.workload import Workload, asked_to_survive
-from kubesched_lint.record import NamedTuple, Record, replace
+from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
 from kubesched_lint.world.former import maximum_is_raised
@@ -190,25 +190,6 @@ def _digest(text: str) -> str:
 # --- Findings that somebody has dealt with: an override ignores them, or the decoder reports the same place -----------
 
 
-def not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
-    """Yield the findings that no override ignores; applied before rules yield to each other.
-
-    Who ignores the finding that explains a verdict has accepted the verdict, too.
-    """
-    if not options.overrides:
-        yield from judged
-        return
-    found = [(one, options.ignores(one.rule.slug, one.finding.location.path)) for one in judged]
-    ignored: dict[ObjectRef, list[Judged]] = {}
-    for one, is_ignored in found:
-        if is_ignored and one.rule.about == "placement":
-            ignored.setdefault(one.finding.object, []).append(one)
-    for one, is_ignored in found:
-        causes = ignored.get(one.finding.object, ()) if one.rule.about == "verdict" else ()
-        if not is_ignored and not any(_tells_of(one, cause) for cause in causes):
-            yield one
-
-
 def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
     """Yield the findings without those of document rules at a wrong type: ``ManifestSet.errors`` reports these."""
     undecoded = {id(document): paths for document, paths in manifests.undecoded}
@@ -219,80 +200,7 @@ def without_wrong_types(judged: Iterable[Judged], manifests: ManifestSet) -> Ite
             yield one
 
 
-# --- One finding per cause: drop a finding if a rule that names the cause better has one on the same object -----------
-
-
-def explained(judged: Sequence[Judged]) -> Iterator[Judged]:
-    """Yield the findings; one that explains a verdict has the verdict's severity and premises.
-
-    Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example.
-    """
-    verdicts: dict[ObjectRef, list[Judged]] = {}
-    for one in judged:
-        if one.rule.about == "verdict" and one.finding.severity >= Severity.WARNING:
-            verdicts.setdefault(one.finding.object, []).append(one)
-    for one in judged:
-        about = verdicts.get(one.finding.object, ()) if verdicts and _may_explain(one) else ()
-        explains = (verdict for verdict in about if _explains(one, verdict))
-        verdict = max(explains, key=lambda verdict: verdict.finding.severity, default=None)
-        yield one if verdict is None else _as_severe(one, verdict)
-
-
-def _may_explain(one: Judged) -> bool:
-    rule, finding = one.rule, one.finding
-    is_cause = rule.about == "placement" and not rule.preview and finding.evidence.kind == "proof"
-    return is_cause and finding.severity is Severity.WARNING and not one.is_set
-
-
-def _explains(one: Judged, verdict: Judged) -> bool:
-    """Whether a verdict leaves at least as many pods missing, which a finding without a count does not say.
-
-    What an endless rollout leaves missing for good is missing after any deploy: it creates the pods once more.
-    """
-    if one.hazard.together not in ((), verdict.hazard.together):
-        return False
-    event, pending = one.finding.evidence.event, one.hazard.values.get("pending")
-    missing, its = verdict.hazard.values["missing"], verdict.finding.evidence.event
-    assert isinstance(missing, int)
-    if not isinstance(pending, int):
-        return False
-    if its == event:
-        return pending <= max(missing, 1)
-    is_before = (event, its) == ("deploy", "rollout") and verdict.finding.severity is Severity.ERROR
-    return is_before and 0 < pending <= missing
-
-
-def _as_severe(one: Judged, verdict: Judged) -> Judged:
-    """Return the finding with the verdict's premises, and as an error if the verdict and its card allow that."""
-    told = verdict.finding.evidence.assumes
-    evidence = replace(one.hazard.evidence, assumes=told)
-    if verdict.finding.severity is not Severity.ERROR or one.rule.severity is not Severity.ERROR:
-        own = one.finding.evidence.assumes
-        both = (*(premise for premise in told if premise not in own), *own)
-        return replace(one, finding=replace(one.finding, evidence=replace(evidence, assumes=both)))
-    finding = replace(one.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
-    return replace(one, finding=finding)
-
-
-def without_yielding(judged: Sequence[Judged], home: Callable[[Judged], object] = lambda one: None) -> Iterator[Judged]:
-    """Yield the findings that no better one explains; the better ones list them in ``also``.
-
-    An error never yields to a lower severity. It yields to a finding on another object only if that one counts all
-    of its workloads. A trial does not yield to findings that explain fewer waiting pods. If rules yield in a circle,
-    one finding stays. A finding of a stable rule stays beside one of a rule in preview, and names it in ``told_by``:
-    who does not rely on rules in preview loses nothing. ``home`` returns the set that somebody applies and that has a
-    finding; two findings meet if they are of one set or of one source.
-    """
-    explains, tells = _explanations(judged, home)
-    parts: dict[int, list[Finding]] = {}
-    for one in judged:
-        if id(one) in explains and one.rule.about != "verdict":  # the same once more, in other words
-            parts.setdefault(id(_last(one, explains)), []).append(one.finding)
-    for one in judged:
-        if id(one) not in explains:
-            also = tuple(parts.get(id(one), ()))
-            told_by = _last(tells[id(one)], explains).rule.slug if id(one) in tells else ""
-            yield replace(one, finding=replace(one.finding, also=also, told_by=told_by)) if also or told_by else one
+# --- What the API server refuses, it never reads ----------------------------------------------------------------------
 
 
 def without_refused(judged: Iterable[Judged], refused: RefusedObjects) -> Iterator[Judged]:
@@ -320,174 +228,6 @@ def _rests_on(at: Path, refused: Path) -> bool:
         return False
     of_container = len(at) > len(home) and str(at[len(home)]).lower().endswith("containers")
     return len(at) > len(home) + (2 if of_container else 0)
-
-
-_Explanations = Mapping[int, Judged]
-"""Identity of a finding → a better one."""
-
-
-_FEW = 8
-"""So many findings of one rule about one object are compared one by one."""
-
-
-class _Findings:
-    """Findings of one rule about one object: it may have some in each of many sets."""
-
-    __slots__ = ("_all", "_numbered")
-
-    def __init__(self) -> None:
-        self._all: list[Judged] = []
-        self._numbered: dict[tuple[str, int], list[tuple[int, Judged]]] = {}
-        """``id`` of a set, or of a source → the findings with it; made if there are many."""
-
-    def add(self, one: Judged) -> None:
-        self._all.append(one)
-
-    def meeting(self, one: Judged, home: Callable[[Judged], object]) -> Iterable[Judged]:
-        """Return those of the same set or source, in their order."""
-        own = home(one)
-        if len(self._all) <= _FEW:
-            return [other for other in self._all if other.source is one.source or home(other) is own]
-        if not self._numbered:
-            for number, other in enumerate(self._all):
-                for key in (("set", id(home(other))), ("source", id(other.source))):
-                    self._numbered.setdefault(key, []).append((number, other))
-        found = dict(self._numbered.get(("set", id(own)), ()))
-        found.update(self._numbered.get(("source", id(one.source)), ()))
-        return [found[number] for number in sorted(found)]
-
-
-_ByRule = Mapping[tuple[str, ObjectRef], _Findings]
-
-
-def _explanations(judged: Sequence[Judged], home: Callable[[Judged], object]) -> tuple[_Explanations, _Explanations]:
-    """Return the findings that a better one explains, and those of stable rules that only one in preview explains."""
-    about: dict[tuple[str, ObjectRef], _Findings] = {}
-    counting: dict[tuple[str, ObjectRef], _Findings] = {}
-    for one in judged:
-        about.setdefault((one.rule.slug, one.finding.object), _Findings()).add(one)
-        for ref in dict.fromkeys(one.hazard.together):
-            if ref != one.finding.object:
-                counting.setdefault((one.rule.slug, ref), _Findings()).add(one)
-    explains: dict[int, Judged] = {}
-    tells: dict[int, Judged] = {}
-    slugs = _explaining(judged)
-    for one in judged:
-        found = [other for other in _better(one, slugs, about, counting, home) if _last(other, explains) is not one]
-        best = next((other for other in found if one.rule.preview or not other.rule.preview), None)
-        if best is not None:
-            explains[id(one)] = best
-        elif found:
-            tells[id(one)] = found[0]
-    return explains, tells
-
-
-class _Explaining(NamedTuple):
-    """Slugs of rules with findings about placement or refusals, and of those that report a verdict."""
-
-    causes: tuple[str, ...]
-    verdicts: tuple[str, ...]
-
-    def of(self, rule: Rule) -> tuple[str, ...]:
-        """Return the rules to which one yields by what it is about.
-
-        A verdict in the bound's own words yields to every rule that names its cause, unless that rule is in preview:
-        then the rule yields to the verdict.
-        """
-        if rule.about == "verdict":
-            return self.causes
-        return self.verdicts if rule.preview and rule.about == "placement" else ()
-
-
-def _explaining(judged: Iterable[Judged]) -> _Explaining:
-    rules = {one.rule.slug: one.rule for one in judged}.values()
-    return _Explaining(
-        tuple(rule.slug for rule in rules if rule.about in ("placement", "refusal") and not rule.preview),
-        tuple(rule.slug for rule in rules if rule.about == "verdict"),
-    )
-
-
-_CAUSED_BY = {"rollout": ("deploy",), "hpa-max": ("deploy", "rollout"), "scale-down": ("deploy",)}
-"""Event → the events that a bad end of it follows from: what stays Pending at first is Pending in a rollout, too."""
-
-
-def _tells_of(one: Judged, other: Judged) -> bool:
-    """Whether another finding explains a verdict: it is about a bad end of the same event, or of one before it.
-
-    Only a proof explains an error; a warning may say what lacks for a proof.
-    """
-    event, its = one.finding.evidence.event, other.finding.evidence
-    is_as_sure = its.kind == "proof" or one.finding.severity is not Severity.ERROR
-    return is_as_sure and (its.event == event or its.event in _CAUSED_BY.get(event, ()))
-
-
-def _better(
-    one: Judged,
-    slugs: _Explaining,
-    about: _ByRule,
-    counting: _ByRule,
-    home: Callable[[Judged], object],
-) -> Iterator[Judged]:
-    """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
-    finding, rule = one.finding, one.rule
-    is_error, by_verdict = finding.severity is Severity.ERROR, slugs.of(rule)
-    refs = [finding.object]
-    if finding.evidence.kind == "witness":  # of a race: a cause of one of its workloads is one of the race
-        refs = [*dict.fromkeys((finding.object, *one.hazard.together))]
-    better, groups = (
-        [
-            other
-            for slug in dict.fromkeys((*rule.yields_to, *by_verdict))
-            for ref in refs
-            if (found := each.get((slug, ref))) is not None
-            for other in found.meeting(one, home)
-            if slug not in by_verdict or _tells_of(one, other)
-        ]
-        for each in (about, counting)
-    )
-    together = set(one.hazard.together)
-    better += [
-        other for other in groups if not is_error or 0 < len(together) == len(together & {*other.hazard.together})
-    ]
-    if not _saw_more(one, better):
-        yield from (other for other in better if not is_error or _weighs_as_much(one, other))
-    for slug in rule.yields_here_to:
-        found = about.get((slug, finding.object))
-        for other in found.meeting(one, home) if found is not None else ():
-            if other.finding.severity >= finding.severity and _same_place(one, other):
-                yield other
-
-
-def _weighs_as_much(error: Judged, other: Judged) -> bool:
-    """Whether an error may yield to another finding: to an error, or to one that a user made less."""
-    return other.finding.severity is Severity.ERROR or (error.rule.about == "verdict" and other.is_set)
-
-
-def _last(one: Judged, explains: _Explanations) -> Judged:
-    """Return the finding at the end of the explanations, which no other explains."""
-    while id(one) in explains:
-        one = explains[id(one)]
-    return one
-
-
-def _same_place(one: Judged, other: Judged) -> bool:
-    """Whether the path of one begins with that of the other, in the same source."""
-    mine, its = one.hazard.at, other.hazard.at
-    shared = min(len(mine), len(its))
-    return one.source is other.source and mine[:shared] == its[:shared]
-
-
-def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
-    """Return whether a trial or a verdict left more pods waiting than all better findings explain.
-
-    A finding without a count explains all.
-    """
-    if one.finding.evidence.kind != "witness" and one.rule.about != "verdict":
-        return False  # a second proof would only name another cause for the same pods
-    seen = one.hazard.values.get("pending")
-    explained = [other.hazard.values.get("pending") for other in better]
-    counts = [count for count in explained if isinstance(count, int)]
-    return isinstance(seen, int) and len(counts) == len(explained) and sum(counts) < seen
 
 
 # --- Findings at a template's placeholder: the value is unknown, so the rule counts as skipped ------------------------

@@ -14,21 +14,19 @@ from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, l
 from kubesched_lint.linter.judged import (
     Judged,
     assuming,
-    explained,
     finding_of,
     identity_of,
     if_fixed,
     must_survive,
-    not_ignored,
     reported,
     severity_of,
     without_open_text,
     without_refused,
     without_wrong_types,
-    without_yielding,
 )
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
+from kubesched_lint.linter.yielding import explained, not_ignored, without_yielding
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.progress import at

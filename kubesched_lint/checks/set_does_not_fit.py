@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.joint import contradictions, proof_of, values_of
-from kubesched_lint.findings import Hazard, Place, Severity
+from kubesched_lint.findings import Hazard, Place
 from kubesched_lint.text import many
-from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
 
 
@@ -19,8 +18,8 @@ def check(world: World) -> Iterator[Hazard]:
             source=last.workload.source,
             victim=last.workload.ref,
             together=tuple(d.workload.ref for d in found.demands),
-            # The order decides which one waits; it is proven that one does.
-            severity=None if not staying_beside_set(world).pods else Severity.WARNING,
+            # The order decides which one waits; it is proven that one does. Where it rests on pods of others,
+            # ``linter.what_if`` asks again without them, if they are old.
             evidence=proof_of(found, world),
             values=values_of(found),
             related=tuple(

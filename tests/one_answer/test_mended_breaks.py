@@ -1,0 +1,87 @@
+"""The smallest input of each break that was found, and what both commands say of it now."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.findings import Severity
+from tests.one_answer.invariants import is_proven_bad, more_facts_keep_proofs, one_answer
+from tests.one_answer.scenes import Scene, in_world, of_world, with_pods
+from tests.worlds.clusters import HOST, item
+from tests.worlds.generator import World, seeded
+
+
+def node(name: str, cpu: str = "4", **more: str) -> dict[str, object]:
+    labels = {HOST: name, **more}
+    return item(
+        "Node", name, meta={"labels": labels}, status={"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "9"}}
+    )
+
+
+def workload(kind: str, name: str, replicas: int = 1, *, cpu: str = "1", **spec: object) -> dict[str, object]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], **spec}}
+    whole = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return item(kind, name, "default", "apps/v1", spec=whole)
+
+
+def scene(*manifests: dict[str, object], nodes: int = 1) -> Scene:
+    world = World(list(manifests), [node(f"n{number}") for number in range(nodes)])
+    asked = in_world("made", world)
+    assert list(one_answer(asked)) == []
+    return asked
+
+
+def test_a_cron_job_that_fits_nowhere_fails_simulate() -> None:
+    """It has no row, because nobody knows when it runs."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "9"}}}
+    pod = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": pod}}}
+    asked = scene(item("CronJob", "nightly", "default", "batch/v1", spec=spec))
+    assert asked.is_bad
+    assert [str(one.workloads[0]) for one in asked.simulated.shortages] == ["CronJob default/nightly"]
+
+
+def test_a_node_that_pods_name_may_come() -> None:
+    asked = scene(workload("Deployment", "a", nodeName="gone"))
+    assert not asked.is_bad
+    assert any("no node gone comes" in premise for cell in asked.cells.values() for premise in cell.assumes)
+
+
+def test_what_a_kubelet_refuses_is_an_error() -> None:
+    """Pods with nodeName ask no scheduler, but their kubelet has no room for them."""
+    asked = scene(workload("Deployment", "a", 2, cpu="3", nodeName="n0"))
+    assert [f.message.partition(":")[0] for f, _ in asked.errors] == ["1 of 2 pods of Deployment default/a never runs"]
+
+
+def test_a_rollout_without_room_on_the_named_node_is_an_error() -> None:
+    asked = scene(workload("Deployment", "a", 1, cpu="3", nodeName="n0"))
+    assert [finding.rule for finding, _ in asked.errors] == ["rollout-never-ends"]
+
+
+@pytest.mark.parametrize("seed", [76, 747])
+def test_a_copy_of_an_object_hides_no_error(seed: int) -> None:
+    """76: what the set lacks with the definition below. 747: a workload beside one that is written twice."""
+    asked = of_world(seed)
+    assert asked.manifests.inventory.has_duplicates
+    assert asked.is_bad
+    assert list(one_answer(asked)) == []
+
+
+def test_gates_hold_pods_back_whatever_others_terminate() -> None:
+    less, more = (in_world(str(others), with_pods(seeded(596), of_others=others)) for others in (False, True))
+    assert any(map(is_proven_bad, less.cells.values()))
+    assert list(more_facts_keep_proofs(less, more)) == []
+
+
+def test_what_a_set_lacks_stays_an_error_beside_running_pods() -> None:
+    """``fixtures/outsiders``: over-a beside a guest. Here the guest takes what the set needs."""
+    guest = item("Pod", "guest", "kube-system", spec={"nodeName": "n0", "containers": [_container("1")]})
+    apps = [workload("Deployment", name, 1, cpu="2", nodeSelector={HOST: "n0"}) for name in ("a", "b")]
+    asked = in_world("made", World(apps, [node("n0"), {**guest, "status": {"phase": "Running"}}]))
+    assert [f.severity for f, _ in asked.findings if f.rule == "set-does-not-fit"] == [Severity.ERROR]
+    assert list(one_answer(asked)) == []
+
+
+def _container(cpu: str) -> dict[str, object]:
+    return {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}

@@ -64,10 +64,9 @@ class Queued:
 
 def waiting_everywhere(world: World) -> Iterator[Waiting]:
     """Yield workloads with Pending pods at the end of every trial, in the set's order."""
-    trials = trials_of(world)
-    if not any(trials):
+    if not all(one.left for one in each_trial(world)):
         return
-    created = created_counts(world)
+    trials, created = trials_of(world), created_counts(world)
     for workload in world.manifests.workloads:
         found = [trial[id(workload)] for trial in trials if id(workload) in trial]
         if len(found) == len(trials):
@@ -86,22 +85,29 @@ class Tried(Record):
     """No pod found a place. The seed breaks ties between places, so with any other it is the same."""
 
 
+def each_trial(world: World) -> Iterator[Tried]:
+    """Yield the trials, and run each when it is asked for: whoever looks for what all of them show may need one."""
+    known = _tried(world)
+    for number, seed in enumerate(SEEDS):
+        if number == len(known):
+            known.append(known[0] if known and known[0].is_idle else tried(world, seed))
+        yield known[number]
+
+
 @once_per_world
-def _tried(world: World) -> tuple[Tried, ...]:
-    first = tried(world, SEEDS[0])
-    if first.is_idle:
-        return (first,) * len(SEEDS)
-    return (first, *(tried(world, seed) for seed in SEEDS[1:]))
+def _tried(world: World) -> list[Tried]:
+    """Return the trials that somebody has asked for."""
+    return []
 
 
 def trials_of(world: World) -> tuple[dict[int, tuple[int, str]], ...]:
     """For each seed, the whole set placed: ``id(workload)`` → number of Pending pods, and why."""
-    return tuple(one.left for one in _tried(world))
+    return tuple(one.left for one in each_trial(world))
 
 
 def evicted_in_trials(world: World) -> tuple[dict[int, tuple[BoundPod, ...]], ...]:
     """For each seed: ``id(workload)`` → running pods of others that its pods preempt."""
-    return tuple(one.evicted for one in _tried(world))
+    return tuple(one.evicted for one in each_trial(world))
 
 
 def tried(world: World, seed: int) -> Tried:

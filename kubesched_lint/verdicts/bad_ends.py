@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kubesched_lint import work
 from kubesched_lint.analysis.setting import simulated
 from kubesched_lint.lifecycle.counted import rollout_at
 from kubesched_lint.lifecycle.courses import Effort
@@ -16,6 +17,9 @@ from kubesched_lint.record import Record
 from kubesched_lint.verdicts.table import Table
 from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import Member, World, once_per_world
+
+_STEPS_EACH = 150
+"""Cost of the setting of a world for each workload, in steps of ``work``: a duplicate has a world of its own."""
 
 
 class BadEnd(Record):
@@ -59,6 +63,7 @@ class _Ends:
 
     def __init__(self, world: World) -> None:
         assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
+        work.spend(_STEPS_EACH * len(world.manifests.workloads))
         self._table = Table(world, world.cluster, Effort(runs=1), _as_it_is, None)
         self._numbers: Mapping[int, int] = {id(w): i for i, w in enumerate(simulated(world))}
         self._known: dict[tuple[str, int], BadEnd | None] = {}

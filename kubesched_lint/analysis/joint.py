@@ -15,7 +15,7 @@ from operator import or_
 from kubesched_lint.analysis.problem import Demand, NodeClass, Problem
 from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.analysis.trial import trials_of
+from kubesched_lint.analysis.trial import each_trial
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, lowest, positions
@@ -181,7 +181,7 @@ def _seen_to_fit(world: World) -> bool:
     """Whether a trial found a place for every pod: then no contradiction exists, and the solver is not loaded."""
     if world.pools or world.index.unknown_resources or pods_of_the_set(world) > _MOST_TRIED:
         return False
-    return not all(trials_of(world))
+    return not all(one.left for one in each_trial(world))
 
 
 def _fits_alone(world: World, demand: Demand) -> bool:

@@ -7,7 +7,7 @@ stays Pending in every trial is a witness, not a proof: other random choices and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
@@ -46,14 +46,31 @@ class Tried(Record):
     """No pod found a place, so in any other order it is the same."""
 
 
+def each_trial(world: World) -> Iterator[Tried]:
+    """Yield the trials, and run each when it is asked for: whoever looks for what all of them show may need one."""
+    known = _tried(world)
+    for number in range(len(SEEDS)):
+        if number == len(known):
+            known.append(_next(world, known))
+        yield known[number]
+
+
 @once_per_world
-def _tried(world: World) -> tuple[Tried, ...]:
-    first = tried(world, Coming(SEEDS[0]))
-    if first.is_idle:
-        return (first,) * len(SEEDS)
-    late = frozenset(first.left)
-    second = tried(world, Coming(SEEDS[1], first=(_needed_by(late, world) - late, late)))
-    return first, second, tried(world, Coming(SEEDS[2], mixed=True))
+def _tried(world: World) -> list[Tried]:
+    """Return the trials that somebody has asked for."""
+    return []
+
+
+def _next(world: World, known: Sequence[Tried]) -> Tried:
+    """Run the trial after those ``known``: the second one lets those that wait come first, the third one mixes them."""
+    if not known:
+        return tried(world, Coming(SEEDS[0]))
+    if known[0].is_idle:
+        return known[0]
+    if len(known) == 1:
+        late = frozenset(known[0].left)
+        return tried(world, Coming(SEEDS[1], first=(_needed_by(late, world) - late, late)))
+    return tried(world, Coming(SEEDS[2], mixed=True))
 
 
 def _needed_by(late: Collection[int], world: World) -> frozenset[int]:
@@ -65,12 +82,12 @@ def _needed_by(late: Collection[int], world: World) -> frozenset[int]:
 
 def trials_of(world: World) -> tuple[dict[int, tuple[int, str]], ...]:
     """For each seed, the whole set placed: ``id(workload)`` → number of Pending pods, and why."""
-    return tuple(one.left for one in _tried(world))
+    return tuple(one.left for one in each_trial(world))
 
 
 def evicted_in_trials(world: World) -> tuple[dict[int, tuple[BoundPod, ...]], ...]:
     """For each seed: ``id(workload)`` → running pods of others that its pods preempt."""
-    return tuple(one.evicted for one in _tried(world))
+    return tuple(one.evicted for one in each_trial(world))
 
 
 def tried(world: World, coming: Coming, of: Workload | None = None) -> Tried:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.coming import Coming, created_counts, wave_of
-from kubesched_lint.analysis.trial import SEEDS, trials_of, tried
+from kubesched_lint.analysis.trial import SEEDS, each_trial, trials_of, tried
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import Record
@@ -48,10 +48,9 @@ def waiting_everywhere(world: World) -> tuple[Waiting, ...]:
 
 
 def _waiting_everywhere(world: World) -> Iterator[Waiting]:
-    trials = trials_of(world)
-    if not all(trials):
+    if not all(one.left for one in each_trial(world)):
         return
-    created = created_counts(world)
+    trials, created = trials_of(world), created_counts(world)
     for workload in world.manifests.workloads:
         found = [trial[id(workload)] for trial in trials if id(workload) in trial]
         if len(found) < len(trials):

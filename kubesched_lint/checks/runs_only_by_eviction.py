@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.trial import SEEDS, evicted_in_trials
+from kubesched_lint.analysis.trial import SEEDS, each_trial, evicted_in_trials
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.model.pod import BoundPod
@@ -22,6 +22,8 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
+    if not all(one.evicted for one in each_trial(now)):
+        return
     for workload in now.manifests.workloads:
         found = [trial.get(id(workload), ()) for trial in evicted_in_trials(now)]
         if all(found):

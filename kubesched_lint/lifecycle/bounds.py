@@ -6,7 +6,7 @@ between the two. ``frame`` is what the controllers allow, whatever the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from math import inf
 
@@ -172,16 +172,32 @@ def _spread_ceiling(
         return None
     if _others_counted(setting, number, constraint):
         return None
-    capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, most), without)
+    capacity, limits = spread_room(setting, number, constraint, room, most, without)
     if not capacity:
         return Counted(0, f"no usable node counts for the spread over {constraint.topology_key}")
     least = least_count(constraint, capacity.values())
-    limits = let_in(constraint, capacity)
-    stay = limits
+    total = sum(limits.values())
     if without:
-        stay = let_in(constraint, domain_room(setting, number, constraint, lambda nodes: before.within(nodes, most), 0))
-    total = sum(min(held, max(limits[value], stay[value])) for value, held in capacity.items())
+        stay = spread_room(setting, number, constraint, before, most)[1]
+        total = sum(min(held, max(limits[value], stay[value])) for value, held in capacity.items())
     return Counted(total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {least}")
+
+
+def spread_room(
+    setting: Setting, number: int, constraint: SpreadConstraint, room: Room, most: int, without: NodeSet = 0
+) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Return domain → pods that its nodes can hold, and pods that the constraint accepts there; ``most`` on each node.
+
+    Workloads that share their ``room`` share the answer.
+    """
+    eligible = counted_nodes(setting.pods[number], constraint, setting.index)
+    key = id(room), most, without, eligible, constraint.topology_key, constraint.max_skew, constraint.min_domains
+    known: dict[Hashable, tuple[Room, Mapping[str, int], Mapping[str, int]]]
+    known = setting.rooms.setdefault(spread_room, {})
+    if key not in known:
+        capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, most), without)
+        known[key] = room, capacity, let_in(constraint, capacity)  # with the room, so that no other one gets its id
+    return known[key][1:]
 
 
 def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
@@ -199,6 +215,7 @@ def domain_room(
 ) -> dict[str, int]:
     """Return domain → pods that its nodes can hold, which ``room`` says of any nodes, for domains that count."""
     domains = counted_domains(setting.pods[number], constraint, setting.index, without)
+    work.spend(2 * len(domains))
     return {value: room(nodes) for value, nodes in domains.items()}
 
 
@@ -229,6 +246,7 @@ def most_beside(
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
     hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
+    work.spend(len(hosts) // 2)
     guests = sum(kind.number for kind in drawing(setting, number))
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
     key = pod.required_affinity[0].topology_key
@@ -286,14 +304,19 @@ def at_once(setting: Setting, number: int, count: int) -> int:
     if guests_of(setting).weaker_kinds:
         return count
     pod = setting.pods[number]
-    if pod.required_affinity or setting.quotas[number]:  # both depend on the other workloads
-        return min(count, most_placed(setting, number, count).pods)
-    known = setting.rooms.setdefault(at_once, {})
-    key = id(pod), setting.workloads[number].kind, count
+    # Affinity and quotas depend on the other workloads; without them, equal workloads share the answer.
+    is_alike = not (pod.required_affinity or setting.quotas[number])
+    known: dict[Hashable, int] = setting.rooms.setdefault(at_once, {}) if is_alike else _at_once(setting)
+    key = (id(pod), setting.workloads[number].kind, count) if is_alike else (number, count)
     if key not in known:
         known[key] = min(count, most_placed(setting, number, count).pods)
-    found: int = known[key]
-    return found
+    return known[key]
+
+
+@once_per_setting
+def _at_once(setting: Setting) -> dict[Hashable, int]:
+    """Return the cache: (workload, number of pods) → the pods that can be bound at once."""
+    return {}
 
 
 def _may_come_and_go(setting: Setting, number: int) -> bool:

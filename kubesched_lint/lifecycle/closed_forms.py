@@ -8,7 +8,7 @@ full. With fewer domains than minDomains the minimum counts as 0.
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.bounds import domain_room, number_of_domains
+from kubesched_lint.lifecycle.bounds import number_of_domains, spread_room
 from kubesched_lint.lifecycle.event_bounds import NO_NODE, Counted
 from kubesched_lint.lifecycle.groups import acquaintances
 from kubesched_lint.lifecycle.others import other_pods
@@ -16,7 +16,6 @@ from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.rooms import open_but_for_affinity, room_of
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.topology import let_in
 from kubesched_lint.text import plural
 
 
@@ -49,10 +48,10 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
             return None
-        capacity = domain_room(setting, number, constraint, lambda nodes: room.within(nodes, wanted), 0)
+        capacity, limits = spread_room(setting, number, constraint, room, wanted)
         if not capacity:
             return None
-        total = sum(let_in(constraint, capacity).values())
+        total = sum(limits.values())
         held = list(capacity.values())
         why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
         return Counted(min(total, wanted), why)

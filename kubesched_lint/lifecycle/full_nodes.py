@@ -17,6 +17,7 @@ from sys import maxsize
 from kubesched_lint.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
+from kubesched_lint.lifecycle.demand import demand_of, taken
 from kubesched_lint.lifecycle.filling import Filler, Filling, Group
 from kubesched_lint.lifecycle.rivals import Alike, Rivals, rivals_of, workloads_alike
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
@@ -119,15 +120,19 @@ def _likeness(setting: Setting, number: int) -> tuple[Hashable, ...]:
 
 
 def _full_nodes(setting: Setting, number: int, rivals: Rivals, among: NodeSet, enough: int) -> int:
-    near = _near(setting, number, rivals, among)
-    if near is None:
+    if not _may_fill(setting, number, rivals.own_pods, among):
         return 0
-    resources = [r for r in near.wants if any(r in k.missing for k in near.kinds)]
+    wants = _wants(setting.pods[number])
+    if _are_many(setting, rivals, among):
+        demand = demand_of(setting, among)
+        return min(sum(demand.most_filled(rivals, r, want) for r, want in wants.items()), among.bit_count())
+    near = _near(setting, wants, rivals, among)
+    resources = [r for r in wants if any(r in k.missing for k in near.kinds)]
     full = sum(_full_by(r, near.kinds, near.choosing, among) for r in resources)
-    if len(resources) > 1 and not near.many:
+    if len(resources) > 1:
         full = min(full, *_full_by_all(resources, near.kinds, near.choosing))
     full = min(full, among.bit_count())
-    if full >= enough > 0 and not near.many:
+    if full >= enough > 0:
         single = [Group(kind.size, ((i, 1),)) for i, kind in enumerate(near.kinds)]
         full = min(full, _full_by_patterns(setting, near, single, enough))
     return full
@@ -152,11 +157,12 @@ def max_full_domains(
 def _full_domains(
     setting: Setting, number: int, rivals: Rivals, domains: Sequence[NodeSet], enough: int, spared: int
 ) -> int:
-    near = _near(setting, number, rivals, reduce(or_, domains, 0))
-    if near is None:
+    among = reduce(or_, domains, 0)
+    if not _may_fill(setting, number, rivals.own_pods, among):
         return sum(domain.bit_count() <= spared for domain in domains)
-    if near.many:
+    if _are_many(setting, rivals, among):
         return len(domains)
+    near = _near(setting, _wants(setting.pods[number]), rivals, among)
     parts = [[(i, (kind.nodes & domain).bit_count()) for i, kind in enumerate(near.kinds)] for domain in domains]
     alike = Counter(tuple((i, n) for i, n in part if n) for part in parts)
     return _full_by_patterns(setting, near, [Group(n, nodes) for nodes, n in alike.items()], enough, spared)
@@ -165,12 +171,9 @@ def _full_domains(
 class _Near(NamedTuple):
     """The contenders that may take a pod's room, and where."""
 
-    wants: Mapping[str, int]
     kinds: Sequence[_Kind]
     choosing: Sequence[Contender]
     """Rivals that can choose among their nodes."""
-    many: bool
-    """Whether there are too many to check which contender may use which node."""
 
 
 def _wants(pod: Pod) -> Mapping[str, int]:
@@ -183,27 +186,20 @@ def _may_fill(setting: Setting, number: int, own: int, among: NodeSet) -> bool:
     return bool(among) and any(_may_run_short(setting, r, each, own, among) for r, each in wants)
 
 
-def _near(setting: Setting, number: int, rivals: Rivals, among: NodeSet) -> _Near | None:
-    """Return the contenders near a pod; None if no resource can run short."""
-    if not _may_fill(setting, number, rivals.own_pods, among):
-        return None
-    wants = _wants(setting.pods[number])
-    beside = [(r, times) for r, times in rivals.groups if r.nodes & among]
-    near = [_together(r, times) for r, times in beside]
-    fixed = [r for r in near if r.everywhere]
-    parts = [(kind, here) for kind, nodes in enumerate(contention_of(setting).kinds) if (here := nodes & among)]
-    many = len(parts) * sum(times for _, times in beside) > MOST_PAIRS
+def _are_many(setting: Setting, rivals: Rivals, among: NodeSet) -> bool:
+    """Whether there are too many to check which contender may use which node."""
+    demand = demand_of(setting, among)
+    return len(demand.kinds) * demand.contenders(rivals) > MOST_PAIRS
+
+
+def _near(setting: Setting, wants: Mapping[str, int], rivals: Rivals, among: NodeSet) -> _Near:
+    """Return the contenders near a pod."""
+    beside = [_together(r, times) for r, times in rivals.groups() if r.nodes & among]
     kinds = [
-        _Kind(
-            here,
-            here.bit_count(),
-            dict(
-                _missing_anywhere(setting, wants, here, fixed) if many else _missing(setting, wants, kind, here, rivals)
-            ),
-        )
-        for kind, here in parts
+        _Kind(here, here.bit_count(), dict(_missing(setting, wants, kind, here, rivals)))
+        for kind, here in demand_of(setting, among).kinds
     ]
-    return _Near(wants, kinds, [r for r in near if not r.everywhere], many)
+    return _Near(kinds, [r for r in beside if not r.everywhere])
 
 
 def _full_by_patterns(setting: Setting, near: _Near, groups: Sequence[Group], enough: int, spared: int = 0) -> int:
@@ -220,7 +216,7 @@ def _full_by_patterns(setting: Setting, near: _Near, groups: Sequence[Group], en
             }
             reaches[contender.nodes] = frozenset(sizes), sum(sizes.values())
         reach, nodes = reaches[contender.nodes]
-        amounts = tuple([_asked(contender.pod, r) for r in resources])
+        amounts = tuple([taken(contender.pod, r) for r in resources])
         count, on_each = min(contender.count, contender.on_each * nodes), min(contender.count, contender.on_each)
         if count and any(amounts):
             alike = found.get((reach, amounts), (0, 0))
@@ -279,21 +275,12 @@ def _missing(
         for sign, contenders in ((-1, rivals.without), (1, rivals.own)):
             for contender in contenders:
                 if contender.nodes >> at & 1:
-                    each = sign * _asked(contender.pod, resource)
+                    each = sign * taken(contender.pod, resource)
                     fixed += each * contender.on_each if contender.everywhere else 0
                     most += 0 if contender.everywhere else each * min(contender.count, contender.on_each)
         cost = setting.cluster.ledger.free(resource)[at] - want + 1 - fixed
         if cost <= most:
             yield resource, max(cost, 0)
-
-
-def _missing_anywhere(
-    setting: Setting, wants: Mapping[str, int], here: NodeSet, fixed: Sequence[Contender]
-) -> Iterator[tuple[str, float]]:
-    """Yield the same, but ignore which contender may use which node."""
-    for resource, want in wants.items():
-        cost = setting.cluster.ledger.free(resource)[lowest(here)] - want + 1
-        yield resource, max(cost - sum(_asked(r.pod, resource) * r.on_each for r in fixed), 0)
 
 
 def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
@@ -304,8 +291,8 @@ def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
         at = lowest(contention.kinds[kind])
         there = [r for _, r in contention.contenders if r.nodes >> at & 1]
         found = contention.sums[kind, resource] = (
-            sum(_asked(r.pod, resource) * r.on_each for r in there if r.everywhere),
-            sum(_asked(r.pod, resource) * min(r.count, r.on_each) for r in there if not r.everywhere),
+            sum(taken(r.pod, resource) * r.on_each for r in there if r.everywhere),
+            sum(taken(r.pod, resource) * min(r.count, r.on_each) for r in there if not r.everywhere),
         )
     return found
 
@@ -315,7 +302,7 @@ def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Contender
     left: float = sum(
         each * min(r.count, r.on_each * (r.nodes & among).bit_count())
         for r in choosing
-        if (each := _asked(r.pod, resource))
+        if (each := taken(r.pod, resource))
     )
     return _bought(left, [(k.missing[resource], k.size) for k in kinds if resource in k.missing])
 
@@ -335,7 +322,7 @@ def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Seq
         nodes = contender.nodes
         if nodes not in sizes:
             sizes[nodes] = sum((nodes & k.nodes).bit_count() for k in priced)
-        key = nodes, tuple([_asked(contender.pod, r) for r in resources])
+        key = nodes, tuple([taken(contender.pod, r) for r in resources])
         pods[key] = pods.get(key, 0) + min(contender.count, contender.on_each * sizes[nodes])
     for weight in resources:
         weighed = [(k, max(k.missing.get(weight, 1), 1)) for k in priced]
@@ -378,7 +365,3 @@ def _together(contender: Contender, times: int) -> Contender:
     return Contender(
         contender.pod, times * contender.count, contender.nodes, times * contender.on_each, contender.everywhere
     )
-
-
-def _asked(pod: Pod, resource: str) -> int:
-    return 1 if resource == "pods" else pod.requests.get(resource, 0)

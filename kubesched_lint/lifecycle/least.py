@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from functools import partial
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.controllers.daemonset import targets
@@ -30,6 +31,9 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
+
+_STEPS = 15
+"""Cost of one bound, in steps of ``work``: a loss of zones asks for one in each zone."""
 
 
 class _Ask(NamedTuple):
@@ -85,6 +89,7 @@ def least_placed(
     (``gone``) or else cordoned. ``fresh``: no event deletes its pods, so none waits for the node of a bound claim;
     ``others_stay``: no event deletes pods of others. ``mixed``: some pods are of a revision that some selectors miss.
     """
+    work.spend(_STEPS)
     pod, index = as_checked(setting.pods[number]), setting.index
     tie = tie_of(setting, number, wanted, fresh=fresh)
     if tie is None:

@@ -6,7 +6,7 @@ them: what holds beside the most rivals that one of them has holds for each.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubesched_lint import work
@@ -15,6 +15,8 @@ from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.record import NamedTuple
 
+_STEPS = 20
+"""Cost of the rivals of one workload, in steps of ``work``; a look at each group of them costs more."""
 FEW_ALIKE = 4
 """Ask about each of fewer workloads by itself."""
 
@@ -22,8 +24,8 @@ FEW_ALIKE = 4
 class Rivals(NamedTuple):
     """The contenders of a setting without some of them, and with others."""
 
-    groups: Sequence[tuple[Contender, int]]
-    """(contender, number of equal ones)"""
+    groups: Callable[[], Sequence[tuple[Contender, int]]]
+    """Counts the (contender, number of equal ones), with a look at each group of them in the setting."""
     without: Sequence[Contender]
     """The contenders of the setting that are left out."""
     own: Sequence[Contender]
@@ -35,21 +37,25 @@ class Rivals(NamedTuple):
 def rivals_of(setting: Setting, number: int, own: int) -> Rivals:
     """Return the rivals of one pod of a workload, given ``own`` other pods of it."""
     contention = contention_of(setting)
-    _spend(setting)
+    work.spend(_STEPS)
     pod, workload = setting.pods[number], setting.workloads[number]
-    among_own = contention.alike_of.get(number, {})
-    groups: list[tuple[Contender, int]] = []
-    for place, alike in enumerate(contention.alike):
-        others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
-        if others:
-            groups.append((next(r for i, r in alike if i != number or r.pod is not pod), others))
-    besides = []
+    besides: list[Contender] = []
     if workload.kind != "DaemonSet":
         besides = [Contender(pod, own, setting.usable[number], own)]
     elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
         besides = [Contender(pod, len(setting.nodes), setting.usable[number], 1, everywhere=True)]
     without = tuple(r for r in contention.of.get(number, ()) if r.pod is pod)
-    return Rivals([*groups, *((r, 1) for r in besides)], without, besides, own)
+
+    def groups() -> Iterator[tuple[Contender, int]]:
+        _spend(setting)
+        among_own = contention.alike_of.get(number, {})
+        for place, alike in enumerate(contention.alike):
+            others = len(alike) - sum(r.pod is pod for r in among_own.get(place, ()))
+            if others:
+                yield next(r for i, r in alike if i != number or r.pod is not pod), others
+        yield from ((r, 1) for r in besides)
+
+    return Rivals(lambda: tuple(groups()), without, besides, own)
 
 
 class Alike:
@@ -65,24 +71,31 @@ class Alike:
     def most_rivals(self) -> Rivals:
         """The rivals of a pod of any of them, and more: the pods of its own workload count twice."""
         setting, number = self._setting, self._numbers[0]
-        _spend(setting)
         own = Contender(setting.pods[number], self.most, setting.usable[number], self.most)
-        return Rivals(
-            [*((alike[0][1], len(alike)) for alike in contention_of(setting).alike), (own, 1)], (), [own], self.most
-        )
+
+        def groups() -> Sequence[tuple[Contender, int]]:
+            _spend(setting)
+            return [*((alike[0][1], len(alike)) for alike in contention_of(setting).alike), (own, 1)]
+
+        return Rivals(groups, (), [own], self.most)
 
     @cached_property
     def least_rivals(self) -> Rivals:
         """Rivals that a pod of each of them has."""
         setting, contention = self._setting, contention_of(self._setting)
-        _spend(setting)
+        work.spend(_STEPS + len(self._numbers))
         own: dict[int, int] = {}
         for number in self._numbers:
             for place, contenders in contention.alike_of.get(number, {}).items():
                 own[place] = max(own.get(place, 0), len(contenders))
-        groups = [(alike[0][1], len(alike) - own.get(place, 0)) for place, alike in enumerate(contention.alike)]
         without = [contention.alike[place][0][1] for place, times in own.items() for _ in range(times)]
-        return Rivals([each for each in groups if each[1]], without, (), 0)
+
+        def groups() -> Sequence[tuple[Contender, int]]:
+            _spend(setting)
+            each = ((alike[0][1], len(alike) - own.get(place, 0)) for place, alike in enumerate(contention.alike))
+            return [(r, times) for r, times in each if times]
+
+        return Rivals(groups, without, (), 0)
 
 
 def workloads_alike(setting: Setting, number: int) -> Alike | None:
@@ -107,4 +120,4 @@ def _alike(setting: Setting) -> Mapping[int, Alike]:
 
 def _spend(setting: Setting) -> None:
     contention = contention_of(setting)
-    work.spend(20 + 2 * len(contention.alike) + len(contention.kinds))
+    work.spend(2 * len(contention.alike) + len(contention.kinds))

@@ -53,12 +53,19 @@ def room_of(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> Room:
         on = dict(copies(pod, setting.cluster, usable, most))
         if len(known) >= _MOST_ROOMS:
             known.clear()
-        alike: dict[int, list[int]] = {}
-        for position, here in on.items():
-            alike.setdefault(here, []).append(position)
-        nodes = {here: of(at) for here, at in alike.items()}
+        nodes = _by_room(on, usable)
         found = known[key] = Room(on, usable & ~nodes.get(0, 0), nodes)
     return found
+
+
+def _by_room(on: Mapping[int, int], usable: NodeSet) -> Mapping[int, NodeSet]:
+    sizes = set(on.values())
+    if len(sizes) == 1:
+        return {sizes.pop(): usable}
+    alike: dict[int, list[int]] = {here: [] for here in sizes}
+    for position, here in on.items():
+        alike[here].append(position)
+    return {here: of(at) for here, at in alike.items()}
 
 
 def open_but_for_affinity(setting: Setting, number: int) -> NodeSet:

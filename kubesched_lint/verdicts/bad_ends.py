@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kubesched_lint import work
 from kubesched_lint.analysis.setting import simulated
 from kubesched_lint.lifecycle.counted import rollout_at
 from kubesched_lint.lifecycle.courses import Effort
@@ -20,6 +21,8 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 EFFORT = Effort(runs=1)
 """How far the cells of ``lint`` are searched."""
+_STEPS_EACH = 150
+"""Cost of the setting of a world for each workload, in steps of ``work``: a duplicate has a world of its own."""
 
 
 class BadEnd(Record):
@@ -63,6 +66,7 @@ class _Ends:
 
     def __init__(self, world: World) -> None:
         assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
+        work.spend(_STEPS_EACH * len(world.manifests.workloads))
         self._table = Table(world, world.cluster, EFFORT, _as_it_is, None)
         self._numbers: Mapping[int, int] = {id(w): i for i, w in enumerate(simulated(world))}
         self._known: dict[tuple[str, int], BadEnd | None] = {}

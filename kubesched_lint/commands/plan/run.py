@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.revisions import live_replicas
-from kubesched_lint.commands.lint.report_extras import effort_for, most_rows
-from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.lint.report_extras import most_rows
 from kubesched_lint.commands.plan.affected import affected
 from kubesched_lint.commands.plan.changes import (
     ObjectChange,
@@ -20,20 +18,18 @@ from kubesched_lint.commands.plan.changes import (
     unseen_templates,
     workload_changes,
 )
+from kubesched_lint.commands.plan.judging import Side, judged
 from kubesched_lint.commands.plan.room import (
     Eviction,
     IdleChange,
-    Placement,
     RoomChange,
     added_changes,
     idle_changes,
-    placement,
-    resources_of,
     room_changes,
 )
 from kubesched_lint.commands.plan.version import Version, as_far_as_read
-from kubesched_lint.commands.simulate.run import SimulationReport, check_events, defined_once, simulate
-from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
+from kubesched_lint.commands.simulate.run import SimulationReport, check_events, defined_once
+from kubesched_lint.findings import InputError, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE, differs, direction
 from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
@@ -41,8 +37,7 @@ from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.progress import titled
-from kubesched_lint.project.finding_changes import FindingChanges, finding_changes, worst
+from kubesched_lint.project.finding_changes import FindingChanges, worst
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many
@@ -179,13 +174,18 @@ def plan(
     changes = {change.object: as_far_as_read(change, before, after) for change in found}
     touched = affected(ours, theirs) | changes.keys()
     shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
-    rows = [_simulated(*each, events, shown) for each in zip(sides, clusters, strict=True)]
+    compared = replace(
+        after, manifests=replace(after.manifests, before=None if running else before.manifests.inventory)
+    )
+    judgement = judged(
+        [Side(*each) for each in zip(sides, (before, compared), clusters, (ours, theirs), strict=True)],
+        events,
+        shown,
+        rulebook,
+        is_placed=bool(touched),
+    )
+    rows, reports, ends = judgement.rows, judgement.reports, judgement.ends
     cells = dict(_cell_changes(*rows))
-    former = None if running else before.manifests.inventory
-    compared = replace(after, manifests=replace(after.manifests, before=former))
-    reports = [_report(*each, rulebook) for each in zip((before, compared), clusters, strict=True)]
-    resources = resources_of((ours, theirs))
-    ends, why_no_ends = _ends(ours, theirs, resources) if touched else (None, ())
     everybody = {**old, **new}
     open_ = _established_never(*rows) - changes.keys() - cells.keys()
     beside = _beside(before, after, cluster, changes.values(), running=running)
@@ -195,7 +195,7 @@ def plan(
     told += [note for note in _notes(rows[1]) if note not in named]
     told += _about_running(ours, theirs) if running else ()
     told += agreement(cluster, theirs.premises) if rows[1] is None else ()
-    told += why_no_ends
+    told += judgement.notes
     return Plan(
         before.name,
         after.name,
@@ -204,7 +204,7 @@ def plan(
             WorkloadPlan(ref, changes.get(ref), cells.get(ref, ())) for ref in everybody if ref in {**changes, **cells}
         ),
         tuple(as_far_as_read(change, before, after) for change in beside),
-        finding_changes(*reports),
+        judgement.findings,
         tuple(added_changes(*ends)) if ends else (),
         tuple(idle_changes(*ends)) if ends else (),
         _only_first(ends[1].evictions, ends[0].evictions) if ends else (),
@@ -223,16 +223,6 @@ def plan(
 
 
 # --- the two sides --------------------------------------------------------------------------------------------------
-
-
-def _ends(
-    before: World, after: World, resources: Sequence[str]
-) -> tuple[tuple[Placement, Placement] | None, tuple[str, ...]]:
-    """Return one placement of each side; None, and a note that says why, where it is not known what pods get."""
-    try:
-        return (placement(before, resources), placement(after, resources)), ()
-    except work.OutOfWorkError as reason:
-        return None, (f"what the change does to room, evictions and added nodes is not established: {reason}",)
 
 
 def _defined_once(side: Version) -> tuple[Version, tuple[str, ...]]:
@@ -257,13 +247,6 @@ def _world(side: Version, cluster: Cluster) -> World:
     return World(side.manifests.inventory, without_transient(cluster), side.manifests.premises(side.options))
 
 
-def _report(side: Version, cluster: Cluster, rulebook: Rulebook) -> Report:
-    titled(f"linting {side.name}")
-    if not side.manifests.is_empty or side.manifests.inventory.workloads:
-        return report_on(side.manifests, cluster, (), side.options, rulebook)
-    return Report()  # everything is created or removed, which is no error
-
-
 # --- cells ----------------------------------------------------------------------------------------------------------
 
 
@@ -277,15 +260,6 @@ def _rows(
     first = sorted(touched, key=lambda ref: (ref not in changed, str(ref)))[:most]
     note = f"cells of {most:,} of {len(touched):,} affected workloads were compared, changed ones first"
     return frozenset(first), (note,)
-
-
-def _simulated(
-    side: Version, cluster: Cluster, events: Sequence[str], rows: Collection[ObjectRef]
-) -> SimulationReport | None:
-    if not rows:
-        return None
-    titled(f"simulating {many(len(rows), 'workload')} of {side.name}")
-    return simulate(side.manifests, cluster, side.options, events, effort_for(len(rows)), only=rows)
 
 
 def _cell_changes(

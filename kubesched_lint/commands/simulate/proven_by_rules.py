@@ -78,8 +78,10 @@ def _proven(cell: Cell, one: Judged) -> Cell:
     evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
     stuck = cell.event == "rollout"
     lacks = pending if isinstance(pending, int) else 0 if stuck else 1
-    most = max(min(cell.bound.most, cell.wanted - lacks), 0)
-    bound = Range(min(cell.bound.least, most), most, "bound")
+    # What a search saw does not hold where a fact is missing, as when pods of others may be driven out; a count does.
+    known = Range(0, cell.wanted, "bound") if cell.missing and cell.bound.by != "bound" else cell.bound
+    most = max(min(known.most, cell.wanted - lacks), 0)
+    bound = Range(min(known.least, most), most, "bound")
     return replace(
         cell,
         verdict=BAD,

@@ -166,6 +166,8 @@ Score = Callable[[Sequence[float], Sequence[int]], int]
 
 
 _MOST_KINDS = 64
+_STEPS = 2
+"""Cost of one score, in steps of ``work``."""
 
 
 def _shared(kind: Hashable, state: ClusterState, make: Callable[[], PerNode]) -> PerNode:
@@ -208,9 +210,10 @@ class PerNode:
             for position in behind:
                 self._move(position)
         else:
-            work.spend(self._width)
             numbers = list(zip(*self._rows, strict=True))
-            for different in set(numbers).difference(self._known):
+            new = set(numbers).difference(self._known)
+            work.spend(self._width + _STEPS * len(new))
+            for different in new:
                 self._known[different] = self._scored(different)
             self._values = [*map(self._known.__getitem__, numbers)]
             members: dict[int, list[int]] = {}

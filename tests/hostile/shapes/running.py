@@ -19,19 +19,31 @@ _OF_CLUSTERS = ("Node", "Pod", "Namespace", "ReplicaSet", "PersistentVolumeClaim
 
 def running(files: Files) -> str:
     """A sketch of the same nodes with all objects of the manifests and pods of each workload, node after node."""
-    sketch: dict[str, Any] = json.loads(files.cluster)
-    objects = [d.value for d in documents("m.yaml", files.manifests.encode(), lambda *_: True) if _is_object(d)]
+    sketch, here = _cluster(files.cluster)
+    objects = list(_objects(files.manifests))
     nodes = [node.name for node in kubesched_lint.load_cluster(text={"c.yaml": files.cluster}).inventory.nodes]
     at = cycle(nodes)
     pods = [pod for one in objects if one["kind"] in _MAKERS for pod in _pods(one, at)] if nodes else []
     kinds = sorted({one["kind"] for one in objects} | set(_OF_CLUSTERS))
-    objects += list(sketch.pop("objects", []))
-    return json.dumps({**sketch, "kinds": kinds, "objects": [*objects, *pods]})
+    return json.dumps({**sketch, "kinds": kinds, "objects": [*objects, *here, *pods]})
 
 
 def changed(files: Files) -> str:
     """The manifests before a change of all workloads: with other replicas and requests."""
     return files.manifests.replace('"replicas": 1', '"replicas": 2').replace("100m", "150m")
+
+
+def _cluster(text: str) -> tuple[dict[str, Any], list[Any]]:
+    """The keys of a sketch, and the objects of the cluster: its list, or all documents if it is a stream of objects."""
+    try:
+        sketch = json.loads(text)
+    except ValueError:
+        return {}, list(_objects(text))
+    return ({}, [sketch]) if "kind" in sketch else (sketch, list(sketch.pop("objects", [])))
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    return (d.value for d in documents("m.yaml", text.encode(), lambda *_: True) if _is_object(d))
 
 
 def _is_object(document: Any) -> bool:

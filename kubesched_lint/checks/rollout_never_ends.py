@@ -21,8 +21,6 @@ def check(it: Member) -> Iterator[Hazard]:
         yield _hazard(it, deployed, f"the rollout of {it.workload} that this apply starts")
         if deployed.proven:
             return
-    if it.world.admission.decision(it.workload).refusal is not None:
-        return  # no pod of it is made at all, which is told of its deploy
     rolled = bad_end(it, "rollout")
     if rolled is None or (deployed is not None and (deployed.proven or not rolled.proven)):
         return

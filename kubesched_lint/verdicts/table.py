@@ -133,8 +133,8 @@ class Table:
             except ValueError:  # the nodes of a group that a hypothesis adds to may differ there
                 return None
 
-        cells = (surviving(placed(cell, self._world), self._world, table, again) or cell for cell in row.cells)
-        return replace(row, cells=tuple(cells))
+        cells = (surviving(cell, self._world, table, again) or cell for cell in row.cells)
+        return replace(row, cells=tuple(placed(cell, self._world) for cell in cells))
 
     def _table(self, number: int) -> Sequence[WhatIf[Cell]]:
         member = with_known_growth(self._world).member(self.setting.workloads[number])

@@ -39,10 +39,11 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
         return (bool(world.pools) or world.is_elastic) and _runs_nowhere(cell, it)
 
     def may_be_helped(cell: Cell, world: World) -> bool:
-        return bool(world.pools) and not _runs_nowhere(cell, it)
+        return bool(world.pools) and not _runs_nowhere(cell, it) and not _is_by_quota(cell)
 
     def may_get_nodes(cell: Cell, world: World) -> bool:
-        return cell.verdict == BAD and world.is_elastic and not world.pools and not _runs_nowhere(cell, it)
+        may_help = not _runs_nowhere(cell, it) and not _is_by_quota(cell)
+        return cell.verdict == BAD and world.is_elastic and not world.pools and may_help
 
     def on_any_number(cell: Cell, world: World, again: object) -> Cell:
         return _assuming(cell, node_premise(it.world))
@@ -195,6 +196,11 @@ def _assuming(cell: Cell, *premises: str) -> Cell:
 
 def _doubted(cell: Cell) -> Cell:
     return replace(cell, proven=False)
+
+
+def _is_by_quota(cell: Cell) -> bool:
+    """Whether a quota alone proves the bad end: no further node helps pods that are never created."""
+    return cell.verdict == BAD and isinstance(cell.blamed, ResourceQuota)
 
 
 def _runs_nowhere(cell: Cell, it: Member) -> bool:

@@ -222,9 +222,11 @@ def test_the_json_names_evidence_for_every_cell_that_is_not_fine(shop):
                 assert each["assumes"]
 
 
-def test_the_fragment_is_one_escaped_table(shop):
+def test_the_fragment_is_one_escaped_table_below_what_no_row_shows(shop):
     fragment = as_html_fragment(shop)
-    assert fragment.startswith('<table class="kubesched-matrix">')
+    short, _, table = fragment.partition("</p>\n")
+    assert short.startswith("<p>1 pod of CronJob shop/report stays Pending")
+    assert table.startswith('<table class="kubesched-matrix">')
     assert fragment.count("<tr>") == 1 + len(shop.rows)
 
 

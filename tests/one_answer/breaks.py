@@ -71,10 +71,10 @@ def _of_effort() -> Iterator[Break]:
         yield from both_search_alike(scenes.of_world(seed))
 
 
-def _some() -> Iterator[Scene]:
-    yield from (company(seed, "full", 4) for seed in SEEDS)
-    yield from scenes.of_company()
-    yield from map(scenes.of_world, WORLDS)
+@cache
+def _some() -> tuple[Scene, ...]:
+    ordinary = (company(seed, "full", 4) for seed in SEEDS)
+    return (*ordinary, *scenes.of_company(), *map(scenes.of_world, WORLDS))
 
 
 _OF = {2: _of_premises, 4: _of_facts, 6: _of_strangers, 7: _of_effort}

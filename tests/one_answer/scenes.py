@@ -177,10 +177,12 @@ def of_ordinary(seed: int, kind: str, mistakes: int) -> Iterator[Scene]:
         ordinary.write(seed, Path(folder), mistakes, kind, False)
         texts = [(path.name, path.read_bytes()) for path in sorted(Path(folder, "manifests").iterdir())]
         data = Path(folder, "cluster.json").read_bytes()
+    manifests = _read(texts)
     for said, elastic in (("fixed", False), ("open", None)):
         cluster = cluster_from([("cluster.json", data)], "cluster.json", elastic=elastic)
-        name, events = f"ordinary {seed} {kind} {mistakes} {said}", DEPLOYED if said == "open" else (*DEPLOYED, *SIZED)
-        yield Scene(name, _read(texts), _stated(cluster), effort=COUNTING, events=events)
+        events = (*DEPLOYED, *SIZED) if mistakes and said == "fixed" else DEPLOYED
+        name = f"ordinary {seed} {kind} {mistakes} {said}"
+        yield Scene(name, manifests, _stated(cluster), effort=COUNTING, events=events)
 
 
 # --- random worlds --------------------------------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kubesched_lint.findings import Severity
 from tests.one_answer.invariants import is_proven_bad, more_facts_keep_proofs, one_answer
-from tests.one_answer.scenes import Scene, in_world, of_world, with_pods
+from tests.one_answer.scenes import COUNTING, Scene, in_world, of_world, with_pods
 from tests.worlds.clusters import HOST, item
 from tests.worlds.generator import World, seeded
 
@@ -62,16 +64,37 @@ def test_a_rollout_without_room_on_the_named_node_is_an_error() -> None:
 @pytest.mark.parametrize("seed", [76, 747])
 def test_a_copy_of_an_object_hides_no_error(seed: int) -> None:
     """76: what the set lacks with the definition below. 747: a workload beside one that is written twice."""
-    asked = of_world(seed)
+    asked = replace(of_world(seed), effort=COUNTING)
     assert asked.manifests.inventory.has_duplicates
     assert asked.is_bad
     assert list(one_answer(asked)) == []
+
+
+def test_pods_that_a_new_limit_range_refuses_are_never_rolled_out() -> None:
+    """Whether it counts before the first pods are made is open; later pods are refused."""
+    limits = item("LimitRange", "l", "default", spec={"limits": [{"type": "Container", "default": {"cpu": "500m"}}]})
+    asked = scene(limits, workload("Deployment", "a", 2))
+    assert [finding.rule for finding, _ in asked.errors] == ["rollout-never-ends"]
 
 
 def test_gates_hold_pods_back_whatever_others_terminate() -> None:
     less, more = (in_world(str(others), with_pods(seeded(596), of_others=others)) for others in (False, True))
     assert any(map(is_proven_bad, less.cells.values()))
     assert list(more_facts_keep_proofs(less, more)) == []
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_no_further_node_helps_against_a_quota(is_stored: bool) -> None:
+    """Seed 18 of the ordinary companies: two pods and the surge pod of a rollout need more than the quota allows."""
+    quota = item(
+        "ResourceQuota", "q", "default", spec={"hard": {"requests.cpu": "2"}}, status={"hard": {"requests.cpu": "2"}}
+    )
+    nodes = [node(f"n{number}", **{"eks.amazonaws.com/nodegroup": "g"}) for number in range(2)]
+    there, here = ([quota], []) if is_stored else ([], [quota])
+    asked = in_world("made", World([*here, workload("Deployment", "a", 2)], [*nodes, *there]))
+    assert asked.cluster.elastic_premise
+    assert [finding.rule for finding, _ in asked.errors] == ["rollout-never-ends"]
+    assert list(one_answer(asked)) == []
 
 
 def test_what_a_set_lacks_stays_an_error_beside_running_pods() -> None:

@@ -22,8 +22,8 @@ from tests.worlds.generator import seeded
 
 KINDS = ("nodes", "kubectl", "full")
 SEEDS = range(1, 9)
-WORLDS = range(60)
-PARTS = 3
+WORLDS = range(30)
+PARTS = 4
 """Every so many examples of cards: the others are asked by hand."""
 
 
@@ -51,10 +51,15 @@ def test_of_worlds() -> None:
 @pytest.mark.parametrize("mistakes", [0, 4])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_of_an_ordinary_company(seed: int, mistakes: int) -> None:
-    """With nodes only, what kubectl shows, and everything; on nodes as they are, and on those of an autoscaler."""
+    """With nodes only, what kubectl shows, and everything; on nodes as they are, and on those of an autoscaler.
+
+    Without mistakes an autoscaler, which can only make errors warnings, is asked about on one kind of file.
+    """
     told = [list(scenes.of_ordinary(seed, kind, mistakes)) for kind in KINDS]
+    if not mistakes:
+        told = [both if kind == "kubectl" else both[:1] for kind, both in zip(KINDS, told, strict=True)]
     assert [one for kind in told for scene in kind for one in (*one_answer(scene), *refused_is_refused(scene))] == []
-    less_and_more = (pair for column in zip(*told, strict=True) for pair in pairwise(column))
+    less_and_more = (pair for column in zip(*told, strict=False) for pair in pairwise(column))
     assert [one for less, more in less_and_more for one in more_facts_keep_proofs(less, more)] == []
 
 

@@ -19,7 +19,7 @@ from kubesched_lint.verdicts.what_if_cells import UNTRIED
 from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import Member, World, once_per_world
 
-EFFORT = Effort(runs=1)
+EFFORT = Effort(states=1_000, runs=1)
 """How far the cells of ``lint`` are searched."""
 _STEPS_EACH = 150
 """Cost of the setting of a world for each workload, in steps of ``work``: a duplicate has a world of its own."""

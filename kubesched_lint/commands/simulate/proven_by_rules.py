@@ -78,8 +78,10 @@ def _proven(cell: Cell, one: Judged) -> Cell:
     evidence, pending = one.finding.evidence, one.hazard.values.get("pending")
     stuck = cell.event == "rollout"
     lacks = pending if isinstance(pending, int) else 0 if stuck else 1
-    # What a search saw does not hold where a fact is missing, as when pods of others may be driven out; a count does.
-    known = Range(0, cell.wanted, "bound") if cell.missing and cell.bound.by != "bound" else cell.bound
+    # What a search saw is of one scheduler, and does not hold where a fact is missing, as when pods of others may be
+    # driven out; a count does.
+    is_seen = cell.bound.by == "search" or (cell.missing and cell.bound.by != "bound")
+    known = Range(0, cell.wanted, "bound") if is_seen else cell.bound
     most = max(min(known.most, cell.wanted - lacks), 0)
     bound = Range(min(known.least, most), most, "bound")
     return replace(

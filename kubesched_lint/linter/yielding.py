@@ -261,11 +261,15 @@ def _same_place(one: Judged, other: Judged) -> bool:
 def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
     """Return whether a trial or a verdict left more pods waiting than all better findings explain.
 
-    A finding without a count explains all.
+    A finding without a count explains all; two on one object may count the same pods.
     """
     if one.finding.evidence.kind != "witness" and one.rule.about != "verdict":
         return False  # a second proof would only name another cause for the same pods
     seen = one.hazard.values.get("pending")
-    explained = [other.hazard.values.get("pending") for other in better]
-    counts = [count for count in explained if isinstance(count, int)]
-    return isinstance(seen, int) and len(counts) == len(explained) and sum(counts) < seen
+    counts: dict[ObjectRef, int] = {}
+    for other in better:
+        count = other.hazard.values.get("pending")
+        if not isinstance(count, int):
+            return False
+        counts[other.finding.object] = max(count, counts.get(other.finding.object, 0))
+    return isinstance(seen, int) and sum(counts.values()) < seen

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from kubesched_lint.analysis import attempts
 from kubesched_lint.checks._devices import guarded
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
-from kubesched_lint.linter import refuting
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.linter.options import Options
@@ -45,7 +45,7 @@ def stable(rule: Rule) -> Rule:
 
 @pytest.mark.parametrize("example", SHOWN, ids=str)
 def test_proofs_are_errors_that_no_run_refutes(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refuting, "raising", True)
+    monkeypatch.setattr(attempts, "raising", True)
     rules = [stable(rule) for rule in rules_for(example, BOOK)]
     own = [f for f in lint_example(example, rules, BOOK).findings if f.rule == example.slug]
     proven = {f.message for f in own if f.evidence.kind == "proof"}

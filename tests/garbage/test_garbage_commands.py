@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from kubesched_lint.linter import refuting
+from kubesched_lint.analysis import attempts
 from tests.garbage.commands import OTHERS, change, change_kept_in_type, changed, try_set
 
 SETS = 32
@@ -19,7 +19,7 @@ SETS = 32
 
 @pytest.fixture(autouse=True)
 def _as_users_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refuting, "raising", False)  # other tests look for proofs that a run refutes
+    monkeypatch.setattr(attempts, "raising", False)  # other tests look for proofs that a run refutes
 
 
 @pytest.mark.parametrize("number", range(SETS))

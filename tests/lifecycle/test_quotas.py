@@ -36,11 +36,15 @@ def quota(name="compute", **hard):
     ],
 )
 def test_a_quota_caps_what_is_made(hard, text, why):
-    result = report_of(sketch(), workload("Deployment", "web", 5, asking("500m")), quota(**hard), events=("deploy",))
-    here = cell(result, "web", "deploy")
-    assert here.text == text
+    """A quota of the cluster counts at once; a new one only if its controller is faster than the pods are made."""
+    web, limit = workload("Deployment", "web", 5, asking("500m")), quota(**hard)
+    here = cell(report_of(sketch(2, "abc", "4", "110", limit), web, events=("deploy",)), "web", "deploy")
+    anew = cell(report_of(sketch(), web, limit, events=("deploy",)), "web", "deploy")
+    assert here.text == anew.text == text
     assert why in here.why
     assert here.proven
+    assert anew.proven == (not why)
+    assert ("quota compute is in force before the pods are made" in anew.assumes) == bool(why)
 
 
 def test_the_quota_is_blamed_in_the_words_of_the_controller():
@@ -280,8 +284,10 @@ def test_a_set_of_a_stateful_set_stops_where_a_quota_stops_its_claims():
     web["spec"]["volumeClaimTemplates"] = [claim]
     for hard in ({"persistentvolumeclaims": "2"}, {"requests.storage": "2Gi"}):
         limit = other("ResourceQuota", "claims", spec={"hard": hard})
-        here = cell(report_of(sketch(), web, limit, events=("deploy",)), "web", "deploy")
+        here = cell(report_of(sketch(2, "abc", "4", "110", limit), web, events=("deploy",)), "web", "deploy")
         assert (here.bound.most, here.proven) == (2, True)
+        anew = cell(report_of(sketch(), web, limit, events=("deploy",)), "web", "deploy")
+        assert (anew.bound.most, anew.proven) == (2, False)
 
 
 def test_a_quota_of_one_namespace_leaves_the_cells_of_another_alone():

@@ -142,7 +142,7 @@ TABLE = [
     Row("csi-zone-class.yaml", {"g": 1}, ZONES, never_says=CSI),
     Row("unchanged.yaml", {"web": 3}, "unchanged.cluster.yaml", words("rollout-surge-deadlock web")),
     Row("nodename-spread.yaml", {"web": 4}, says=words("nodename-bypass web")),
-    Row("no-provisioner-immediate.yaml", {"db": 0}, says=words("deploy-leaves-pending db")),
+    Row("no-provisioner-immediate.yaml", {"db": 0}, says=words("pods-stay-pending db")),
     Row("rwop-immediate.yaml", {"web": 1}, says=words("claim-shared-by-replicas web")),
     Row(
         "missing-class-and-runtimeclass.yaml",
@@ -161,7 +161,7 @@ TABLE = [
     ),
     Row("limitrange-max.yaml", {"web": 0}, says=words("admission-refuses-pods web")),
     Row("quota-daemonset.yaml", {"ds": 0, "ss": 0}, says=words("quota-refuses-pods ds", "quota-refuses-pods ss")),
-    Row("default-class.yaml", {"p": 0}, says=words("deploy-leaves-pending p")),
+    Row("default-class.yaml", {"p": 0}, says=words("pods-stay-pending p")),
     Row("replicationcontroller.yaml", {"web": 0}, says=words("nodeselector-matches-nothing web")),
     Row("zero-replicas.yaml", {"web": 0}),
     Row("beta-os.yaml", {"web": 1}, ZONES),

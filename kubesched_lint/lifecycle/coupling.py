@@ -92,7 +92,7 @@ class PodSelection:
         candidates: Sequence[int] = () if selector is None else range(len(self._pods))
         for label in labels_needed(selector):
             candidates = min(candidates, self._labelled.get(label, ()), key=len)
-        work.spend(len(candidates))
+        work.spend(2 * len(candidates))
         for i in candidates:
             pod = self._pods[i]
             if isinstance(asked, Selector):

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
     from kubesched_lint.rulebook.library import Rule
+    from kubesched_lint.world.world import World
 
     Found = InputFile | Skipped | InputError
 
@@ -267,11 +268,13 @@ def report_on(
     *,
     is_refuting: bool = True,
     jobs: int = 1,
+    world: World | None = None,
 ) -> Report:
     """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
 
     That there is nothing to check is an error of the input, at the first of ``paths``, unless the set is partial.
-    ``rules`` are those to run, by default what the options select; ``costs`` and ``is_refuting`` as for ``lint``.
+    ``rules`` are those to run, by default what the options select; ``costs``, ``is_refuting`` and ``world`` as for
+    ``lint``.
     """
     rules = options.rules(rulebook) if rules is None else rules
     if jobs > 1:
@@ -279,7 +282,7 @@ def report_on(
 
         report = lint_together(manifests, cluster, options, rules, jobs)
     else:
-        report = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting)[0]
+        report = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, world=world)[0]
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)

@@ -1,4 +1,4 @@
-"""The cells, the findings and the placement of both sides, within one limit of work that they share.
+"""The cells, the findings and the placement of both sides, which share one limit of work and what they know of a world.
 
 The sides come one after the other, and each has at least the same part of the limit: what is left out on one side only
 compares with nothing.
@@ -23,6 +23,7 @@ from kubesched_lint.project.finding_changes import FindingChanges, finding_chang
 from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
+from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
 
 T = TypeVar("T")
@@ -40,7 +41,13 @@ class Side(Record):
     whole: Version
     """What is linted."""
     cluster: Cluster
-    world: World
+    written: World
+    """The world of ``once``, with what the API server refuses; ``simulate`` and ``lint`` know it by now."""
+
+    @property
+    def world(self) -> World:
+        """The same without what the API server refuses."""
+        return accepted(self.written)
 
 
 class Judgement(Record):
@@ -53,16 +60,20 @@ class Judgement(Record):
     notes: tuple[str, ...]
 
 
+def most_steps(*sides: Version) -> int:
+    """Return the limit of the work for both sides."""
+    return MOST_STEPS + STEPS_EACH * sum(len(side.manifests.documents) for side in sides)
+
+
 def judged(
     sides: Sequence[Side], events: Sequence[str], shown: Collection[ObjectRef], rulebook: Rulebook, *, is_placed: bool
 ) -> Judgement:
     """Simulate the workloads in ``shown``, lint everything, and place all pods if ``is_placed``."""
     resources = resources_of(side.world for side in sides)
-    with work.within(MOST_STEPS + STEPS_EACH * sum(len(side.whole.manifests.documents) for side in sides)):
-        # Each side has a quarter for its cells, and a sixth for its findings; what one leaves, those after it may use.
-        old, new = (_part(4 - turn, partial(_simulated, side, events, shown)) for turn, side in enumerate(sides))
-        reports = [_linted(3 - turn, side, rulebook) for turn, side in enumerate(sides)]
-        ends, why_no_ends = _ends(sides, resources) if is_placed else (None, ())
+    # Each side has a quarter for its cells, and a sixth for its findings; what one leaves, those after it may use.
+    old, new = (_part(4 - turn, partial(_simulated, side, events, shown)) for turn, side in enumerate(sides))
+    reports = [_linted(3 - turn, side, rulebook) for turn, side in enumerate(sides)]
+    ends, why_no_ends = _ends(sides, resources) if is_placed else (None, ())
     before, after = (report or Report() for report in reports)
     notes = tuple(_uncompared(reports))
     findings = FindingChanges() if None in reports else _established(finding_changes(before, after), before, after)
@@ -80,7 +91,8 @@ def _simulated(side: Side, events: Sequence[str], rows: Collection[ObjectRef]) -
         return None
     once = side.once
     titled(f"simulating {many(len(rows), 'workload')} of {once.name}")
-    return simulate(once.manifests, side.cluster, once.options, events, effort_for(len(rows)), only=rows)
+    effort = effort_for(len(rows))
+    return simulate(once.manifests, side.cluster, once.options, events, effort, only=rows, written=side.written)
 
 
 def _linted(parts: int, side: Side, rulebook: Rulebook) -> Report | None:
@@ -89,8 +101,13 @@ def _linted(parts: int, side: Side, rulebook: Rulebook) -> Report | None:
     if manifests.is_empty and not manifests.inventory.workloads:
         return Report()  # everything is created or removed, which is no error
     titled(f"linting {side.whole.name}")
+    options, world = side.whole.options, side.written
+    is_same = manifests.inventory is world.manifests and manifests.premises(options) == world.premises
     try:
-        return _part(parts, lambda: report_on(manifests, side.cluster, (), side.whole.options, rulebook))
+        return _part(
+            parts,
+            lambda: report_on(manifests, side.cluster, (), options, rulebook, world=world if is_same else None),
+        )
     except work.OutOfWorkError:
         return None
 

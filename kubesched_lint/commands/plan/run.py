@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.analysis.worlds import without_transient
@@ -18,7 +19,7 @@ from kubesched_lint.commands.plan.changes import (
     unseen_templates,
     workload_changes,
 )
-from kubesched_lint.commands.plan.judging import Side, judged
+from kubesched_lint.commands.plan.judging import Side, judged, most_steps
 from kubesched_lint.commands.plan.room import (
     Eviction,
     IdleChange,
@@ -162,6 +163,8 @@ def plan(
     Raises UnknownRuleError, and ValueError for an unknown event.
     """
     check_events(events, EVENTS)
+    former = None if running else before.manifests.inventory
+    after = replace(after, manifests=replace(after.manifests, before=former))
     (ours_once, chosen), (theirs_once, chosen_after) = _defined_once(before), _defined_once(after)
     sides = ours_once, theirs_once
     old, new = ({w.ref: w for w in side.manifests.inventory.workloads} for side in sides)
@@ -172,21 +175,14 @@ def plan(
     ours, theirs = map(accepted, written)
     found = workload_changes(written[0], written[1], running=running)
     changes = {change.object: as_far_as_read(change, before, after) for change in found}
-    touched = affected(ours, theirs) | changes.keys()
-    shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
-    compared = replace(
-        after, manifests=replace(after.manifests, before=None if running else before.manifests.inventory)
-    )
-    judgement = judged(
-        [Side(*each) for each in zip(sides, (before, compared), clusters, (ours, theirs), strict=True)],
-        events,
-        shown,
-        rulebook,
-        is_placed=bool(touched),
-    )
+    everybody = {**old, **new}
+    both = [Side(*each) for each in zip(sides, (before, after), clusters, written, strict=True)]
+    with work.within(most_steps(before, after)):
+        touched = work.tried(lambda: affected(ours, theirs), frozenset(everybody)) | changes.keys()
+        shown, notes = _rows(touched, changes, len(cluster.inventory.nodes))
+        judgement = judged(both, events, shown, rulebook, is_placed=bool(touched))
     rows, reports, ends = judgement.rows, judgement.reports, judgement.ends
     cells = dict(_cell_changes(*rows))
-    everybody = {**old, **new}
     open_ = _established_never(*rows) - changes.keys() - cells.keys()
     beside = _beside(before, after, cluster, changes.values(), running=running)
     told = [f"{side.name}: {why}" for side in (before, after) for why in side.manifests.without_pods]

@@ -106,14 +106,16 @@ def simulate(
     pictured: str = "",
     only: Collection[ObjectRef] | None = None,
     wishes: Wishes | None = None,
+    written: World | None = None,
 ) -> SimulationReport:
     """Return the matrix, or its rows for the workloads in ``only``.
 
+    ``written``: the manifests, each object defined once, on the cluster as below, if the caller has that world already.
     Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises ValueError
     for an unknown event, workload, node or label.
     """
     inventory, chosen = defined_once(manifests.inventory, options)
-    written = World(inventory, without_transient(cluster), manifests.premises(options))
+    written = written or World(inventory, without_transient(cluster), manifests.premises(options))
     world = accepted(written)
     effort, wishes = effort or Effort(), wishes or Wishes()
     limit = (

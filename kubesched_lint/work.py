@@ -75,6 +75,28 @@ def tried(compute: Callable[[], T], instead: T, part: float = 4) -> T:
         return instead
 
 
+class Attempts:
+    """Attempts at one thing that keeps nothing of its work if it is interrupted: none begins that must fail, too."""
+
+    __slots__ = ("_most",)
+
+    def __init__(self) -> None:
+        self._most = -1.0
+        """The most steps that did not suffice."""
+
+    def made(self, compute: Callable[[], T]) -> T:
+        """Return ``compute()``. Raises OutOfWorkError at once if no more steps are left than did not suffice before."""
+        left = _LIMITS.left
+        if left <= self._most:
+            _LIMITS.reached += 1
+            raise OutOfWorkError(WHY)
+        try:
+            return compute()
+        except OutOfWorkError:
+            self._most = left
+            raise
+
+
 class stoppable:  # noqa: N801 - reads as a sentence: with stoppable(…)
     """Ask ``is_stopped`` at every ``spend`` of this thread; it may be called a million times a second."""
 

@@ -25,8 +25,14 @@ def joined(count: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...
             i = leader[i]
         return i
 
-    for a, b in pairs:
-        leader[find(a)] = find(b)
+    apart = count
+    for a, b in pairs if count > 1 else ():
+        one, other = find(a), find(b)
+        if one != other:
+            leader[one] = other
+            apart -= 1
+            if apart == 1:
+                break  # no further pair changes anything
     groups: dict[int, list[int]] = {}
     for i in range(count):
         groups.setdefault(find(i), []).append(i)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.coupling import PodSelection, joined, selecting, sharing
 from kubesched_lint.lifecycle.guests import guests_of
@@ -13,6 +14,8 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 
+_STEPS_OF_ROOM = 8
+"""Cost of the question whether a workload has room whatever the others do, in steps of ``work``."""
 MOST_UNKNOWN = 2
 """Try each combination of changed and unchanged for at most this many unknown manifests; with more, all or none."""
 
@@ -25,14 +28,25 @@ def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
     """
     if setting.supposed is not None and (setting.supposed.change.added or setting.supposed.change.unlabelled):
         return (tuple(range(len(setting.pods))),)
-    contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
-    return _joined(setting, [*_pairs(setting), *pairwise(contended)])
+
+    def found() -> tuple[tuple[int, ...], ...]:
+        work.spend(_STEPS_OF_ROOM * len(setting.pods))
+        contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
+        return _joined(setting, chain(pairwise(contended), _pairs(setting)))
+
+    return _attempts(setting)[0].made(found)
 
 
 @once_per_setting
 def acquainted(setting: Setting) -> tuple[tuple[int, ...], ...]:
     """Return the groups without regard to room: workloads tied by selectors, host ports or claims."""
-    return _joined(setting, _pairs(setting))
+    return _attempts(setting)[1].made(lambda: _joined(setting, _pairs(setting)))
+
+
+@once_per_setting
+def _attempts(setting: Setting) -> tuple[work.Attempts, work.Attempts]:
+    """Return the attempts at ``components`` and at ``acquainted``: each cell asks for them."""
+    return work.Attempts(), work.Attempts()
 
 
 def group_of(setting: Setting, number: int) -> tuple[int, ...]:

@@ -83,10 +83,10 @@ def created_counts(world: World) -> Mapping[int, int]:
     return {id(workload): count for (workload, _), count in zip(wanted, counts, strict=True)}
 
 
-def created_pods(world: World) -> Iterator[Queued]:
-    """Yield the pods of the whole set that reach the scheduler."""
+def created_pods(world: World, of: Workload | None = None) -> Iterator[Queued]:
+    """Yield the pods of the whole set that reach the scheduler, or those ``of`` one workload."""
     counts = created_counts(world)
-    for workload in world.as_created:
+    for workload in world.as_created if of is None else [of] if id(of) in counts else []:
         left = counts[id(workload)]
         for one in queued_pods(world.member(workload)):
             one.left = min(one.left, left)

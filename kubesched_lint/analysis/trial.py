@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
+from kubesched_lint import work
 from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -33,6 +34,8 @@ _INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
 """Kinds whose pods are interchangeable."""
 _MOST_EVICTIONS = 200
 """Most preemptions in one trial."""
+_STEPS = 20
+"""Cost of an entry of the queue, in steps of ``work``."""
 
 
 class Tried(Record):
@@ -113,7 +116,7 @@ def tried_and_read(
     try:
         if daemons_first:
             _place_daemons(world, state)
-        asking = [one for one in created_pods(world) if of is None or one.workload is of]
+        asking = [*created_pods(world, of)]
         if daemons_first:
             asking = [one for one in asking if one.workload.kind != "DaemonSet"]
         return _Trial(world, state, coming, asking).run(), read(state)
@@ -170,6 +173,7 @@ class _Trial:
     """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
 
     def __init__(self, world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> None:
+        work.spend(_STEPS * len(asking))
         self._state = state
         for one in asking:
             one.left = max(one.left - len(_standing(world.member(one.workload))), 0)

@@ -67,12 +67,19 @@ def _left_if_first(workload: Workload, world: World, seen: int) -> int:
     ``seen`` if others come first in any case, or may evict them. What waits for others then may find a place with them;
     the trials count that.
     """
-    others = [other for other in world.as_created if other is not workload]
-    priority, wave = _priority(workload, world), wave_of(workload, world)
-    if not others or any(_priority(other, world) > priority or wave_of(other, world) < wave for other in others):
+    highest, earliest = _first_of_all(world)
+    comes_later = _priority(workload, world) < highest or wave_of(workload, world) > earliest
+    if comes_later or len(world.as_created) == 1:
         return seen
     left, _ = tried(world, Coming(SEEDS[0]), of=workload).left.get(id(workload), (0, ""))
     return left
+
+
+@once_per_world
+def _first_of_all(world: World) -> tuple[int, int]:
+    """Return the highest priority and the earliest wave of the set."""
+    every = world.as_created
+    return max(_priority(one, world) for one in every), min(wave_of(one, world) for one in every)
 
 
 def _priority(workload: Workload, world: World) -> int:

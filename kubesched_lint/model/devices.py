@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.pod import NodeSelectorTerm
@@ -138,10 +139,20 @@ class Device(Record):
     def has_lists(self) -> bool:
         return any(kind in LISTS for kind, _ in self.attributes.values())
 
-    @property
+    @cached_property
     def is_readable(self) -> bool:
         """Whether selectors can be evaluated: upstream reads all attributes first."""
         return all(kind in READABLE for kind, _ in self.attributes.values())
+
+    @cached_property
+    def named(self) -> Mapping[str, tuple[object, ...]]:
+        """Return name without its domain → the attributes and the amounts of that name."""
+        found: dict[str, tuple[object, ...]] = {}
+        every = (*self.attributes.items(), *((name, capacity.value) for name, capacity in self.capacity.items()))
+        for name, value in every:
+            short = name.rpartition("/")[2]
+            found[short] = (*found.get(short, ()), name, value)
+        return found
 
 
 class ResourceSlice(Record):

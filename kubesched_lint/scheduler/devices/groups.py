@@ -154,14 +154,35 @@ class DeviceGroups:
         whole = dict.fromkeys(self._group_of.values())
         return tuple(g for g in whole if not any(self._on(g, p) & self._shared for p in range(len(self._index))))
 
+    @cached_property
+    def _members(self) -> Mapping[Ask, Sequence[Ask]]:
+        """Return group → its asks."""
+        found: dict[Ask, list[Ask]] = {}
+        for ask, group in self._group_of.items():
+            found.setdefault(group, []).append(ask)
+        return found
+
     def _on(self, group: Ask, position: int) -> frozenset[DeviceID]:
-        members = (self._eligible[ask][position] for ask, of in self._group_of.items() if of == group)
-        return _NO_DEVICES.union(*members)
+        known = self._devices_on.get((group, position))
+        if known is None:
+            known = _NO_DEVICES.union(*(self._eligible[ask][position] for ask in self._members[group]))
+            self._devices_on[group, position] = known
+        return known
+
+    @cached_property
+    def _devices_on(self) -> dict[tuple[Ask, int], frozenset[DeviceID]]:
+        """Return the cache: (group, node) → the devices of the group there."""
+        return {}
+
+    @cached_property
+    def _resources(self) -> Mapping[Ask, Sequence[str]]:
+        """Return group → the extended resources that it serves."""
+        return {group: sorted({ask[3] for ask in asks} - {""}) for group, asks in self._members.items()}
 
     def _of_plugins(self, group: Ask, position: int) -> int:
         """Return how many devices of a group device plugins of a node offer."""
-        resources = {ask[3] for ask, of in self._group_of.items() if of == group} - {""}
-        return sum(int(self._index.stated(r)[position]) for r in resources if not self._is_served(r, position))
+        served = self._resources[group]
+        return sum(int(self._index.stated(r)[position]) for r in served if not self._is_served(r, position))
 
     def free(self, group: Ask) -> list[int]:
         """Return per position how many devices of a group no claim of a pod holds, those of device plugins included.

@@ -50,6 +50,7 @@ class _Expression:
         own = _OF_DRIVER.fullmatch(text)
         self._driver = None if own is None else own[1] if own[1] is not None else own[2]
         self._names = _names_read(text)
+        """What it reads, always in the same order."""
         self._known: dict[tuple[object, ...], tuple[Device, Outcome]] = {}
 
     def outcome(self, driver: str, device: Device) -> Outcome:
@@ -66,12 +67,8 @@ class _Expression:
             yield id(device)
             return
         yield device.is_shared
-        for name, attribute in device.attributes.items():
-            if name.rpartition("/")[2] in names:
-                yield name, attribute
-        for name, capacity in device.capacity.items():
-            if name.rpartition("/")[2] in names:
-                yield name, capacity.value
+        for name in names:
+            yield device.named.get(name, ())
 
     def _evaluated(self, driver: str, device: Device) -> Outcome:
         try:

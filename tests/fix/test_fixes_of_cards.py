@@ -227,4 +227,4 @@ def test_what_unsafe_fixes_would_mend_is_counted_at_a_bounded_cost(
     monkeypatch.setattr("kubesched_lint.commands.fix.search.MOST_TRIALS", 1)
     mended = Workspace(example, tmp_path).mended(unsafe=True)
     assert mended.fixed == 0
-    assert mended.refused == ("stopped after 1 trials: run --fix again to continue",)
+    assert mended.refused == ("stopped after 1 trial: run --fix again to continue",)

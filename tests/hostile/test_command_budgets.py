@@ -16,10 +16,15 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.audit import run as audit
 from kubesched_lint.commands.audit.crowding import Crowding
 from kubesched_lint.commands.drain import run as drain
+from kubesched_lint.commands.fix import search
+from kubesched_lint.commands.fix.proposals import remedies
 from kubesched_lint.commands.fix.search import _FixSearch
+from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.why import ask
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
 from tests.hostile.shapes import SHAPES, Files
 from tests.hostile.shapes.editing import edited
@@ -80,6 +85,24 @@ def test_an_editor_waits_for_a_few_trials_of_a_fix(tmp_path: Path, monkeypatch: 
     asked = [what for what, _ in edited(str(tmp_path / "m.yaml"), str(tmp_path / "c.yaml"))]
     fixes = [what for what in asked if what.startswith("fix of ")]
     assert 0 < len(trials) <= 10 * len(fixes)
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_a_fix_has_one_limit_for_all_its_trials(unsafe: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trial lints the set, and each of these findings has a remedy for each of the others."""
+    trials, looks, lint = [], [], _FixSearch.linted
+    monkeypatch.setattr(_FixSearch, "linted", lambda *a: trials.append(a) or lint(*a))
+    monkeypatch.setattr(search, "remedies", lambda *a: (looks.append(one) or one for one in remedies(*a)))
+    monkeypatch.setattr(search, "MOST_STEPS", 20_000)
+    monkeypatch.setattr(search, "STEPS_EACH", 0)
+    files, options, rulebook = SHAPES["misspelt-taints"].make(60), Options(), Rulebook.shipped()
+    cluster = kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
+    manifests = manifest_set(documents("m.yaml", files.manifests.encode(), is_read), "default")
+    report = report_on(manifests, cluster, (), options, rulebook)
+    mended = search.mend(manifests, cluster, options, rulebook, report, unsafe=unsafe)
+    assert len(trials) < 5
+    assert len(looks) <= 3 * 60 * search.MOST_REMEDIES
+    assert any(f"stopped after {len(trials)} trial" in words for words in mended.refused)
 
 
 def test_a_hover_says_that_the_work_reached_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
+from kubesched_lint import work
 from kubesched_lint.analysis.remedy import Remedy, written
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.cluster import Cluster
@@ -38,10 +39,15 @@ from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.text import many
 from kubesched_lint.world.world import World
 
 MOST_TRIALS = 200
 """Number of times that a run may lint the set."""
+MOST_STEPS, STEPS_EACH = 8_000_000, 2_000
+"""Steps of ``work`` of all trials, after which none begins, and more for each document."""
+MOST_REMEDIES = 16
+"""Remedies of one finding that are looked at: a misspelt name may be like a thousand others."""
 MOST_CHARACTERS = 20_000_000
 """Characters that a run may read for edits: each edit reads its whole file, and may be tried several times."""
 _MOST_FOR_ONE = 8
@@ -49,6 +55,8 @@ _MOST_FOR_ONE = 8
 _MOST_TO_COUNT = 10
 """Trials that only count what --unsafe-fixes would fix."""
 _FEW = 3
+_UNLIMITED = 1e15
+"""A limit that only counts."""
 
 
 class Mended(Record):
@@ -218,6 +226,8 @@ class _FixSearch:
         self._only = only
         self._trials = 0
         self._last = MOST_TRIALS
+        self._left: float | None = None
+        """Steps left for trials; None before the first one."""
         self._read = 0
         self._tried: set[tuple[Subject, Path, str]] = set()
         self._refused: dict[Subject, _Refusal] = {}
@@ -226,15 +236,27 @@ class _FixSearch:
     @property
     def is_spent(self) -> bool:
         """Whether no trial is left."""
-        return self._trials >= self._last
+        return self._trials >= self._last or self._is_too_long
+
+    @property
+    def _is_too_long(self) -> bool:
+        return self._left is not None and self._left <= 0
 
     def count(self, state: _State) -> int:
         """Return the number of open findings among those to fix."""
         return sum(number for key, number in state.counts.items() if key in self._wanted)
 
     def linted(self, workspace: Workspace) -> _State:
-        """Return the linter's results for the files of the workspace. Uses one trial."""
+        """Return the linter's results for the files of the workspace. Uses one trial, and the steps that it takes."""
         self._trials += 1
+        if self._left is None:
+            self._left = MOST_STEPS + STEPS_EACH * len(workspace.manifests.documents)
+        with work.within(_UNLIMITED) as meter:
+            state = self._linted(workspace)
+        self._left -= meter.spent
+        return state
+
+    def _linted(self, workspace: Workspace) -> _State:
         manifests = workspace.manifests
         report, judged = lint(manifests, self._cluster, self._options, self._rules)
         own = suppress(report, manifests, self._book, self._rules, self._options)
@@ -302,7 +324,7 @@ class _FixSearch:
     def _remedies(self, judged: Judged, world: World) -> Iterator[Remedy]:
         """Yield the remedies of the rule's fix. If the fix raises, the finding stays and a message says so."""
         try:
-            yield from remedies(judged, world)
+            yield from islice(remedies(judged, world), MOST_REMEDIES)
         except Exception as error:
             words = f"the fix of {judged.rule.slug} failed with"
             refusal = _Refusal(judged.finding.location, f"{type(error).__name__}: {error}", words)
@@ -353,6 +375,6 @@ class _FixSearch:
             if state.counts[key]:
                 alike.setdefault((refusal.place.path, refusal.reason), []).append(refusal)
         left = [words for refusals in alike.values() for words in _messages(refusals)]
-        if self._trials >= MOST_TRIALS:
-            left.append(f"stopped after {MOST_TRIALS} trials: run --fix again to continue")
+        if self.count(state) and (self._trials >= MOST_TRIALS or self._is_too_long):
+            left.append(f"stopped after {many(self._trials, 'trial')}: run --fix again to continue")
         return tuple(left)

@@ -72,18 +72,24 @@ def arguments(command: str, files: Files, folder: Path) -> Iterator[str]:
         yield from ("--cluster", str(folder / "c.yaml"))
 
 
-def write(command: str, files: Files, folder: Path) -> None:
-    (folder / "m.yaml").write_text(files.manifests, encoding="utf-8")
-    (folder / "c.yaml").write_text(files.cluster, encoding="utf-8")
+def texts(command: str, files: Files) -> dict[str, str]:
+    """Name of a file → its text, for the files that a command reads."""
     if command in _OF_RUNNING:
-        (folder / "r.yaml").write_text(running(files), encoding="utf-8")
-    if command == "plan":
-        (folder / "before.yaml").write_text(changed(files), encoding="utf-8")
+        return {"r.yaml": running(files)}
+    both = {"m.yaml": files.manifests, "c.yaml": files.cluster}
+    return {**both, "before.yaml": changed(files)} if command == "plan" else both
+
+
+def write(command: str, files: Files, folder: Path) -> int:
+    """Write what a command reads. Return its bytes."""
+    found = texts(command, files)
+    for name, text in found.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return sum(map(len, found.values()))
 
 
 def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
-    """Seconds of CPU of one run; None if it did not end within the limit."""
-    write(command, files, folder)
+    """Seconds of CPU of one run on what is written; None if it did not end within the limit."""
 
     def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
@@ -111,6 +117,7 @@ def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
 def of_next_to_nothing(command: str, folder: Path, limit: int) -> float:
     """Seconds of CPU of a run on one workload and one node: the least of three, on the machine as it is now."""
     files = Files(stream([workload("w0")]), nodes(1, zones=1))
+    write(command, files, folder)
     return min(cpu(command, files, folder, limit) or 0.0 for _ in range(3))
 
 
@@ -123,12 +130,11 @@ def growth(sizes: Sequence[int], seconds: Sequence[float | None], tiny: float) -
 
 
 @cache
-def _largest_within(most_bytes: int, shape: str) -> int:
-    """The largest size of a shape whose files hold at most so many bytes, to a tenth."""
-    largest, make = SHAPES[shape]
-    size = largest
-    while size > 1 and len(made := make(size).manifests) + len(make(size).cluster) > most_bytes:
-        size = min(size * 9 // 10, int(size * (most_bytes / len(made)) ** 0.5) + 1)
+def _largest_within(most_bytes: int, shape: str, command: str) -> int:
+    """The largest size of a shape for which a command reads at most so many bytes, to a tenth."""
+    size, make = SHAPES[shape]
+    while size > 1 and (read := sum(map(len, texts(command, make(size)).values()))) > most_bytes:
+        size = min(size * 9 // 10, int(size * (most_bytes / read) ** 0.5) + 1)
     return max(size, 1)
 
 
@@ -145,13 +151,13 @@ def measured(
     """One line, and whether it meets the goal."""
     largest, make = SHAPES[shape]
     if most_bytes:
-        largest = _largest_within(most_bytes, shape)
+        largest = _largest_within(most_bytes, shape, command)
     counts = [max(1, largest // part) for part in parts]
     sizes, seconds = [], []
     for count in counts:
         files = make(count)
         files = files if with_cluster else files._replace(cluster="")
-        sizes.append(len(files.manifests) + len(files.cluster))
+        sizes.append(write(command, files, folder))
         try:
             seconds.append(cpu(command, files, folder, limit))
         except FailedError as error:

@@ -66,16 +66,17 @@ def _changed_workloads(before: World, after: World) -> Iterator[ObjectRef]:
     """Yield the workloads that are in one world only, or that scheduling or a rollout may see as different."""
     ours, theirs = _by_ref(before.manifests.workloads), _by_ref(after.manifests.workloads)
     yield from ours.keys() ^ theirs.keys()
+    reads_images = any(node.images for node in after.nodes)
     for ref, workload in ours.items():
         other = theirs.get(ref)
-        if other is not None and (_differs(workload, other, after) or _may_roll_out(workload, other, after)):
+        if other is not None and (_differs(workload, other, reads_images) or _may_roll_out(workload, other, after)):
             yield ref
 
 
-def _differs(workload: Workload, other: Workload, world: World) -> bool:
+def _differs(workload: Workload, other: Workload, reads_images: bool) -> bool:
     """Whether scheduling sees two workloads; it reads images only to prefer nodes that have them."""
     workload, other = replace(workload, uid=""), replace(other, uid="")
-    if workload != other and not any(node.images for node in world.nodes):
+    if workload != other and not reads_images:
         workload, other = _without_images(workload), _without_images(other)
     return workload != other
 

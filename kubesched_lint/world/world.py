@@ -77,13 +77,18 @@ class World:
 
     def on(self, cluster: Cluster) -> World:
         """Return the world of the same manifests on another cluster."""
-        return World(self.manifests, cluster, self.premises)
+        return self._judged_already(World(self.manifests, cluster, self.premises))
 
     def with_manifests(self, manifests: Inventory) -> World:
         """Return the world of other manifests on the same cluster; without pools they share one index of the nodes."""
-        other = World(manifests, self.cluster, self.premises)
+        other = self._judged_already(World(manifests, self.cluster, self.premises))
         if self.cluster is not None and not self.pools:
             other.index = self.index
+        return other
+
+    def _judged_already(self, other: World) -> World:
+        """Return another world of the same documents, or of some of them, which the API server answers alike."""
+        other.refused = self.refused
         return other
 
     @cached_property
@@ -92,7 +97,7 @@ class World:
         if not self.pools or self.cluster is None:
             return self
         cluster = replace(self.cluster, inventory=replace(self.cluster.inventory, node_pools=()))
-        return World(replace(self.manifests, node_pools=()), cluster, self.premises)
+        return self._judged_already(World(replace(self.manifests, node_pools=()), cluster, self.premises))
 
     # -- objects -----------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,7 @@ def pools(pod_types: PodTypes, workload: int, state: State) -> list[Pool]:
 
 def created(pod_types: PodTypes, desired: DesiredState, state: State) -> State:
     """Return the state with missing pods recreated, except in pools of an older revision (see ``deletions``)."""
+    work.spend(desired.replicas // 8)
     have: set[int] = set()
     old = False
     for pool in pools(pod_types, desired.workload, state):

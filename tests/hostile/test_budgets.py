@@ -320,7 +320,7 @@ def test_a_finding_with_very_many_places_says_how_many_it_leaves_out() -> None:
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linter, "MOST_STEPS", 1_200)
+    monkeypatch.setattr(linter, "MOST_STEPS", 2_000)
     monkeypatch.setattr(linter, "STEPS_EACH", 0)
     monkeypatch.setattr(linter, "LEAST_STEPS", 250)  # a hazard costs 200
     monkeypatch.setattr(simulate, "MOST_STEPS", 20_000)

@@ -50,6 +50,18 @@ def test_a_drain_plan_has_one_limit_for_all_its_searches(name: str, monkeypatch:
     assert plan.verdict != "unknown" or plan.missing
 
 
+@pytest.mark.parametrize("name", ["sizes", "daemons", "fitting-replicas"])
+def test_a_drain_says_that_its_set_takes_too_many_steps_to_place(name: str) -> None:
+    files = SHAPES[name].make(SHAPES[name].largest)
+    manifests = manifest_set(documents("m.yaml", files.manifests.encode(), is_read), "default")
+    cluster = kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
+    with work.within(MUCH) as meter:
+        plan = drain.drain(manifests, cluster, Options())
+    assert meter.spent < 1_000_000
+    assert plan.verdict == "unknown"
+    assert any("too many steps" in missing or work.WHY in missing for missing in plan.missing)
+
+
 @pytest.mark.parametrize("name", RUNNING)
 def test_an_audit_has_one_limit_for_all_its_sections(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "MOST_STEPS", 5_000)

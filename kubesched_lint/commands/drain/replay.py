@@ -155,7 +155,10 @@ class Judge:
 
 
 def _least_bound(story: Story) -> dict[int, int]:
-    """Return the fewest pods with a node over the story's states, by workload that makes lost pods again."""
+    """Return the fewest pods with a node over the story's states, by workload that makes lost pods again.
+
+    A story that takes too many steps to be followed has no state.
+    """
     every = [story.pod_types.bound_by_workload(state) for state in story.states]
     staying = [n for n, desired in story.desired_states.items() if desired.spec.kind not in ("DaemonSet", "Pod")]
-    return {number: min(found.get(number, 0) for found in every) for number in staying}
+    return {number: min((found.get(number, 0) for found in every), default=0) for number in staying}

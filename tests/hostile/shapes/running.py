@@ -38,8 +38,8 @@ def _cluster(text: str) -> tuple[dict[str, Any], list[Any]]:
     try:
         sketch = json.loads(text)
     except ValueError:
-        return {}, list(_objects(text))
-    return ({}, [sketch]) if "kind" in sketch else (sketch, list(sketch.pop("objects", [])))
+        return {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch"}, list(_objects(text))
+    return sketch, list(sketch.pop("objects", []))
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

@@ -65,8 +65,8 @@ class Storage(Record):
 
     def with_objects(self, claims: Iterable[Claim] = (), volumes: Iterable[PersistentVolume] = ()) -> Storage:
         """Return the storage with these claims and volumes added, or replacing those of the same name."""
-        work.spend((len(self.claims) + len(self.volumes)) // 16)
         new = {v.name: v for v in volumes}
+        work.spend((len(self.claims) + len(self.volumes)) // 16 + 2 * len(new))
         return replace(
             self,
             claims={**self.claims, **{(c.namespace, c.name): c for c in claims}},

@@ -210,8 +210,8 @@ class Planner:
 
     def _by_traces(self) -> DrainPlan:
         if not self._traces.start.states:
-            missing = "a trace: to place the pods of the set takes too many steps to be followed"
-            return DrainPlan(UNKNOWN, "", self._targets, missing=(missing,))
+            why = "a trace: to place the pods of the set takes too many steps to be followed"
+            return DrainPlan(UNKNOWN, "", self._targets, missing=(why,))
         ordered = zone_by_zone(self._now.setting.nodes, self._targets)
         planned = work.tried(lambda: greedy(self._traces, ordered, self._room.fits), None, 4 / 3)
         if planned is None:

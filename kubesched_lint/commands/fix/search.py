@@ -50,8 +50,8 @@ MOST_REMEDIES = 16
 """Remedies of one finding that are looked at: a misspelt name may be like a thousand others."""
 MOST_CHARACTERS = 20_000_000
 """Characters that a run may read for edits: each edit reads its whole file, and may be tried several times."""
-_MOST_FOR_ONE = 8
-"""Trials for one finding, in an editor that waits: a misspelt name may be like a thousand others."""
+_MOST_FOR_ONE, _STEPS_FOR_ONE = 8, 4_000_000
+"""Trials for one finding, and their steps, in an editor that waits: a misspelt name may be like a thousand others."""
 _MOST_TO_COUNT = 10
 """Trials that only count what --unsafe-fixes would fix."""
 _FEW = 3
@@ -250,7 +250,8 @@ class _FixSearch:
         """Return the linter's results for the files of the workspace. Uses one trial, and the steps that it takes."""
         self._trials += 1
         if self._left is None:
-            self._left = MOST_STEPS + STEPS_EACH * len(workspace.manifests.documents)
+            most = MOST_STEPS if self._only is None else _STEPS_FOR_ONE
+            self._left = most + STEPS_EACH * len(workspace.manifests.documents)
         with work.within(_UNLIMITED) as meter:
             state = self._linted(workspace)
         self._left -= meter.spent

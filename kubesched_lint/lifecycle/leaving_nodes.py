@@ -23,7 +23,7 @@ from kubesched_lint.lifecycle.hints import (
 )
 from kubesched_lint.lifecycle.hypotheses import NodeChange
 from kubesched_lint.lifecycle.overlooking import overlooked
-from kubesched_lint.lifecycle.states import LEAVING, State, Step, queued, with_bound, with_hold, with_leaving
+from kubesched_lint.lifecycle.states import LEAVING, Held, State, Step, queued, with_bound, with_hold, with_leaving
 from kubesched_lint.lifecycle.transitions import Move, Transitions
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import DisruptionBudget
@@ -160,6 +160,8 @@ class Evictions:
         """``id`` of a budget → the slots that it selects among the first ones, and how many those are."""
         self._stays: dict[int, bool] = {}
         """Slot → whether nobody evicts its pods."""
+        self._leaving: dict[Held, tuple[int, ...]] = {}
+        """Pods of a node → the slots of those that a drain evicts."""
 
     def moves(self, state: State) -> Iterator[Move]:
         """Yield every eviction that is possible next, before controllers create pods."""
@@ -174,17 +176,27 @@ class Evictions:
         first = random.randrange(len(positions)) if positions else 0
         for number in range(len(positions)):
             position = positions[number - first]
-            slots = frozenset(self.leaving(state, position)) if state.bound[position] else ()
-            there = [slot for slot, count in state.bound[position] if slot in slots for _ in range(count)]
+            there = self._leaving_pods(state, position)
+            if not there:
+                continue
             random.shuffle(there)
             for slot in dict.fromkeys(there):
                 if slot not in refused and self.is_allowed(slot, state):
-                    work.spend(number // 8)
+                    work.spend(number // 4)
                     step, after = random.choice(list(self._evicted(slot, position, state)))
                     return step, self._transitions.settle(after, slot)
                 refused.add(slot)
-        work.spend(len(positions) // 8)
+        work.spend(len(positions) // 4)
         return None
+
+    def _leaving_pods(self, state: State, position: int) -> list[int]:
+        """Return the slot of each pod on a node that a drain evicts: many nodes hold the same, and most none soon."""
+        held = state.bound[position]
+        found = self._leaving.get(held)
+        if found is None:
+            slots = frozenset(self.leaving(state, position))
+            found = self._leaving[held] = tuple(slot for slot, count in held if slot in slots for _ in range(count))
+        return [*found]
 
     def leaving(self, state: State, position: int) -> Iterator[int]:
         """Yield the slots of the pods on a node that a drain evicts."""

@@ -85,15 +85,10 @@ def refusals_of(world: World, document: Document) -> Refusals:
     """Return why the API server of this version would refuse a document."""
     if world.refused is not None:
         return world.refused.get(id(document), ())
-    known = _validated(world)
-    if id(document) not in known:
-        known[id(document)] = tuple(refusals(document.value, world.premises.kubernetes_version))
-    return known[id(document)]
-
-
-@once_per_world
-def _validated(world: World) -> dict[int, Refusals]:
-    return {}
+    if id(document) not in world.answered:
+        found = tuple(refusals(document.value, world.premises.kubernetes_version))
+        world.answered[id(document)] = document, found
+    return world.answered[id(document)][1]
 
 
 def judged(document: Document, world: World) -> Judgement:

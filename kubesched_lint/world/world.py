@@ -72,6 +72,8 @@ class World:
         """What ``Member.reach`` has computed: thousands of workloads reach the same nodes, and share one answer."""
         self.refused: Mapping[int, Refusals] | None = None
         """``id`` of a document → the API server's refusals, if all documents have been judged already."""
+        self.answered: dict[int, tuple[object, Refusals]] = {}
+        """``id`` of a document → the document, and the API server's refusals."""
 
     # -- other worlds ------------------------------------------------------------------------------------------------
 
@@ -88,7 +90,8 @@ class World:
 
     def _judged_already(self, other: World) -> World:
         """Return another world of the same documents, or of some of them, which the API server answers alike."""
-        other.refused = self.refused
+        if other.premises.kubernetes_version == self.premises.kubernetes_version:
+            other.refused, other.answered = self.refused, self.answered
         return other
 
     @cached_property

@@ -25,8 +25,9 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.findings import Report, Skip
-from kubesched_lint.lifecycle import least, matrix, rooms
+from kubesched_lint.lifecycle import groups, least, matrix, rooms
 from kubesched_lint.lifecycle.contention import Contender
+from kubesched_lint.lifecycle.coupling import joined
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.linter import lint as linter
@@ -42,7 +43,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
 from kubesched_lint.scheduler import tolerance
-from kubesched_lint.world import claims
+from kubesched_lint.world import claims, refused
 from kubesched_lint.world.world import World
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 
@@ -59,6 +60,47 @@ def set_of(files: Files) -> ManifestSet:
 
 def linted(files: Files) -> Report:
     return kubesched_lint.lint(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
+
+
+def test_what_could_not_be_afforded_is_not_begun_anew() -> None:
+    attempts, begun = work.Attempts(), []
+
+    def compute() -> int:
+        begun.append(1)
+        work.spend(50)
+        return 7
+
+    for most, times in ((20, 1), (20, 1), (10, 1), (30, 2), (60, 3)):
+        with work.within(most):
+            if most < 60:
+                with pytest.raises(work.OutOfWorkError):
+                    attempts.made(compute)
+            else:
+                assert attempts.made(compute) == 7
+        assert len(begun) == times
+
+
+def test_cells_do_not_begin_groups_that_an_earlier_one_could_not_afford(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    monkeypatch.setattr(groups, "_is_roomy", lambda *a: begun.append(a) or False)
+    monkeypatch.setattr(simulate, "MOST_STEPS", 1_000)
+    files = SHAPES["alone"].make(60)
+    simulate.simulate(set_of(files), cluster_of(files), Options())
+    assert len(begun) <= 10 * 60
+
+
+def test_workloads_in_one_group_are_not_paired_any_further() -> None:
+    taken = []
+    pairs = ((taken.append(i) or 0, i % 9) for i in range(1_000))
+    assert joined(9, pairs) == (tuple(range(9)),)
+    assert len(taken) == 9
+
+
+def test_each_definition_of_a_workload_is_validated_in_one_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged, validate = [], refused.refusals
+    monkeypatch.setattr(refused, "refusals", lambda *a: judged.append(a) or validate(*a))
+    linted(SHAPES["twins-of-many"].make(20))
+    assert len(judged) <= 3 * 20
 
 
 # --- the counter ------------------------------------------------------------------------------------------------------

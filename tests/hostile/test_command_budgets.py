@@ -20,20 +20,31 @@ from kubesched_lint.commands.fix import search
 from kubesched_lint.commands.fix.proposals import remedies
 from kubesched_lint.commands.fix.search import _FixSearch
 from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.plan import judging
+from kubesched_lint.commands.plan import run as plan
+from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.why import ask
+from kubesched_lint.findings import Skip
+from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.project.finding_changes import finding_changes
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
-from tests.hostile.shapes import SHAPES, Files
+from tests.hostile.shapes import SHAPES, Files, stream, workload
 from tests.hostile.shapes.editing import edited
-from tests.hostile.shapes.running import running
+from tests.hostile.shapes.running import changed, running
 
 MUCH = 1e12
 RUNNING = {"ring": 40, "star": 30, "crowd": 30, "beside-all": 30, "own-zones": 40, "disruption": 20, "daemons": 60}
 """Shape → a size at which it runs."""
 COMMANDS = ("drain", "drain-running", "audit", "plan", "why")
+
+
+def set_of(text: str) -> ManifestSet:
+    return manifest_set(documents("m.yaml", text.encode(), is_read), "default")
 
 
 def cluster_of(name: str) -> Cluster:
@@ -53,13 +64,50 @@ def test_a_drain_plan_has_one_limit_for_all_its_searches(name: str, monkeypatch:
 @pytest.mark.parametrize("name", ["sizes", "daemons", "fitting-replicas"])
 def test_a_drain_says_that_its_set_takes_too_many_steps_to_place(name: str) -> None:
     files = SHAPES[name].make(SHAPES[name].largest)
-    manifests = manifest_set(documents("m.yaml", files.manifests.encode(), is_read), "default")
+    manifests = set_of(files.manifests)
     cluster = kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
     with work.within(MUCH) as meter:
         plan = drain.drain(manifests, cluster, Options())
     assert meter.spent <= drain.MOST_STEPS + drain.STEPS_EACH * len(manifests.documents)
     assert plan.verdict == "unknown"
     assert any("too many steps" in missing or work.WHY in missing for missing in plan.missing)
+
+
+@pytest.mark.parametrize("name", [*RUNNING, "sizes", "alone", "pools"])
+def test_a_plan_has_one_limit_for_both_sides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MOST_STEPS", 30_000)
+    monkeypatch.setattr(judging, "STEPS_EACH", 0)
+    files = SHAPES[name].make(RUNNING.get(name, 30))
+    sides = [Version(text[:9], set_of(text), Options()) for text in (changed(files), files.manifests)]
+    cluster = kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
+    with work.within(MUCH) as meter:
+        before = work.limits_reached()
+        found = plan.plan(*sides, cluster, Rulebook.shipped())
+        is_cut = work.limits_reached() > before
+    assert meter.spent < 2 * 30_000
+    assert not is_cut or work.WHY in " ".join(found.notes) or _is_open(found)
+
+
+def _is_open(found: plan.Plan) -> bool:
+    cells = [
+        cell for workload in found.workloads for change in workload.cells for cell in (change.before, change.after)
+    ]
+    return bool(found.unknown) or any(cell is not None and cell.verdict == UNKNOWN for cell in cells)
+
+
+def test_what_a_rule_did_not_look_at_on_one_side_is_neither_new_nor_gone() -> None:
+    blanket = stream([workload("blanket", {"tolerations": [{"operator": "Exists"}]})])
+    options = Options(profile="strict")
+    some = report_on(set_of(blanket), None, (), options, Rulebook.shipped())
+    none = report_on(set_of(stream([workload("blanket")])), None, (), options, Rulebook.shipped())
+    cut = replace(none, skipped=(Skip("toleration-blanket", work.WHY, True),))
+    for before, after in ((cut, some), (some, cut)):
+        rules = [
+            one.finding.rule for one in judging._established(finding_changes(before, after), before, after).changes
+        ]
+        assert "toleration-blanket" not in rules
+        assert "toleration-blanket" in " ".join(judging._uncompared([before, after]))
+    assert any(one.finding.rule == "toleration-blanket" for one in finding_changes(none, some).changes)
 
 
 @pytest.mark.parametrize("name", RUNNING)
@@ -109,7 +157,7 @@ def test_a_fix_has_one_limit_for_all_its_trials(unsafe: bool, monkeypatch: pytes
     monkeypatch.setattr(search, "STEPS_EACH", 0)
     files, options, rulebook = SHAPES["misspelt-taints"].make(60), Options(), Rulebook.shipped()
     cluster = kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
-    manifests = manifest_set(documents("m.yaml", files.manifests.encode(), is_read), "default")
+    manifests = set_of(files.manifests)
     report = report_on(manifests, cluster, (), options, rulebook)
     mended = search.mend(manifests, cluster, options, rulebook, report, unsafe=unsafe)
     assert len(trials) < 5

@@ -16,6 +16,8 @@ from tests.hostile.shapes.parts import nodes
 ONE = Files(stream([workload("w0")]), nodes(1, zones=1))
 SIZES = {
     "chain": 40,
+    "ring": 40,
+    "star": 40,
     "taints": 40,
     "containers": 200,
     "pins": 60,

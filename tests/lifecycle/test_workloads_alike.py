@@ -5,12 +5,14 @@ That no search contradicts these bounds is tested in ``test_bounds_enclose_the_s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 
 from kubesched_lint.lifecycle import full_nodes, rivals
 from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.demand import demand_of
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.decode.workloads import decode_workload
@@ -23,13 +25,14 @@ RACK = "rack"
 KINDS = ("deploy", "rollout", "node-loss", "zone-loss", "scale-down")
 
 
-def setting_of(*manifests, nodes: int = 12) -> Setting:
-    each = {"cpu": 4000, "memory": 8 << 30, "pods": 9}
+def setting_of(*manifests, nodes: int = 12, cpus: Sequence[int] = (4000,)) -> Setting:
+    each = [{"cpu": cpu, "memory": 8 << 30, "pods": 9} for cpu in cpus]
     labelled = [{HOSTNAME: f"n{i}", ZONE: "abc"[i % 3], "pool": "xy"[i % 2]} for i in range(nodes)]
     for labels in labelled[::3]:
         labels[RACK] = labels[HOSTNAME]
     workloads = (decode_workload(m, "default", None, i) for i, m in enumerate(manifests))
-    return Setting(tuple(Node(n[HOSTNAME], n, allocatable=each) for n in labelled), Inventory(), tuple(workloads))
+    found = tuple(Node(n[HOSTNAME], n, allocatable=each[i % len(each)]) for i, n in enumerate(labelled))
+    return Setting(found, Inventory(), tuple(workloads))
 
 
 def drawn(draw: Random) -> Setting:
@@ -80,3 +83,23 @@ def test_a_workload_without_rivals_is_counted_as_if_it_were_alone():
     assert count(setting.beside(()), "deploy", 0).is_fine
     assert count(setting_of(several[0]), "deploy", 0).is_fine
     assert not count(setting.beside((1, 2)), "deploy", 0).is_fine
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_demand_fills_as_many_nodes_as_if_its_pods_were_summed_for_each_workload(seed):
+    draw = Random(seed)
+    workloads = [
+        workload(
+            draw.choice(["Deployment", "DaemonSet"]), f"w{i}", draw.randint(1, 5), asking(f"{draw.randint(2, 9)}00m")
+        )
+        for i in range(6)
+    ]
+    setting = setting_of(*workloads, nodes=5, cpus=[draw.randint(1, 6) * 1000 for _ in range(5)])
+    among = setting.index.all
+    for number in range(len(workloads)):
+        found = rivals.rivals_of(setting, number, draw.randint(0, 3))
+        wants = full_nodes._wants(setting.pods[number])
+        near = full_nodes._near(setting, wants, found, among)
+        for resource, want in wants.items():
+            plain = full_nodes._full_by(resource, near.kinds, near.choosing, among)
+            assert demand_of(setting, among).most_filled(found, resource, want) == plain

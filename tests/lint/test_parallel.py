@@ -267,7 +267,7 @@ class TestInParts:
         assert outcome(distinct, 2, SKETCH) == wanted
         assert as_one == [True]
 
-    @pytest.mark.parametrize("most", [10_000, 40_000, 160_000, 640_000])
+    @pytest.mark.parametrize("most", [10_000, 40_000, 160_000, 800_000])
     def test_one_process_works_where_a_limit_is_near(
         self, distinct: str, most: int, as_one: list[bool], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -137,15 +137,15 @@ def _nowhere(it: Member, cell: Cell, *, surges: bool) -> str:
 
 def rollout_places(it: Member) -> tuple[Place, ...]:
     """Return the lines that make a rollout wait for its new pod: replicas and strategy."""
-    strategy = it.workload.strategy
+    strategy, source, ref = it.workload.strategy, it.workload.source, it.workload.ref
     if it.workload.kind == "DaemonSet" and surges_daemons(it):
-        return (Place(strategy.path, "maxSurge makes a new pod before the old one goes"),)
+        return (Place(strategy.path, "maxSurge makes a new pod before the old one goes", source, ref),)
     if it.workload.kind != "Deployment":
         return ()
     surge, unavailable = fenceposts(it.workload, it.replicas)
     return (
-        Place(it.workload.replicas_path, many(it.replicas, "replica")),
-        Place(strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}"),
+        Place(it.workload.replicas_path, many(it.replicas, "replica"), source, ref),
+        Place(strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}", source, ref),
     )
 
 

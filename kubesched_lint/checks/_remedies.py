@@ -217,6 +217,7 @@ def roll_without_surge(it: Member) -> Remedy:
             Put((*at, "maxSurge"), 0, after=_BEFORE_TEMPLATE),
             Put((*at, "maxUnavailable"), 1, after=_BEFORE_TEMPLATE),
         ),
+        source=it.workload.source,
     )
 
 

@@ -34,7 +34,7 @@ def _may_explain(one: Judged) -> bool:
 
 
 def _explains(one: Judged, verdict: Judged) -> bool:
-    """Whether a verdict leaves at least as many pods missing, which a finding without a count does not say.
+    """Whether a verdict leaves at least as many pods missing, or has the same answer of the API server as its reason.
 
     What an endless rollout leaves missing for good is missing after any deploy: it creates the pods once more.
     """
@@ -42,13 +42,13 @@ def _explains(one: Judged, verdict: Judged) -> bool:
         return False
     event, pending = one.finding.evidence.event, one.hazard.values.get("pending")
     missing, its = verdict.hazard.values["missing"], verdict.finding.evidence.event
+    is_before = (event, its) == ("deploy", "rollout") and verdict.finding.severity is Severity.ERROR
+    if verdict.hazard.values["because"] == one.finding.evidence.text:
+        return is_before or its == event
     assert isinstance(missing, int)
     if not isinstance(pending, int):
         return False
-    if its == event:
-        return pending <= max(missing, 1)
-    is_before = (event, its) == ("deploy", "rollout") and verdict.finding.severity is Severity.ERROR
-    return is_before and 0 < pending <= missing
+    return pending <= max(missing, 1) if its == event else is_before and 0 < pending <= missing
 
 
 def _as_severe(one: Judged, verdict: Judged) -> Judged:
@@ -183,7 +183,7 @@ class _Explaining(NamedTuple):
 def _explaining(judged: Iterable[Judged]) -> _Explaining:
     rules = {one.rule.slug: one.rule for one in judged}.values()
     return _Explaining(
-        tuple(rule.slug for rule in rules if rule.about in ("placement", "refusal") and not rule.preview),
+        tuple(rule.slug for rule in rules if rule.about == "placement" and not rule.preview),
         tuple(rule.slug for rule in rules if rule.about == "verdict"),
     )
 

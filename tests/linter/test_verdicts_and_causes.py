@@ -83,7 +83,15 @@ def test_the_cluster_s_quota_makes_no_pod_wait() -> None:
 
 
 def test_what_the_same_set_brings_may_come_after_the_pods() -> None:
-    assert severities(web() + LIMITS) == {"admission-refuses-pods": "warning"}
+    """Then they run, until something makes them again: a Job does not, and the next rollout of a Deployment does."""
+    job = f"""
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: web, namespace: shop}}
+spec: {{template: {{spec: {{restartPolicy: Never, {web()[web().index("containers:") :].rstrip()}}}}}
+"""
+    assert severities(job + LIMITS) == {"admission-refuses-pods": "warning"}
+    assert severities(web() + LIMITS) == {"admission-refuses-pods": "error"}
     assert severities(web(), NODES + "objects:\n- " + LIMITS[5:].replace("\n", "\n  ")) == {
         "admission-refuses-pods": "error"
     }

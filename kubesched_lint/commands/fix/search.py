@@ -172,11 +172,12 @@ class _State(Record):
     def worst(self) -> Mapping[Subject, tuple[int, Severity]]:
         """(rule, object) → (number of findings, highest severity), with the patterns that another finding explains.
 
-        A fix may bring such a pattern to light; a trial that fails after the fix is a new finding.
+        A fix may bring such a pattern to light; a trial that fails after the fix is a new finding. A finding of the
+        selected rules may be one that a rule outside them explains: it counts, too.
         """
         found: dict[Subject, tuple[int, Severity]] = {}
         patterns = (part for finding in self.all_open for part in finding.also if part.evidence.kind == "pattern")
-        for finding in chain(self.all_open, patterns):
+        for finding in chain(self.open, self.all_open, patterns):
             number, severity = found.get(subject_of(finding), (0, Severity.NOTE))
             found[subject_of(finding)] = number + 1, max(severity, finding.severity)
         return found

@@ -70,18 +70,18 @@ ALL = (
     ),
     Drawing(
         "witness",
-        "A large pod and two small ones on two nodes: whether the large pod runs depends on the order",
+        "Three pods that want one zone: whether all run depends on the node that the scheduler takes for the first",
         (
             Row(
-                "the scheduler takes “large” first",
-                (Box("node wide: 4 CPU", ("large",), 2), Box("node narrow: 2 CPU", ("small", "small"), 2)),
+                "the first pod comes to zone b",
+                (Box("zone a: 5 CPU", (), 2), Box("zone b: 4 CPU and 4 CPU", ("ring", "ring", "ring"), 4)),
                 (),
                 "all run",
             ),
             Row(
-                "the scheduler takes a “small” first",
-                (Box("node wide: 4 CPU", ("small",), 2), Box("node narrow: 2 CPU", ("small",), 2)),
-                ("large",),
+                "the first pod comes to zone a",
+                (Box("zone a: 5 CPU", ("ring", "ring"), 2), Box("zone b: 4 CPU and 4 CPU", (), 4)),
+                ("ring",),
                 "one waits: a warning, with this order",
             ),
         ),

@@ -48,6 +48,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "pins": pins or bound.labels.get(ZONE, "elsewhere"),
                 "theirs": theirs or it.world.names(usable),
                 "replicas": it.replicas,
+                "pending": it.replicas,
             },
             cause=" ".join(labels) if is_lost else "",
             variant="lost" if is_lost else "default",

@@ -19,8 +19,9 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     replicas = it.replicas
     for ordinal in known_ordinals(it):
+        number = ordinal - it.workload.first_ordinal
         for template in it.workload.claim_templates:
-            name = claim_name(it.workload, template, ordinal - it.workload.first_ordinal)
+            name = claim_name(it.workload, template, number)
             volume = bound_volume(it.world, it.workload.namespace, name)
             if volume is None:
                 continue
@@ -40,9 +41,10 @@ def check(it: Member) -> Iterator[Hazard]:
                     "claim": name,
                     "volume": volume.name,
                     "pod": f"{it.workload.name}-{ordinal}",
-                    "blocked": replicas - ordinal - 1,
+                    "blocked": replicas - number - 1,
+                    "pending": replicas - number,
                     "replicas": replicas,
                 },
-                variant="last" if ordinal == replicas - 1 else "default",
+                variant="last" if number == replicas - 1 else "default",
             )
             return

@@ -29,7 +29,7 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind, placed
-from kubesched_lint.scheduler.framework import diagnose, message
+from kubesched_lint.scheduler.framework import diagnose, message, static_feasible
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.devices import lacks_devices
 from kubesched_lint.world.offers import Offer
@@ -259,8 +259,10 @@ class _Growth:
                 elif group.nodes & feasible:
                     fitting = fitting or set(map(self.spares.__getitem__, positions(feasible)))
                     yield group, [s for s in group.stocks if s in fitting]
-        for group in self.blind if not only_karpenter else ():
-            yield group, [s for s in group.stocks if self._fits_alone(pod, s)]
+        if self.blind and not only_karpenter:
+            large = static_feasible(pod, self.state.index)
+            for group in self.blind:
+                yield group, [s for s in group.stocks if large >> s.free[0] & 1 and self._fits_alone(pod, s)]
 
     def _groups_of(self, feasible: NodeSet) -> Sequence[Group]:
         """Return at least the groups with a feasible spare, in their order: a pod often fits those of few pools."""

@@ -1,26 +1,38 @@
-"""Files are as long as what they are about; import circles are a contract of ``lint-imports`` (pyproject.toml)."""
+"""Functions and classes do one thing each; import circles are a contract of ``lint-imports`` (pyproject.toml)."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "kubesched_lint"
-SHORT = {"__main__.py", "admission/reach.py", "extras.py", "version.py", "scheduler/devices/failures.py"}
-"""The only files under 30 lines that are neither the face of a package nor a check."""
+GENERATED = {"_generated.py", "_index.py", "_lint_options.py"}
+LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
+"""Most lines of a function, without its signature and its docstring, and of a class."""
 
 
-def is_small_by_nature(name: str) -> bool:
-    """Faces of packages, and one rule a module."""
-    file = Path(name)
-    return file.name == "__init__.py" or file.parent.name == "checks"
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for file in PACKAGE.rglob("*.py"):
+        if file.name not in GENERATED:
+            yield str(file.relative_to(PACKAGE)), ast.parse(file.read_bytes())
 
 
-def test_no_file_is_too_long_or_too_short() -> None:
-    generated = {"_generated.py", "_index.py", "_lint_options.py"}
-    files = (file for file in PACKAGE.rglob("*.py") if file.name not in generated)
-    lines = {str(file.relative_to(PACKAGE)): len(file.read_bytes().splitlines()) for file in files}
-    assert len(lines) > 200
-    long = {name for name, count in lines.items() if count > 400}
-    assert not long, f"over 400 lines: {long}; move one idea to a module of its own"
-    short = {name for name, count in lines.items() if count < 30 and not is_small_by_nature(name)} - SHORT
-    assert not short, f"under 30 lines: {short}; move the code to the module that uses it, or add the name to SHORT"
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[int(ast.get_docstring(function) is not None and len(function.body) > 1) :]
+    end = function.end_lineno
+    assert end is not None
+    return end - body[0].lineno + 1
+
+
+def test_no_function_and_no_class_is_too_long() -> None:
+    functions, classes = {}, {}
+    for file, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                functions[file, node.name, node.lineno] = lines_of(node)
+            elif isinstance(node, ast.ClassDef):
+                classes[file, node.name] = (node.end_lineno or 0) - node.lineno + 1
+    assert len(functions) > 3_000
+    assert {name for name, lines in functions.items() if lines > LONGEST_FUNCTION} == set()
+    assert {name for name, lines in classes.items() if lines > LONGEST_CLASS} == set()

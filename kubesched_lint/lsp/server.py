@@ -98,7 +98,9 @@ def serve(opener: Opener) -> None:
     logger.addHandler(logging.NullHandler())
     logger.propagate = False  # it would print the client's texts
     server = Server(opener)
-    _handle(server)
+    _handle_folders(server)
+    _handle_documents(server)
+    _handle_questions(server)
     stdin = open(os.dup(sys.stdin.fileno()), "rb", buffering=0)  # noqa: SIM115 - a thread may still read at the end
     with open(os.dup(sys.stdout.fileno()), "wb") as stdout:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # no print of a library may come between the messages
@@ -111,8 +113,8 @@ def serve(opener: Opener) -> None:
             server.shutdown()  # type: ignore[no-untyped-call]
 
 
-def _handle(server: Server) -> None:
-    """Register what clients may ask and tell."""
+def _handle_folders(server: Server) -> None:
+    """Register what clients tell of their session and its folders."""
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -138,6 +140,10 @@ def _handle(server: Server) -> None:
             server.worker.tell(partial(server.desk.remove, folder_of(folder.uri)))
         for folder in params.event.added:
             _add(server, folder.uri)
+
+
+def _handle_documents(server: Server) -> None:
+    """Register what clients tell of their files."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -165,6 +171,10 @@ def _handle(server: Server) -> None:
     def watched(params: types.DidChangeWatchedFilesParams) -> None:
         paths = [path for change in params.changes if (path := file_of(change.uri))]
         server.worker.tell(partial(server.desk.look_again, paths))
+
+
+def _handle_questions(server: Server) -> None:
+    """Register what clients ask."""
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:

@@ -178,9 +178,7 @@ def read_plain(text: str) -> dict[str, Any]:
     if not IS_TRUSTED:
         raise NotPlainError
     lines = text.split("\n")
-    rest = iter(lines)
-    if _has_marker(lines[0]):
-        next(rest)
+    rest = iter(lines[1:] if _has_marker(lines[0]) else lines)
     root: dict[str, Any] = {}
     here: Any = root
     block = 0  # block id of ``here``, see Head

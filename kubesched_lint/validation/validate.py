@@ -6,16 +6,20 @@ First strict decoding (a 400), with the published schema of each version, then d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
 
 from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.record import Record
 from kubesched_lint.releases import MODELLED, RECORDED, minor_of
+from kubesched_lint.validation import devices, jobs, pod_groups, policies, quotas, storage, workloads
+from kubesched_lint.validation.autoscalers import autoscaler
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
+from kubesched_lint.validation.device_slices import resource_slice
+from kubesched_lint.validation.pods import pod
 from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.validation.schema import ROOTS, knows
+from kubesched_lint.validation.services import service
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.class_plugins import Classes
@@ -66,7 +70,7 @@ def _judged(value: dict[str, Any], version: str) -> ApiServerAnswer:
     if meta.get("generateName") and not meta.get("name"):
         # names.SimpleNameGenerator: at most 58 characters, plus five random ones.
         value = value | {"metadata": meta | {"name": f"{meta['generateName'][:58]}xxxxx"}}
-    causes = tuple(_rules(value["apiVersion"], value["kind"])(value))
+    causes = tuple(_RULES[value["kind"]](value))
     if minor_of(version) != RECORDED:
         from kubesched_lint.validation.differences import as_in
 
@@ -102,70 +106,30 @@ def _unserved(api_version: str, kind: str) -> ApiServerAnswer:
     return ApiServerAnswer(False, (Cause("", "", message, ("apiVersion",)),), 404, message)
 
 
-@cache
-def _rules(api_version: str, kind: str) -> Rules:
-    """Return the rules of a kind.
-
-    Imported on first use, so that a file of Deployments does not load the rules of volumes.
-    """
-    match kind:
-        case "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" | "ReplicationController":
-            from kubesched_lint.validation import workloads as w
-
-            return {
-                "Deployment": w.deployment,
-                "ReplicaSet": w.replica_set,
-                "ReplicationController": w.replication_controller,
-                "DaemonSet": w.daemon_set,
-                "StatefulSet": w.stateful_set,
-            }[kind]
-        case "Job" | "CronJob":
-            from kubesched_lint.validation import jobs
-
-            return jobs.job if kind == "Job" else jobs.cron_job
-        case "Pod":
-            from kubesched_lint.validation.pods import pod
-
-            return pod
-        case "Service":
-            from kubesched_lint.validation.services import service
-
-            return service
-        case "PersistentVolumeClaim" | "PersistentVolume" | "StorageClass":
-            from kubesched_lint.validation import storage as s
-
-            return {"PersistentVolumeClaim": s.claim, "PersistentVolume": s.volume, "StorageClass": s.storage_class}[
-                kind
-            ]
-        case "LimitRange" | "ResourceQuota":
-            from kubesched_lint.validation import quotas
-
-            return quotas.limit_range if kind == "LimitRange" else quotas.resource_quota
-        case "HorizontalPodAutoscaler":
-            from kubesched_lint.validation.autoscalers import autoscaler
-
-            return autoscaler
-        case "DeviceClass" | "ResourceClaim" | "ResourceClaimTemplate":
-            from kubesched_lint.validation import devices as d
-
-            return {
-                "DeviceClass": d.device_class,
-                "ResourceClaim": d.claim,
-                "ResourceClaimTemplate": d.claim_template,
-            }[kind]
-        case "ResourceSlice":
-            from kubesched_lint.validation.device_slices import resource_slice
-
-            return resource_slice
-        case "PodGroup" | "Workload":
-            from kubesched_lint.validation import pod_groups as g
-
-            return g.pod_group if kind == "PodGroup" else g.workload
-    from kubesched_lint.validation import policies as p
-
-    return {
-        "PodDisruptionBudget": p.disruption_budget,
-        "PriorityClass": p.priority_class,
-        "RuntimeClass": p.runtime_class,
-        "Namespace": p.namespace,
-    }[kind]
+_RULES: Mapping[str, Rules] = {
+    "CronJob": jobs.cron_job,
+    "DaemonSet": workloads.daemon_set,
+    "Deployment": workloads.deployment,
+    "DeviceClass": devices.device_class,
+    "HorizontalPodAutoscaler": autoscaler,
+    "Job": jobs.job,
+    "LimitRange": quotas.limit_range,
+    "Namespace": policies.namespace,
+    "PersistentVolume": storage.volume,
+    "PersistentVolumeClaim": storage.claim,
+    "Pod": pod,
+    "PodDisruptionBudget": policies.disruption_budget,
+    "PodGroup": pod_groups.pod_group,
+    "PriorityClass": policies.priority_class,
+    "ReplicaSet": workloads.replica_set,
+    "ReplicationController": workloads.replication_controller,
+    "ResourceClaim": devices.claim,
+    "ResourceClaimTemplate": devices.claim_template,
+    "ResourceQuota": quotas.resource_quota,
+    "ResourceSlice": resource_slice,
+    "RuntimeClass": policies.runtime_class,
+    "Service": service,
+    "StatefulSet": workloads.stateful_set,
+    "StorageClass": storage.storage_class,
+    "Workload": pod_groups.workload,
+}

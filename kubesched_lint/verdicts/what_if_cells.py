@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
@@ -30,6 +30,80 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
 
     ``it`` is the workload in the world with all nodes that may come.
     """
+    return (*_of_its_node(it), *_of_running_pods(cluster, it), *_of_objects(it), *_of_more_nodes(cluster, it))
+
+
+def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
+    absent = it.pod.node_name if it.pod.node_name and it.pod.node_name not in it.world.index.positions else ""
+    about_devices = tuple(pod_premises(it))
+
+    def may_come_by_name(cell: Cell, world: World) -> bool:
+        return bool(absent) and cell.verdict == BAD
+
+    def unless_it_comes(cell: Cell, world: World, again: object) -> Cell:
+        return _doubted(_assuming(cell, f"no node {absent} comes: the pods name it themselves, no scheduler is asked"))
+
+    def rests_on_devices(cell: Cell, world: World) -> bool:
+        return bool(about_devices) and cell.verdict != NONE
+
+    yield WhatIf("the node that its pods name came", may_come_by_name, unless_it_comes)
+    yield WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices))
+
+
+def _of_running_pods(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
+    def may_rest_on_others(cell: Cell, world: World) -> bool:
+        return cell.verdict == BAD and cell.proven and bool(cluster.stale)
+
+    def if_fresh(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
+        alone = next(iter(again), None)
+        if alone is not None and alone.verdict == BAD and alone.proven and not _counts_on_others(cell, it):
+            return alone
+        return _doubted(_assuming(cell, fresh_premise(cluster)))
+
+    yield WhatIf(
+        "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)
+    )
+
+
+def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
+    """Yield the tests for objects that nobody has read, and for those of the set that may come after the pods."""
+    not_read = _unless_defined(it)
+    refusal = it.world.admission.decision(it.workload).refusal
+    refusing = refusal.by if refusal is not None else None
+
+    def may_rest_on_absence(cell: Cell, world: World) -> bool:
+        return bool(not_read) and cell.verdict == BAD and cell.proven
+
+    def if_absent(cell: Cell, world: World, again: object) -> Cell:
+        return _doubted(_assuming(cell, not_read))
+
+    def may_run_already(cell: Cell, world: World) -> bool:
+        return cell.event == "deploy" and cell.verdict == BAD and cell.proven and _has_run(it)
+
+    def if_made_anew(cell: Cell, world: World, again: object) -> Cell:
+        return _doubted(_assuming(cell, f"the pods of {it.workload} do not run now, although they have volumes"))
+
+    def rests_on_new_quota(cell: Cell, world: World) -> bool:
+        is_new = any(cell.blamed is quota for quota in world.manifests.quotas)
+        return cell.event == "deploy" and cell.verdict == BAD and is_new
+
+    def is_refused_by_set(cell: Cell, world: World) -> bool:
+        is_new = refusing is not None and isinstance(refusing.source, Document)
+        return cell.event == "deploy" and cell.verdict == BAD and is_new
+
+    def before_it(cell: Cell, world: World, again: object) -> Cell:
+        assert refusing is not None
+        return _doubted(
+            _assuming(cell, f"{type(refusing).__name__} {refusing.name} is in force before the pods are made")
+        )
+
+    yield WhatIf("what was not read defined what it needs", may_rest_on_absence, if_absent)
+    yield WhatIf("its pods ran already", may_run_already, if_made_anew)
+    yield WhatIf("its quota counted later", rests_on_new_quota, _before_quota)
+    yield WhatIf("what refuses it came later", is_refused_by_set, before_it)
+
+
+def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
     over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)), _FEW)}"
 
     def has_transient(cell: Cell, world: World) -> bool:
@@ -48,74 +122,10 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     def on_any_number(cell: Cell, world: World, again: object) -> Cell:
         return _assuming(cell, node_premise(it.world))
 
-    def may_rest_on_others(cell: Cell, world: World) -> bool:
-        return cell.verdict == BAD and cell.proven and bool(cluster.stale)
-
-    def if_fresh(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
-        alone = next(iter(again), None)
-        if alone is not None and alone.verdict == BAD and alone.proven and not _counts_on_others(cell, it):
-            return alone
-        return _doubted(_assuming(cell, fresh_premise(cluster)))
-
-    not_read = _unless_defined(it)
-
-    def may_rest_on_absence(cell: Cell, world: World) -> bool:
-        return bool(not_read) and cell.verdict == BAD and cell.proven
-
-    def if_absent(cell: Cell, world: World, again: object) -> Cell:
-        return _doubted(_assuming(cell, not_read))
-
-    def rests_on_new_quota(cell: Cell, world: World) -> bool:
-        is_new = any(cell.blamed is quota for quota in world.manifests.quotas)
-        return cell.event == "deploy" and cell.verdict == BAD and is_new
-
-    refusal = it.world.admission.decision(it.workload).refusal
-    refusing = refusal.by if refusal is not None else None
-
-    def is_refused_by_set(cell: Cell, world: World) -> bool:
-        is_new = refusing is not None and isinstance(refusing.source, Document)
-        return cell.event == "deploy" and cell.verdict == BAD and is_new
-
-    def before_it(cell: Cell, world: World, again: object) -> Cell:
-        assert refusing is not None
-        return _doubted(
-            _assuming(cell, f"{type(refusing).__name__} {refusing.name} is in force before the pods are made")
-        )
-
-    def may_run_already(cell: Cell, world: World) -> bool:
-        return cell.event == "deploy" and cell.verdict == BAD and cell.proven and _has_run(it)
-
-    def if_made_anew(cell: Cell, world: World, again: object) -> Cell:
-        return _doubted(_assuming(cell, f"the pods of {it.workload} do not run now, although they have volumes"))
-
-    absent = it.pod.node_name if it.pod.node_name and it.pod.node_name not in it.world.index.positions else ""
-
-    def may_come_by_name(cell: Cell, world: World) -> bool:
-        return bool(absent) and cell.verdict == BAD
-
-    def unless_it_comes(cell: Cell, world: World, again: object) -> Cell:
-        return _doubted(_assuming(cell, f"no node {absent} comes: the pods name it themselves, no scheduler is asked"))
-
-    about_devices = tuple(pod_premises(it))
-
-    def rests_on_devices(cell: Cell, world: World) -> bool:
-        return bool(about_devices) and cell.verdict != NONE
-
-    return (
-        WhatIf("the node that its pods name came", may_come_by_name, unless_it_comes),
-        WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices)),
-        WhatIf(
-            "other people's pods had gone", may_rest_on_others, if_fresh, lambda cell, world: (without_others(world),)
-        ),
-        WhatIf("what was not read defined what it needs", may_rest_on_absence, if_absent),
-        WhatIf("its pods ran already", may_run_already, if_made_anew),
-        WhatIf("its quota counted later", rests_on_new_quota, _before_quota),
-        WhatIf("what refuses it came later", is_refused_by_set, before_it),
-        WhatIf("any number of nodes came", is_never_helped, on_any_number),
-        WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares),
-        WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over)),
-        WhatIf("an autoscaler added a node", may_get_nodes, _unless_nodes_come, _with_groups),
-    )
+    yield WhatIf("any number of nodes came", is_never_helped, on_any_number)
+    yield WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares)
+    yield WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over))
+    yield WhatIf("an autoscaler added a node", may_get_nodes, _unless_nodes_come, _with_groups)
 
 
 def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[str]) -> tuple[WhatIf[Cell], ...]:

@@ -43,12 +43,12 @@ def check(it: Member) -> Iterator[Hazard]:
         if rollouts is None and constraint.topology_key != HOSTNAME:
             rollouts = _rollouts(it)
         evidence = _evidence(it, constraint, rollouts or ())
-        is_even = evidence.kind == "pattern" and _ends_even(it, constraint, rollouts or ())
+        is_mild = evidence.kind == "pattern" and (not constraint.is_hard or _ends_even(it, constraint, rollouts or ()))
         yield Hazard(
             at=constraint.path,
             evidence=evidence,
             values={"key": constraint.topology_key, "skew": constraint.max_skew},
-            severity=Severity.NOTE if is_even else None,
+            severity=Severity.NOTE if is_mild else None,
         )
 
 

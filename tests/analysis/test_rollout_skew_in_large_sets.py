@@ -16,7 +16,7 @@ def spread(name: str, replicas: int, key: str = ZONE) -> dict[str, object]:
     constraint = {
         "maxSkew": 1,
         "topologyKey": key,
-        "whenUnsatisfiable": "ScheduleAnyway",
+        "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": name}},
     }
     return workload(name, {"topologySpreadConstraints": [constraint]}, replicas=replicas)

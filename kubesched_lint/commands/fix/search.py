@@ -176,8 +176,9 @@ class _State(Record):
         selected rules may be one that a rule outside them explains: it counts, too.
         """
         found: dict[Subject, tuple[int, Severity]] = {}
-        patterns = (part for finding in self.all_open for part in finding.also if part.evidence.kind == "pattern")
-        for finding in chain(self.open, self.all_open, patterns):
+        told = (*self.open, *self.all_open)
+        patterns = (part for finding in told for part in finding.also if part.evidence.kind == "pattern")
+        for finding in chain(told, patterns):
             number, severity = found.get(subject_of(finding), (0, Severity.NOTE))
             found[subject_of(finding)] = number + 1, max(severity, finding.severity)
         return found

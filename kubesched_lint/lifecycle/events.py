@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
-from random import Random
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.schedulers import owner_selector
@@ -15,11 +14,11 @@ from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.controllers.replicaset import draws, one_draw
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.daemons import without_orphans
 from kubesched_lint.lifecycle.explore import (
     DEFAULT_STATES,
     MOST_WORK,
-    Draw,
     Enter,
     Exploration,
     Extra,
@@ -48,6 +47,11 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import revision_label
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from kubesched_lint.lifecycle.explore import Draw
 
 
 class Phase(Record):
@@ -253,15 +257,15 @@ class Story:
     ) -> Phase:
         """Play one event: ``enter`` yields its starts; for ``extra`` and ``draw`` see ``explore``."""
         origins: dict[State, State] = {}
-        random = Random(f"{self.seed} {len(self.phases)}")
+        random = self._random() if self.runs else None
         whole = True
         for state in self.states:
             starts = list(islice(enter(state), MOST_WAYS if self.runs else self.most_states + 1))
             whole = whole and (bool(self.runs) or len(starts) <= self.most_states)
-            for start in [random.choice(starts)] if self.runs else starts:
+            for start in [random.choice(starts)] if random else starts:
                 origins.setdefault(start, state)
         transitions = self._transitions(oracle)
-        if self.runs:
+        if random:
             further = range(1, len(origins) if oracle is self.oracle() else 1)
             each = [transitions, *(self._transitions(self.oracle(place)) for place in further)]
             limits = {"runs": self.runs, "most_work": self.most_work}
@@ -276,6 +280,12 @@ class Story:
         phase = Phase(name, transitions, found, enter, extra, origins, self.sound, bool(self.runs))
         self.phases.append(phase)
         return phase
+
+    def _random(self, *also: int) -> Random:
+        """Return what the courses of the next phase draw from."""
+        from random import Random
+
+        return Random(" ".join(map(str, (self.seed, len(self.phases), *also))))
 
     def adopt(
         self, workload: Workload, running: Sequence[BoundPod], *, changed: bool = True, size: int | None = None
@@ -382,7 +392,7 @@ class Story:
         if workload.kind != "Deployment" or replicas == desired.replicas:
             return as_it_is
         transitions = Transitions(oracle, self.desired_states.values())
-        among = one_draw(Random(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
+        among = one_draw(self._random(number)) if self.runs else draws
 
         def enter(state: State) -> Iterator[State]:
             sets = transitions.replica_sets(number, transitions.counts(state))

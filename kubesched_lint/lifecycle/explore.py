@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from random import Random
 
 from kubesched_lint import work
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
 from kubesched_lint.record import Record, field
 
+if TYPE_CHECKING:
+    from random import Random
+
+    Draw = Callable[[State, Random], Move | None]
+    """A random one of the moves of an event, found without listing them all."""
+
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers; the controllers still have to create their pods."""
-Draw = Callable[[State, Random], Move | None]
-"""A random one of these moves, found without listing them all."""
 Enter = Callable[[State], Iterator[State]]
 """Yields the starts of a phase from an end of the phase before it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from random import Random
 
 from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
@@ -47,6 +46,8 @@ class Orders:
         if aim.against:  # in the same order against every workload
             others = self._by_size(others, aim.draw)
         else:
+            from random import Random
+
             Random(f"{self._seed} {aim.number} {aim.draw}").shuffle(others)
             if not aim.draw:
                 others.sort(key=lambda i: self._sizes[i], reverse=True)
@@ -60,6 +61,8 @@ class Orders:
     def _by_size(self, members: Iterable[int], draw: int) -> list[int]:
         """Return the members, the largest first in draw 0, else the smallest; equal ones are in a drawn order."""
         if draw not in self._drawn:
+            from random import Random
+
             places = list(range(len(self._setting.workloads)))
             Random(f"{self._seed} {draw}").shuffle(places)
             self._drawn[draw] = places

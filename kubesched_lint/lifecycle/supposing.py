@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
-from random import Random
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
@@ -55,6 +54,8 @@ def _orders(names: Sequence[str], story: Story) -> Iterator[Sequence[str]]:
         yield from permutations(names)
         return
     yield names
+    from random import Random
+
     drawn = list(names)
     Random(story.seed).shuffle(drawn)
     yield drawn if drawn != list(names) else drawn[::-1]

@@ -14,11 +14,11 @@ from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.controllers.replicaset import draws, one_draw
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.daemons import without_orphans
 from kubesched_lint.lifecycle.explore import (
     DEFAULT_STATES,
     MOST_WORK,
+    Draw,
     Enter,
     Exploration,
     Extra,
@@ -26,6 +26,7 @@ from kubesched_lint.lifecycle.explore import (
     explore,
     explore_by_runs,
     in_turn,
+    seeded,
 )
 from kubesched_lint.lifecycle.known_moves import KnownMoves
 from kubesched_lint.lifecycle.oracle import Oracle
@@ -47,11 +48,6 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import revision_label
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from kubesched_lint.lifecycle.explore import Draw
 
 
 class Phase(Record):
@@ -257,7 +253,7 @@ class Story:
     ) -> Phase:
         """Play one event: ``enter`` yields its starts; for ``extra`` and ``draw`` see ``explore``."""
         origins: dict[State, State] = {}
-        random = self._random() if self.runs else None
+        random = seeded(f"{self.seed} {len(self.phases)}") if self.runs else None
         whole = True
         for state in self.states:
             starts = list(islice(enter(state), MOST_WAYS if self.runs else self.most_states + 1))
@@ -280,12 +276,6 @@ class Story:
         phase = Phase(name, transitions, found, enter, extra, origins, self.sound, bool(self.runs))
         self.phases.append(phase)
         return phase
-
-    def _random(self, *also: int) -> Random:
-        """Return what the courses of the next phase draw from."""
-        from random import Random
-
-        return Random(" ".join(map(str, (self.seed, len(self.phases), *also))))
 
     def adopt(
         self, workload: Workload, running: Sequence[BoundPod], *, changed: bool = True, size: int | None = None
@@ -392,7 +382,7 @@ class Story:
         if workload.kind != "Deployment" or replicas == desired.replicas:
             return as_it_is
         transitions = Transitions(oracle, self.desired_states.values())
-        among = one_draw(self._random(number)) if self.runs else draws
+        among = one_draw(seeded(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
 
         def enter(state: State) -> Iterator[State]:
             sets = transitions.replica_sets(number, transitions.counts(state))

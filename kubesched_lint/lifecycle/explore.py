@@ -15,11 +15,10 @@ from kubesched_lint.record import Record, field
 if TYPE_CHECKING:
     from random import Random
 
-    Draw = Callable[[State, Random], Move | None]
-    """A random one of the moves of an event, found without listing them all."""
-
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers; the controllers still have to create their pods."""
+Draw = Callable[[State, "Random"], Move | None]
+"""A random one of these moves, found without listing them all."""
 Enter = Callable[[State], Iterator[State]]
 """Yields the starts of a phase from an end of the phase before it."""
 
@@ -30,6 +29,13 @@ MOVES_EACH = 100
 MOST_WORK = 250_000
 """Limit for all courses of a phase, about a second. A step costs ``_STEP`` plus 1 per node and entry of its state."""
 _STEP = 50
+
+
+def seeded(seed: int | str) -> Random:
+    """Return what draws from a seed; ``random`` takes time to import, and a search draws nothing."""
+    from random import Random
+
+    return Random(seed)
 
 
 def as_it_is(state: State) -> Iterator[State]:

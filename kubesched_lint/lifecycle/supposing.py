@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.explore import seeded
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
 from kubesched_lint.lifecycle.node_events import alter, evict
 from kubesched_lint.lifecycle.states import State
@@ -54,10 +55,8 @@ def _orders(names: Sequence[str], story: Story) -> Iterator[Sequence[str]]:
         yield from permutations(names)
         return
     yield names
-    from random import Random
-
     drawn = list(names)
-    Random(story.seed).shuffle(drawn)
+    seeded(story.seed).shuffle(drawn)
     yield drawn if drawn != list(names) else drawn[::-1]
 
 

@@ -8,7 +8,7 @@ one run with a better end refutes it. A run proves nothing about what is not mod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from random import Random
+from functools import cached_property
 
 from kubesched_lint.analysis.coming import scheduled_pod
 from kubesched_lint.analysis.quota_demand import granted
@@ -25,12 +25,14 @@ from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
+    from random import Random
+
     from kubesched_lint.cluster.state import ClusterState, Placement
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.world.world import World
 
-Choose = Callable[[NodeSet, Random], int]
+Choose = Callable[[NodeSet], int]
 """Return the feasible node to bind a pod to; every choice is one that some scheduler could make."""
 
 raising = False
@@ -79,7 +81,7 @@ def is_followed(it: Member) -> bool:
     return known.pod.volumes == it.workload.pod.volumes and known.claim_templates == it.workload.claim_templates
 
 
-def pods_left(world: World, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int] | None:
+def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict[int, int] | None:
     """Return ``id(workload)`` → number of its pods that do not run at the end of one run; None after too many steps.
 
     All ``members`` must be modelled. The scheduler takes them in the given order, and retries waiting pods until
@@ -94,14 +96,14 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose, random:
         for queue, count in zip(queues, created, strict=True):
             del queue.waiting[count:]
         refused = [most - count for most, count in zip(wanted, created, strict=True)]
-        if not _run(queues, state, choose, random, steps=_STEPS_EACH * (sum(wanted) + 1)):
+        if not _run(queues, state, choose, steps=_STEPS_EACH * (sum(wanted) + 1)):
             return None
         return {id(q.workload): lacking + len(q.waiting) for lacking, q in zip(refused, queues, strict=True)}
     finally:
         state.undo(mark)
 
 
-def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: Random, steps: int) -> bool:
+def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, steps: int) -> bool:
     """Bind pods until nothing changes. Return False if that takes more than ``steps`` decisions."""
     placed: dict[int, tuple[_Queue, int]] = {}
     moving = True
@@ -112,7 +114,7 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: 
                 if steps <= 0:
                     return False
                 steps -= 1
-                placement, victims = _bind(queue.pod(number), state, choose, random)
+                placement, victims = _bind(queue.pod(number), state, choose)
                 moving = moving or bool(victims)  # evicted pods wait again
                 for victim in victims:
                     if id(victim) in placed:  # its controller recreates it; other pods do not come back
@@ -130,13 +132,11 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: 
     return True
 
 
-def _bind(
-    pod: Pod, state: ClusterState, choose: Choose, random: Random
-) -> tuple[Placement | None, tuple[Placement, ...]]:
+def _bind(pod: Pod, state: ClusterState, choose: Choose) -> tuple[Placement | None, tuple[Placement, ...]]:
     """Return the pod's placement (None if not bound) and the pods that it preempted."""
     found = diagnose(pod, state)
     if found.feasible:
-        return bind(pod, choose(found.feasible, random), state), ()
+        return bind(pod, choose(found.feasible), state), ()
     chosen = preempt(pod, found, state).chosen
     if chosen is None or not chosen.is_freed:
         return None, ()
@@ -169,23 +169,31 @@ def _queue(it: Member, state: ClusterState) -> _Queue:
 # --- orders ---------------------------------------------------------------------------------------------------------
 
 
-def first_fit(nodes: NodeSet, _: Random) -> int:
-    return lowest(nodes)
+class Drawing:
+    """Choices at random. The runs of a small set often ask for none, and ``random`` takes time to import."""
 
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
 
-def any_fit(nodes: NodeSet, random: Random) -> int:
-    return nth(nodes, random.randrange(nodes.bit_count()))
+    @cached_property
+    def random(self) -> Random:
+        from random import Random
+
+        return Random(self._seed)
+
+    def any_fit(self, nodes: NodeSet) -> int:
+        return nth(nodes, self.random.randrange(nodes.bit_count()))
 
 
 def orders(
     members: Sequence[Workload], favoured: Iterable[Workload], runs: int
-) -> Iterator[tuple[Sequence[Workload], Choose, Random]]:
+) -> Iterator[tuple[Sequence[Workload], Choose]]:
     """Yield ``runs`` orders: favoured members first (on the first feasible node), last, then random (on any node)."""
     first = [w for w in members if any(w is f for f in favoured)]
     rest = [w for w in members if all(w is not f for f in first)]
     for seed in range(runs):
-        random = Random(seed)
+        drawing = Drawing(seed)
         ordered = [*first, *rest] if seed % 2 == 0 else [*rest, *first]
-        if seed > 1:
-            random.shuffle(ordered)
-        yield ordered, any_fit if seed else first_fit, random
+        if seed > 1 and len(ordered) > 1:
+            drawing.random.shuffle(ordered)
+        yield ordered, drawing.any_fit if seed else lowest

@@ -110,6 +110,13 @@ class Circles:
         self._blocked = blocked
         self._long: dict[int, tuple[tuple[Workload, ...], int]] = {}
         """``id`` of a member of a long circle that was found → the circle, and the member's index in it."""
+        self._names: dict[int, str] = {}
+
+    def name(self, member: Workload) -> str:
+        """Return the name of a member, made once although the findings of all its circle name it."""
+        if id(member) not in self._names:
+            self._names[id(member)] = str(member)
+        return self._names[id(member)]
 
     def through(self, start: Workload) -> tuple[Workload, ...]:
         """The shortest circle, beginning with ``start``; for a member of a long circle found before, that circle."""

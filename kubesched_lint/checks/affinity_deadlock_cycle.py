@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kubesched_lint.analysis.reachability import affinity_circles, blocked_affinities
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import LONGEST_LIST, and_others, joined
 from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.world import Member
 
@@ -20,15 +21,16 @@ def check(it: Member) -> Iterator[Hazard]:
     blocked = blocked_affinities(it.world).get(id(it.workload))
     if blocked is None or blocked.cause != "cycle":
         return
-    circle = affinity_circles(it.world).through(it.workload)
+    circles = affinity_circles(it.world)
+    circle, name = circles.through(it.workload), circles.name
     terms = it.pod.required_affinity
-    text = _in_words(circle)
+    text = _in_words(circle, name)
     yield Hazard(
         at=terms[0].path,
         evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
-        values={"others": circle[1:], "replicas": it.replicas},
+        values={"others": _others(circle, name), "replicas": it.replicas},
         related=tuple(
-            Place(w.pod.required_affinity[0].path, f"{w} requires the next of the circle", w.source, w.ref)
+            Place(w.pod.required_affinity[0].path, f"{name(w)} requires the next of the circle", w.source, w.ref)
             for w in circle[1:_MOST_NAMED]
         ),
     )
@@ -39,8 +41,15 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     yield from make_preferred(it.workload, *(term.path for term in it.workload.pod.required_affinity))
 
 
-def _in_words(circle: tuple[Workload, ...]) -> str:
+def _others(circle: tuple[Workload, ...], name: Callable[[Workload], str]) -> str:
+    """Return all but the first, a long list cut as in every message, without a name for each that is left out."""
+    shown = list(map(name, circle[1 : LONGEST_LIST + 2]))
+    left = len(circle) - 1 - LONGEST_LIST
+    return and_others(shown[:LONGEST_LIST], left) if left > 1 else joined(shown)
+
+
+def _in_words(circle: tuple[Workload, ...], name: Callable[[Workload], str]) -> str:
     """Return the circle as text; only the beginning and the end of a long one."""
     left = len(circle) - _MOST_NAMED
-    shown = [str(w) for w in (circle if left <= 0 else circle[: _MOST_NAMED - 1])]
-    return " → ".join((*shown, *([f"{left:,} more", str(circle[-1])] if left > 0 else ()), str(circle[0])))
+    shown = map(name, circle if left <= 0 else circle[: _MOST_NAMED - 1])
+    return " → ".join((*shown, *([f"{left:,} more", name(circle[-1])] if left > 0 else ()), name(circle[0])))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.devices import with_devices
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
+from kubesched_lint.lifecycle.event_outcomes import idle
+from kubesched_lint.lifecycle.groups import components
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.preemption_scope import outranks, scope_of
@@ -33,6 +35,20 @@ class Counting:
             with_devices(bounds, self.setting, members, number)
             self._known[event, number] = bounds
         return bounds
+
+    def exceeds(self, members: Collection[int], states: int) -> bool:
+        """Whether a search over members that preempts nothing surely meets more states of a deploy.
+
+        Pods of other groups change neither whether a pod is bound nor how many are, and any of them may come first.
+        So for each group, every number of its new pods up to the least is met with every number of the others.
+        """
+        setting, met = self.setting, 1
+        for group in components(setting) if setting.together else ():
+            if met > states:
+                break
+            new = [i for i in group if i in members and not setting.running.get(i) and not idle(setting, "deploy", i)]
+            met *= 1 + sum(self.bounds("deploy", group, i).least.pods for i in new)
+        return met > states
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
         """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""

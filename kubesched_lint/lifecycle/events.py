@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
-from random import Random
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.schedulers import owner_selector
@@ -27,6 +26,7 @@ from kubesched_lint.lifecycle.explore import (
     explore,
     explore_by_runs,
     in_turn,
+    seeded,
 )
 from kubesched_lint.lifecycle.known_moves import KnownMoves
 from kubesched_lint.lifecycle.oracle import Oracle
@@ -253,15 +253,15 @@ class Story:
     ) -> Phase:
         """Play one event: ``enter`` yields its starts; for ``extra`` and ``draw`` see ``explore``."""
         origins: dict[State, State] = {}
-        random = Random(f"{self.seed} {len(self.phases)}")
+        random = seeded(f"{self.seed} {len(self.phases)}") if self.runs else None
         whole = True
         for state in self.states:
             starts = list(islice(enter(state), MOST_WAYS if self.runs else self.most_states + 1))
             whole = whole and (bool(self.runs) or len(starts) <= self.most_states)
-            for start in [random.choice(starts)] if self.runs else starts:
+            for start in [random.choice(starts)] if random else starts:
                 origins.setdefault(start, state)
         transitions = self._transitions(oracle)
-        if self.runs:
+        if random:
             further = range(1, len(origins) if oracle is self.oracle() else 1)
             each = [transitions, *(self._transitions(self.oracle(place)) for place in further)]
             limits = {"runs": self.runs, "most_work": self.most_work}
@@ -382,7 +382,7 @@ class Story:
         if workload.kind != "Deployment" or replicas == desired.replicas:
             return as_it_is
         transitions = Transitions(oracle, self.desired_states.values())
-        among = one_draw(Random(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
+        among = one_draw(seeded(f"{self.seed} {len(self.phases)} {number}")) if self.runs else draws
 
         def enter(state: State) -> Iterator[State]:
             sets = transitions.replica_sets(number, transitions.counts(state))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from random import Random
 
-from kubesched_lint.hints import Any
+from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.standing import Nothing
 from kubesched_lint.lifecycle.states import DesiredState, State
 from kubesched_lint.lifecycle.transitions import Move, Transitions, Way
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 class KnownMoves(Transitions):

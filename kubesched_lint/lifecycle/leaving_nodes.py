@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
-from random import Random
 
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
-from kubesched_lint.hints import TypeVar
+from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.lifecycle.hints import (
     wakes_on_delete,
     wakes_on_lost_label,
@@ -27,6 +26,9 @@ from kubesched_lint.lifecycle.states import LEAVING, Held, State, Step, queued, 
 from kubesched_lint.lifecycle.transitions import Move, Transitions
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import DisruptionBudget
+
+if TYPE_CHECKING:
+    from random import Random
 
 T = TypeVar("T")
 

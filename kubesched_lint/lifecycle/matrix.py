@@ -268,6 +268,9 @@ class Matrix:
             return None
         setting = self.setting
         driving = self._is_played(members) and expected
+        if not driving and self._counting.exceeds(members, self.effort.states):
+            self._cut_short.add(members)
+            return None
         explore = partial(
             story_of,
             setting,

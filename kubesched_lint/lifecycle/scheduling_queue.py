@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from random import Random
 
 from kubesched_lint import work
+from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.standing import between, differing
 from kubesched_lint.lifecycle.states import FRESH, PodTypes, State, empty
+
+if TYPE_CHECKING:
+    from random import Random
 
 Entry = tuple[int, int, int]
 """Slot, status, and the node that a DaemonSet's pod is made for, -1 for other pods."""

@@ -137,7 +137,7 @@ def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[st
         }
     ref = workload.ref
     return {
-        "object": str(workload),
+        "object": str(ref),
         "kind": ref.kind,
         "namespace": workload.namespace,
         "name": ref.name or NAMELESS,

@@ -171,10 +171,10 @@ class _InWorld:
 
     def _runs(self, of: Sequence[Workload], members: Sequence[Workload], most: int) -> Iterator[int | None]:
         """Yield for each run how many pods ``of`` these find no node; None if it takes too many steps."""
-        for seed, (ordered, choose, random) in enumerate(orders(members, of, most)):
+        for seed, (ordered, choose) in enumerate(orders(members, of, most)):
             run = (seed, members is of, *map(id, of))
             if run not in self._waiting:
-                left = pods_left(self._world, ordered, choose, random)
+                left = pods_left(self._world, ordered, choose)
                 self._waiting[run] = None if left is None else sum(left[id(w)] for w in of)
             yield self._waiting[run]
 

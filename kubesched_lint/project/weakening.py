@@ -29,7 +29,7 @@ _WEAKER: Mapping[str, tuple[object, ...]] = {
 """Key → its values that are weaker than the default."""
 _ANY = (
     "cluster", DECLARED, OWN_RULES, "workload-folders", "select", "ignore", "kubernetes-version", "feature-gates",
-    "scheduler-config", "baseline", "exclude",
+    "scheduler-config", "fresh-pods", "baseline", "exclude",
 )  # fmt: skip
 """Keys whose every value decides what the check finds. Of these, only ``ignore`` surely makes it weaker."""
 _LONGEST = 60

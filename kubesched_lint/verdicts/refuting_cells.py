@@ -135,10 +135,10 @@ def _placements(matrix: Matrix, world: World) -> Placements:
     if sum(pods_wanted(world.member(w)) for w in members) > MOST_PODS:
         return ()
     found: list[dict[int, int]] = []
-    for ordered, choose, random in orders(members, members[-1:], RUNS):
+    for ordered, choose in orders(members, members[-1:], RUNS):
         try:
             with work.within(work.share(0)):
-                left = pods_left(world, ordered, choose, random)
+                left = pods_left(world, ordered, choose)
         except work.OutOfWorkError:
             return found
         if left is not None:

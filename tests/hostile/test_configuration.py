@@ -73,6 +73,7 @@ DECIDING = {
     "feature-gates": ('feature-gates = "A=true"', 'feature-gates = "A=true"'),
     "cluster": ('cluster = "cluster.yaml"', 'cluster = "cluster.yaml"'),
     "scheduler-config": ('scheduler-config = "s.yaml"', 'scheduler-config = "s.yaml"'),
+    "fresh-pods": ('fresh-pods = "1h"', 'fresh-pods = "1h"'),
     "baseline": ('baseline = "known.json"', 'baseline = "known.json"'),
     "workload-folders": ('workload-folders = ["ops"]', 'workload-folders = ["ops"]'),
     "rule-folders": ('rule-folders = ["rules"]', 'rule-folders = ["rules"]'),
@@ -91,6 +92,7 @@ STRICTER = (
     "exclude = []",
     "include-tests = true",
     'max-age = "7d"',
+    'survive = ["drain"]',
     'fail-on = "error"',
 )
 
@@ -120,7 +122,7 @@ def test_what_asks_for_more_or_the_same_is_not(repository: Path, written: str) -
 
 def test_every_key_is_judged() -> None:
     """A new key of the configuration has to be thought about here."""
-    harmless = {"namespace", "apply-order", "strict-skips", "formats", "include-tests", "max-age"}
+    harmless = {"namespace", "apply-order", "strict-skips", "formats", "include-tests", "max-age", "survive"}
     assert {key.name for key in KEYS} - harmless <= {*WEAKENING, *DECIDING}
 
 

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, settings
 
 from kubesched_lint.lifecycle import rivals
 from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.counting import Counting
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState, idle
+from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.rivals import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting
@@ -28,11 +30,19 @@ def is_enclosed(setting: Setting, event: str, *, preempting: bool = False) -> bo
         return False
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
     story = story_of(setting, everybody, expected=False, most_states=3000, preempting=preempting)
+    if story.sound and not preempting:
+        _met_at_least(setting, story)
     ends = EventOutcomes(setting, everybody, [story], names).ends(event, 0) if story.sound else None
     for few in (FEW_ALIKE, 1):  # 1: as if each workload had others alike, with which it shares its bounds
         with patch.object(rivals, "FEW_ALIKE", few):
             _compare(replace(setting), event, ends or ())
     return bool(ends)
+
+
+def _met_at_least(setting: Setting, story: Story) -> None:
+    """A search that is given up before it begins, because of the states that it would meet, meets no fewer."""
+    states = story.phases[-1].found.states
+    assert not Counting(setting).exceeds(range(len(setting.workloads)), states)
 
 
 def _compare(setting: Setting, event: str, ends: Sequence[FinalState]) -> None:

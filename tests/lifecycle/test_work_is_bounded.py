@@ -84,3 +84,20 @@ def test_spreads_of_large_workloads_are_drawn_less_often(moves):
     (skew,) = [s.skew for s in result.skews if s.skew.event == "deploy"]
     assert skew.runs == 2
     assert len(moves) < 10_000
+
+
+def test_a_search_that_must_meet_too_many_states_is_not_begun(monkeypatch):
+    """Ten pods may come in any order, so the search over the whole set would end at the limit with nothing."""
+    found, original = [], events.explore
+
+    def exploring(*of, **limits):
+        found.append(original(*of, **limits))
+        return found[-1]
+
+    monkeypatch.setattr(events, "explore", exploring)
+    others = [workload("Deployment", f"w{n}", 1, asking("10m")) for n in range(10)]
+    nowhere = workload("Deployment", "web", 1, {"nodeSelector": {ZONE: "z"}})
+    result = report_of(sketch(1, "ab", "4", "110"), *others, nowhere, states=1_000, events=("deploy",))
+    assert cell(result, "web", "deploy").verdict == BAD
+    assert found
+    assert all(each.complete for each in found)

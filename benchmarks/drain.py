@@ -14,6 +14,8 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from msgspec.structs import replace
+
 from benchmarks.lifecycle import manifest
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
@@ -29,7 +31,6 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.placement import Placer
 
 NODES, WORKLOADS, GOAL = 1_000, 100, 30.0

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import stat
 from errno import ELOOP
+from typing import IO
 
-from kubesched_lint.hints import IO
-from kubesched_lint.record import Record
+from msgspec import Struct
 
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 # Between the check of a file and its opening, another process may replace it by a pipe or a link.
@@ -33,7 +33,7 @@ class UnreadableError(OSError):
         super().__init__(0, reason)
 
 
-class ResolvedPath(Record):
+class ResolvedPath(Struct, frozen=True):
     """The target of a path. Links must not leave ``root``; ``real`` and ``root`` contain no links."""
 
     real: str

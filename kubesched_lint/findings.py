@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from typing import Protocol
 
-from kubesched_lint.hints import Protocol
-from kubesched_lint.record import FrozenRecord, Record, field
+from msgspec import Struct, field
 
 Path = tuple[str | int, ...]
 """The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
@@ -27,7 +27,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-class Evidence(FrozenRecord):
+class Evidence(Struct, frozen=True):
     """The reason to believe a hazard.
 
     ``proof`` holds for every order in which the scheduler may act; ``witness`` is one concrete order that ends badly;
@@ -75,7 +75,7 @@ def policy(text: str = "") -> Evidence:
     return Evidence("policy", text)
 
 
-class Span(FrozenRecord):
+class Span(Struct, frozen=True):
     """Lines and columns count from 1, columns in code points; the end is exclusive."""
 
     line: int
@@ -92,7 +92,7 @@ class Span(FrozenRecord):
         )
 
 
-class Location(FrozenRecord):
+class Location(Struct, frozen=True):
     """``near`` is for rendered text, if the line of a file that became ``span`` is unknown."""
 
     path: str
@@ -116,7 +116,7 @@ NAMELESS = "(no name)"
 """What reports show of an object whose manifest names none."""
 
 
-class ObjectRef(FrozenRecord):
+class ObjectRef(Struct, frozen=True):
     """An object by its kind and name; ``namespace`` is empty for an object of the cluster.
 
     ``name`` is empty for an object that has none, such as one that somebody has begun to write.
@@ -136,7 +136,7 @@ class ObjectRef(FrozenRecord):
         return f"{self.namespace}/{name}" if self.namespace else name
 
 
-class Place(Record):
+class Place(Struct, frozen=True):
     """A place that a check points to: a path inside an object. ``source`` None is the object under check."""
 
     at: Path
@@ -145,7 +145,7 @@ class Place(Record):
     owner: ObjectRef | None = None
 
 
-class Edit(FrozenRecord):
+class Edit(Struct, frozen=True):
     """Replace the text of ``span`` in ``path`` by ``text``; an empty span inserts."""
 
     path: str
@@ -153,7 +153,7 @@ class Edit(FrozenRecord):
     text: str
 
 
-class Fix(FrozenRecord):
+class Fix(Struct, frozen=True):
     """A change that makes a finding go away; ``safe`` if it takes no node from a pod that has one."""
 
     title: str
@@ -161,7 +161,7 @@ class Fix(FrozenRecord):
     edits: tuple[Edit, ...] = ()
 
 
-class Hazard(Record):
+class Hazard(Struct, frozen=True):
     """The result of a check: facts and a place; the rule's card has the words and the severity.
 
     ``values`` fill the card's message and help templates. ``severity`` may only lower the card's severity or, with a
@@ -190,14 +190,14 @@ class Hazard(Record):
     """
 
 
-class Related(FrozenRecord):
+class Related(Struct, frozen=True):
     """Another place that a finding is about, and what it has to do with it."""
 
     location: Location
     label: str
 
 
-class Suppression(FrozenRecord):
+class Suppression(Struct, frozen=True):
     """Why a finding does not count: a user waived it, or, if ``known``, a baseline lists it."""
 
     reason: str
@@ -205,7 +205,7 @@ class Suppression(FrozenRecord):
     known: bool = False
 
 
-class Finding(FrozenRecord):
+class Finding(Struct, frozen=True):
     """A hazard with severity, message and location: everything that a report may show."""
 
     rule: str
@@ -254,7 +254,7 @@ def _is_error_elsewhere(part: Finding, finding: Finding) -> bool:
     return part.severity is Severity.ERROR and part.at[:shared] != finding.at[:shared]
 
 
-class InputError(FrozenRecord):
+class InputError(Struct, frozen=True):
     """Something could not be read or understood: one message with its position (0 if there is none)."""
 
     path: str
@@ -276,7 +276,7 @@ class UncheckedError(Exception):
     """A check cannot judge this input; the text is the reason for which the rule counts as skipped."""
 
 
-class Skip(FrozenRecord):
+class Skip(Struct, frozen=True):
     """A rule, or a document, that was not checked, and why."""
 
     rule: str
@@ -285,7 +285,7 @@ class Skip(FrozenRecord):
     """The rule began, and its input exceeds the work that a run may do."""
 
 
-class LeftOut(FrozenRecord):
+class LeftOut(Struct, frozen=True):
     """A folder or file of tests, copied code or a cluster, which nobody applies with the others."""
 
     path: str
@@ -293,7 +293,7 @@ class LeftOut(FrozenRecord):
     reason: str
 
 
-class TargetSummary(FrozenRecord):
+class TargetSummary(Struct, frozen=True):
     """One target of a run over several: ``verdict`` counts its findings in words."""
 
     name: str
@@ -301,7 +301,7 @@ class TargetSummary(FrozenRecord):
     verdict: str
 
 
-class Summary(FrozenRecord):
+class Summary(Struct, frozen=True):
     """What a run read and how it was set up."""
 
     files: int = 0
@@ -332,7 +332,7 @@ class Summary(FrozenRecord):
         return tuple(filter(None, self.undecided.split("\n")))
 
 
-class Report(FrozenRecord):
+class Report(Struct, frozen=True):
     """The result of a run: ``findings``, ``skipped`` rules, and ``errors`` in the input."""
 
     findings: tuple[Finding, ...] = ()

@@ -11,13 +11,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
 from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.record import FrozenRecord
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -37,7 +38,7 @@ EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss"
 _TEXT, _OBJECTS = "<text>", "<object {}>"
 
 
-class Outcome(FrozenRecord):
+class Outcome(Struct, frozen=True):
     """The possible results of one event for one workload.
 
     ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on the lost node or
@@ -62,7 +63,7 @@ class Outcome(FrozenRecord):
     assumes: tuple[str, ...]
 
 
-class Simulation(FrozenRecord):
+class Simulation(Struct, frozen=True):
     """The result of ``simulate``: ``outcomes`` by workload, each in the order of the requested events."""
 
     outcomes: tuple[Outcome, ...]

@@ -11,8 +11,7 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
-
-from kubesched_lint.hints import TextIO
+from typing import TextIO
 
 _REPLACEMENT = "\ufffd"
 # Controls, bidi controls, line ends, blanks without width, fillers, tags and selectors that carry hidden data.

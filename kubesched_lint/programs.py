@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import IO
 
-from kubesched_lint.record import Record
+from msgspec import Struct
 
 TIMEOUT = 60.0
 """Seconds that a program may take."""
@@ -46,7 +46,7 @@ class NoWorkTreeError(ProgramError):
     """The path is in no git work tree."""
 
 
-class Done(Record):
+class Done(Struct, frozen=True):
     """The result of a program."""
 
     code: int

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kubesched_lint.record import Record
+from msgspec import Struct
+
 from kubesched_lint.releases import release
 
 
-class Quirk(Record):
+class Quirk(Struct, frozen=True):
     """``since`` is the first version with the behaviour, ``until`` the first without it (None: none known).
 
     Each is ``(major, minor)`` or ``(major, minor, patch)``.

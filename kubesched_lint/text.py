@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-
-from kubesched_lint.hints import TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 LONGEST_LIST = 6

@@ -9,9 +9,9 @@ counted. A run that somebody may give up is ``stoppable``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from kubesched_lint.findings import UncheckedError
-from kubesched_lint.hints import TypeVar
 
 try:
     from _thread import _local as local  # what threading gives, without importing it

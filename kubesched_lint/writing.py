@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
 
 from kubesched_lint.files import UnreadableError, is_own_stream, place_of
-from kubesched_lint.hints import IO
 
 
 @contextmanager

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Path
 from kubesched_lint.model.policy import LimitRange, Namespace, ResourceQuota, RuntimeClass
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 
 VALIDATION = "validation"
 OBJECT = "object"
 """The workload itself is refused, so no controller makes pods from it."""
 
 
-class AdmissionRefusal(Record):
+class AdmissionRefusal(Struct, frozen=True):
     """Why the API server creates no pod of a template."""
 
     plugin: str
@@ -48,7 +49,7 @@ def about_pod(workload: Workload, message: str, ordinal: int = 0, *, is_invalid:
     return f'pods "{workload.name}{suffix}" is forbidden: {message}'
 
 
-class Decision(Record):
+class Decision(Struct, frozen=True):
     """``refusal`` holds even if something is unknown; without one, the pods are created if ``unknown`` is empty."""
 
     refusal: AdmissionRefusal | None = None

@@ -6,14 +6,13 @@ Mirrors ``plugin/pkg/admission/limitranger/admission.go`` (v1.36).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.pod import Container, Pod, Resources
 from kubesched_lint.model.policy import LimitItem, LimitRange
 from kubesched_lint.model.storage import Claim
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.validation.causes import Cause
 from kubesched_lint.validation.quantities import NotAQuantityError, Quantity, in_resource_list
 from kubesched_lint.validation.resources import requirements

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
-from kubesched_lint.hints import Any
+from msgspec.structs import replace
+
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.resources import effective_requests
-from kubesched_lint.record import replace
 
 
 @cache

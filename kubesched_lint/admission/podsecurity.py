@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kubesched_lint.admission.podsecurity_baseline import (
     Check,
@@ -37,7 +38,6 @@ from kubesched_lint.admission.podsecurity_baseline import (
     volumes,
     windows_host_process,
 )
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.validation.causes import quoted
 
 LEVEL = "pod-security.kubernetes.io/enforce"

@@ -6,9 +6,8 @@ Mirrors ``policy/check_*.go`` of ``k8s.io/pod-security-admission`` (v1.36).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.validation.causes import quoted
 
 Value = Mapping[str, Any]

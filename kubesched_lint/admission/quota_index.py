@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.admission.reach import InReach
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.workload import written_template
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import QuotaScope, ResourceQuota
 from kubesched_lint.model.resources import effective_requests, is_extended
 from kubesched_lint.model.storage import Claim
-from kubesched_lint.record import replace
 
 _CLAIMS = ("persistentvolumeclaims", "count/persistentvolumeclaims")
 _STORAGE = "requests.storage"

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Path, Source
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod, SchedulerProfile, SpreadConstraint, profile_of
 from kubesched_lint.model.workload import SCALED, Workload
-from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.inventory import Inventory

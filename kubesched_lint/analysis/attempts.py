@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.coming import scheduled_pod
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, nth, positions
 from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct
+
 from kubesched_lint import work
 from kubesched_lint.analysis.coming import Queued, queued_pods
 from kubesched_lint.analysis.wanted import pods_of_the_set
@@ -11,7 +13,6 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned_to
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.world import Member, World
 
@@ -24,7 +25,7 @@ Turn = Callable[[], tuple[bool, int]]
 """Return whether the pod in question fits now, and how many copies before it found a node since the last turn."""
 
 
-class Beside(Record):
+class Beside(Struct, frozen=True):
     """Result for the other workloads' pods at the time when the pod in question fits or nothing changes any more."""
 
     placed: int

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unknown_nodes
@@ -11,7 +14,6 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
 from kubesched_lint.world.claims import is_known, modelled_templates
 from kubesched_lint.world.order import sync_wave
 from kubesched_lint.world.pod_labels import read_labels, values_known
@@ -40,7 +42,7 @@ class Queued:
         return self.behind is None or not self.behind.left
 
 
-class Coming(Record):
+class Coming(Struct, frozen=True):
     """The order in which pods come: those of one workload after another, in apply order, if nothing else is said."""
 
     seed: int

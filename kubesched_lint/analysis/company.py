@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.staying import may_be_preempted
 from kubesched_lint.world.world import Member
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 PREMISE = "the pods that it must be near stay where they are once placed"
 
 
-class Company(Record):
+class Company(Struct, frozen=True):
     """``whom`` (names) the pods must be near, and ``most`` domains that these can occupy at the same time."""
 
     whom: tuple[str, ...]

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint import work
 from kubesched_lint.analysis.device_survey import Survey, surveyed
 from kubesched_lint.analysis.devices import Wanted, asked_of, must_know_devices, open_claims
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.findings import UncheckedError
 from kubesched_lint.model.devices import DeviceID
-from kubesched_lint.record import Record
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member
 
 UNLIMITED = 1 << 30
 
 
-class Request(Record):
+class Request(Struct, frozen=True):
     """A request of a workload's pods: its alternatives with the devices for each. Most requests have one."""
 
     wanted: Wanted

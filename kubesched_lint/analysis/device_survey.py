@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.analysis.devices import CONSTRAINTS, Asked, devices_in
@@ -21,7 +25,6 @@ from kubesched_lint.model.devices import (
     DeviceTaint,
 )
 from kubesched_lint.model.quantity import show
-from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.scheduler.devices.capacity import has_room
@@ -58,7 +61,7 @@ class Failure(NamedTuple):
 _NOTHING = Condition(-1, "")
 
 
-class Survey(Record):
+class Survey(Struct, frozen=True, dict=True):
     """The devices of some nodes, and which of them one request can have if no other pod has them."""
 
     asked: Asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.findings import Path, Source, UncheckedError
@@ -15,7 +16,6 @@ from kubesched_lint.model.devices import (
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.model.resources import request_path
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, has
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.devices.extended import extended_claim
 from kubesched_lint.world.devices import devices_of, knows_devices, pools_without_devices, unserved
 from kubesched_lint.world.new_nodes import pools_in_words

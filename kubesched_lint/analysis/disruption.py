@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.almost_all import LeftOut, leaves_out_few
@@ -15,7 +18,6 @@ from kubesched_lint.findings import Evidence, proof
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.text import many
 from kubesched_lint.world.pod_labels import labels_when_created
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -32,7 +34,7 @@ _Group = list[tuple[int, DisruptionBudget]]
 _Posted = dict[tuple[str, _Label], list[_Group]]
 
 
-class Covering(Record):
+class Covering(Struct, frozen=True):
     """The budgets that cover the pods of a workload."""
 
     count: int
@@ -234,7 +236,7 @@ def nothing_may_go(it: Member, budget: DisruptionBudget) -> Evidence:
     )
 
 
-class Unscaled(Record):
+class Unscaled(Struct, frozen=True):
     """A budget that allows no eviction, because it asks for a scale that the controller of a workload's pods lacks."""
 
     budget: DisruptionBudget

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import Record
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
 from kubesched_lint.world.gangs import Gang
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ Places = tuple[tuple[str, str], ...]
 """(pod, node) of each placed pod."""
 
 
-class Answer(Record):
+class Answer(Struct, frozen=True):
     """What becomes of a gang that is deployed alone."""
 
     verdict: str

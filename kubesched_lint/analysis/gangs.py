@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.coming import scheduled_pod
@@ -31,7 +33,6 @@ from kubesched_lint.lifecycle.gangs import outcomes
 from kubesched_lint.model.feature_gates import GANGS, GROUPS, PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import placed
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.world.devices import needs_devices

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.coming import Queued, queued_pods, scheduled_pod
@@ -27,7 +29,6 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, KARPENTER, Node, NodePool
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind, placed
 from kubesched_lint.scheduler.framework import diagnose, message, static_feasible
 from kubesched_lint.scheduler.placement import Placer

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, zip_longest
 
+from msgspec import Struct
+
 from kubesched_lint.analysis.coming import scheduled_pod
 from kubesched_lint.analysis.trial import at_rest
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.gangs import Gang, loose_groups
@@ -19,7 +20,7 @@ _MOST_PODS = 200
 _MOST_GROUPS = 8
 
 
-class HalfPlaced(Record):
+class HalfPlaced(Struct, frozen=True):
     """The end of a course in which the pods of two groups take turns."""
 
     groups: tuple[Gang, Gang]

@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import compress
 from operator import or_
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.problem import Demand, NodeClass, Problem
 from kubesched_lint.analysis.reachability import blocked_affinities
@@ -20,10 +24,8 @@ from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, holds, lowest, positions
 from kubesched_lint.findings import Evidence, proof
-from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.pod import Pod, knows_scheduler, profile_of
-from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.world.device_premises import set_premises
 from kubesched_lint.world.room import domain_room, most_copies
@@ -41,7 +43,7 @@ _MOST_TRIED = 1_000
 """Most pods that are placed in a trial to see whether they fit; for more, the solver is faster."""
 
 
-class Impossible(Record):
+class Impossible(Struct, frozen=True):
     """At most ``placed`` of ``wanted`` pods of these workloads find a place; without any one of them, all may."""
 
     demands: tuple[Demand, ...]

@@ -6,12 +6,14 @@ A lack that is ``unknown`` allows no verdict. Any other is an assumption, report
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.model.pod import EVERY_TAINT, Pod, knows_scheduler, profile_of
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
-from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import World
 
 
-class Lack(Record):
+class Lack(Struct, frozen=True):
     text: str
     """The unknown fact if ``unknown``, else the assumption."""
     unknown: bool

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.analysis.words import Words, closest_word
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.world.world import once_per_world
 
 if TYPE_CHECKING:

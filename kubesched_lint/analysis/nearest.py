@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import added_affinity
 from kubesched_lint.analysis.words import Words, closest_word
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.model.pod import profile_of
-from kubesched_lint.record import Record, replace
 from kubesched_lint.text import misspelt, plural
 from kubesched_lint.world.world import once_per_world
 
@@ -38,7 +40,7 @@ _ONLY_AS = " only as "
 """Between a label and its values on nodes, if none of them reads like the wanted one."""
 
 
-class Miss(Record):
+class Miss(Struct, frozen=True):
     """``wanted``: the user's condition; ``at``: path of the condition that fails; ``nearest``: a sentence or empty."""
 
     at: Path

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, said
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod, knows_scheduler
-from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.text import many, plural
@@ -39,7 +41,7 @@ _LAG = timedelta(minutes=6)
 """The longest time between two attempts, with the half minute until the queue is flushed, and back-off."""
 
 
-class Waiting(Record):
+class Waiting(Struct, frozen=True):
     """Equal pods that wait for a node, with one owner and one message."""
 
     pods: tuple[BoundPod, ...]
@@ -59,7 +61,7 @@ class Waiting(Record):
         return found.message if found is not None else ""
 
 
-class Tally(Record):
+class Tally(Struct, frozen=True):
     """How many messages agree, are older than the snapshot, differ, and were not compared."""
 
     agree: int = 0

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct, field
+
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, field
 from kubesched_lint.text import joined, plural
 
 TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
 
 
-class Added(Record):
+class Added(Struct, frozen=True):
     """``count`` new nodes of one kind."""
 
     pool: str
@@ -38,7 +39,7 @@ def listed(added: Sequence[Added]) -> str:
     return joined(shown)
 
 
-class Verdict(Record):
+class Verdict(Struct, frozen=True):
     """Pods of one workload: ``today`` fit on existing nodes, ``grown`` on new nodes ``added``, ``left`` nowhere."""
 
     workload: Workload
@@ -66,7 +67,7 @@ class Verdict(Record):
         return "no pool can ever help" if self.kind == NEVER else TODAY
 
 
-class Plan(Record):
+class Plan(Struct, frozen=True):
     """``nodes`` are the new ones; ``verdicts`` are in the set's order, without DaemonSets and Jobs."""
 
     added: tuple[Added, ...] = ()

@@ -6,11 +6,12 @@ from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from msgspec import Struct
+
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -59,7 +60,7 @@ def ports_of(world: World) -> Mapping[int, Mapping[Key, Sequence[HostPort]]]:
     return {id(workload): by_key(workload.pod.host_ports) for workload in world.manifests.workloads}
 
 
-class PortUser(Record):
+class PortUser(Struct, frozen=True):
     """A workload that takes a port of each of its nodes."""
 
     workload: Workload

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, WeightedPodAffinityTerm
-from kubesched_lint.record import Record, replace
 
 
-class PodVariant(Record):
+class PodVariant(Struct, frozen=True):
     """A variant of a pod, and the node selector term that its node must match besides; None for any node."""
 
     pod: Pod

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from math import inf
 from operator import or_
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, popcount, positions
-from kubesched_lint.hints import TYPE_CHECKING, cast
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import World
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kubesched_lint.scheduler.devices.groups import DeviceGroups
 
 
-class Demand(Record):
+class Demand(Struct, frozen=True):
     """``count`` pods like ``pod``, each of which may use ``nodes``."""
 
     workload: Workload
@@ -35,7 +36,7 @@ class Demand(Record):
         return self.workload.kind == "DaemonSet"
 
 
-class NodeClass(Record):
+class NodeClass(Struct, frozen=True):
     """Nodes that are equal for every demand: same room, same domains, usable by the same workloads."""
 
     nodes: NodeSet

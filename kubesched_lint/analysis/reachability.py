@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from msgspec import Struct
+
 from kubesched_lint import work
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.world.neighbours import answers_itself
 from kubesched_lint.world.running import running_match
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -16,7 +17,7 @@ _LONG = 40
 """Members of a longer circle share it; no shorter one is searched for each of them."""
 
 
-class Blocked(Record):
+class Blocked(Struct, frozen=True):
     """A workload whose required affinity no pod can ever match.
 
     ``cause``: *nothing* (no pod matches), *cycle* (its targets wait for it), *waits* (its targets are blocked

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.manifests.changes import Append, ChangeError
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path, Source
@@ -48,7 +50,7 @@ _FREE: Mapping[str, tuple[Path, ...]] = {
 """What may change all the same inside one of them."""
 
 
-class Remedy(Record):
+class Remedy(Struct, frozen=True):
     """``title`` is an imperative without a full stop: ``add matchLabelKeys: [pod-template-hash]``.
 
     ``safe``: it writes what the manifest clearly means, and every pod that has a node keeps one. A remedy that changes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.rollout import changes
 from kubesched_lint.analysis.worlds import amid_rollout, as_it_stands, without_workloads
@@ -20,7 +22,6 @@ from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.world.claim_names import claim_named, known_ordinals
 from kubesched_lint.world.claims import bound_volume, settled_storage, without_unknown_storage
 from kubesched_lint.world.devices_over_time import followed_devices

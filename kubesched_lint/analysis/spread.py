@@ -7,12 +7,13 @@ domain.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler import topology
 from kubesched_lint.world.neighbours import others_selected, repelled_by_running
 from kubesched_lint.world.room import kind_of_copies, most_copies_by_domain
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kubesched_lint.world.running import RunningPods
 
 
-class SpreadRoom(Record):
+class SpreadRoom(Struct, frozen=True):
     """Capacity and allowed number of pods per domain.
 
     ``blocked`` are domains that count although the pod can use none of their nodes; ``too_few``: minDomains makes the

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
+from typing import TypeVar
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState, Placement
-from kubesched_lint.hints import TypeVar
 from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.binding import bind, bind_each
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer
@@ -38,7 +39,7 @@ _STEPS = 20
 """Cost of an entry of the queue, in steps of ``work``."""
 
 
-class Tried(Record):
+class Tried(Struct, frozen=True):
     """The end of one trial, by ``id(workload)``."""
 
     left: dict[int, tuple[int, str]]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.vertical import VerticalAutoscaler
-from kubesched_lint.record import replace
 from kubesched_lint.world.world import Member, World, once_per_world
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.analysis.coming import Coming, created_counts, wave_of
 from kubesched_lint.analysis.trial import SEEDS, each_trial, trials_of, tried
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.world.world import World, once_per_world
 
 
-class Waiting(Record):
+class Waiting(Struct, frozen=True):
     """Pods of a workload without a place: the fewest and the most of all trials, and the scheduler's message.
 
     ``fewest`` are no more than wait when the pods come before all others. ``wanted`` is the number of created pods.
@@ -29,7 +30,7 @@ class Waiting(Record):
     message: str
 
 
-class Race(Record):
+class Race(Struct, frozen=True):
     """Workloads of which ``fewest`` pods wait in every trial; which ones depends on the order in which they come."""
 
     workloads: tuple[Workload, ...]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Location, ObjectRef, Path, Span
-from kubesched_lint.record import Record
 
 
-class Waiver(Record):
+class Waiver(Struct, frozen=True):
     """One slug of a ``# kubesched: ignore[slug] reason`` comment, or one ``ignore.kubesched-lint.io/slug`` annotation.
 
     It is a ``Source`` of one place, so that a hazard can point at it.
@@ -40,7 +41,7 @@ class Waiver(Record):
         return location.path == self.path and self.below == location.span.line > 0
 
 
-class WaiverUse(Record):
+class WaiverUse(Struct, frozen=True):
     """The effect of a waiver in a run."""
 
     is_used: bool

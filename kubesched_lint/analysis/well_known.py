@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kubesched_lint.findings import UncheckedError
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import to_fill_in
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import CSI_ZONES, HOSTNAME, KEPT_LIKE, is_of_csi_driver
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import Record
 from kubesched_lint.text import closest
 from kubesched_lint.world.sketched import host_among, is_left_out, may_be_a_node
 from kubesched_lint.world.world import World
@@ -154,7 +155,7 @@ def corrected_taint(key: str) -> str:
     return closest(key, TAINTS, 0.92)
 
 
-class Correction(Record):
+class Correction(Struct, frozen=True):
     key: str
     reason: str
     deprecated: bool = False

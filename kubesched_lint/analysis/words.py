@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.text import closest
 
 if TYPE_CHECKING:

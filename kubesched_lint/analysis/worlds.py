@@ -7,9 +7,11 @@ One ``WhatIf`` describes one fact on which an answer may depend. ``linter.what_i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kubesched_lint.hints import TYPE_CHECKING, Generic, TypeVar
-from kubesched_lint.record import Record, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -31,7 +33,7 @@ MOST_SPARE = 60
 """Most nodes that pools might add during an event; with more, the search would take too long."""
 
 
-class WhatIf(Record, Generic[T]):
+class WhatIf(Struct, Generic[T], frozen=True):
     """One fact that may differ from a world. Each function gets an answer and the world that gave it."""
 
     name: str

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import PLACE_LIKE, REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
-from kubesched_lint.record import Record, replace
 from kubesched_lint.world.claims import bound_volume, has_free_volume, storage_class_of, topology_nodes, unbound_claims
 from kubesched_lint.world.neighbours import may_be_answered_by_set
 from kubesched_lint.world.room import nodes_near_running
@@ -19,7 +21,7 @@ from kubesched_lint.world.world import Member, World
 _KEYS = (ZONE, REGION, *PLACE_LIKE)
 
 
-class Pin(Record):
+class Pin(Struct, frozen=True):
     """``nodes`` are those that the pin allows; ``zones`` are its zones, as far as known."""
 
     kind: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Path, Source
-from kubesched_lint.hints import Any
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 
+from msgspec import Struct
+
 from kubesched_lint import work
 from kubesched_lint.analysis.reachability import blocked_affinities, lacks_topology
 from kubesched_lint.analysis.remedy import Remedy
@@ -14,7 +16,6 @@ from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.neighbours import repelled_by_running
 from kubesched_lint.world.room import bounding_domains, domain_room
@@ -85,7 +86,7 @@ def _between(it: Member, others: Sequence[Workload], term: PodAffinityTerm) -> I
             yield _hazard(it, found, term, variant)
 
 
-class _Conflict(Record):
+class _Conflict(Struct, frozen=True):
     """The workload that comes first may take every domain of the other, the victim."""
 
     first: Workload
@@ -95,7 +96,7 @@ class _Conflict(Record):
     domains: tuple[str, ...]
 
 
-class _Crowd(Record):
+class _Crowd(Struct, frozen=True):
     """The workloads of a set by what it takes that one fills all domains of another."""
 
     by_replicas: Sequence[tuple[int, int]]

@@ -7,10 +7,12 @@ from functools import cached_property
 from itertools import islice
 from sys import intern
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
 from kubesched_lint.text import plural
 from kubesched_lint.world.running import lasting_pods, lasting_state
 from kubesched_lint.world.staying import may_preempt, preempting_priority
@@ -21,7 +23,7 @@ _MOST_SHOWN = 3
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
-class _LockedOut(Record):
+class _LockedOut(Struct, frozen=True):
     """``count`` pods of the workload on ``node`` leave the DaemonSet's pod no place; ``reasons`` are the scheduler's.
 
     ``reachable``: each of these pods passes every filter when it is placed, so the order can really happen.
@@ -33,7 +35,7 @@ class _LockedOut(Record):
     reachable: bool
 
 
-class _Daemon(Record):
+class _Daemon(Struct, frozen=True, dict=True):
     """A DaemonSet, with what is asked of it for each workload of a set."""
 
     workload: Workload

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from kubesched_lint.findings import Hazard, ObjectRef, Path, Place, pattern
-from kubesched_lint.hints import Any
 from kubesched_lint.world.world import World
 
 _NAME: Path = ("metadata", "name")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubesched_lint.analysis.joint import contradictions
 from kubesched_lint.analysis.trial import SEEDS
 from kubesched_lint.analysis.waiting import Race, Waiting, races, waiting_everywhere
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Evidence, Hazard, Path, Place, UncheckedError, witness
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.text import joined, many, plural
 from kubesched_lint.world.claims import class_without_volumes
 from kubesched_lint.world.devices import devices_unknown, needs_devices

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.device_room import DeviceRoom, Request, room_of
 from kubesched_lint.analysis.device_survey import Failure, Survey
 from kubesched_lint.analysis.devices import devices_in
@@ -12,7 +14,6 @@ from kubesched_lint.checks._devices import guarded, shortage, words_for
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Evidence, Hazard, Path, Source, pattern, witness
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.attempt import Attempt, OnNode
 from kubesched_lint.scheduler.devices.failures import UndecidedError, one_line
 from kubesched_lint.text import first_few

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Hazard, ObjectRef, Place, witness
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.text import many
 from kubesched_lint.world.gangs import Gang, loose_groups
 from kubesched_lint.world.world import World

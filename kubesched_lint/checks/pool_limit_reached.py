@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import LIMITED, Plan, Verdict
 from kubesched_lint.findings import Evidence, Hazard, Place, UncheckedError, witness
@@ -11,7 +13,6 @@ from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
 
 

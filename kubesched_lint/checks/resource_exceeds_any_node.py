@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.wanted import control_planes
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import DEVICE_CLASS, is_extended, request_path
 from kubesched_lint.text import first_few, many, plural

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
@@ -12,7 +14,6 @@ from kubesched_lint.findings import Hazard, Path, Place, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
-from kubesched_lint.record import replace
 from kubesched_lint.text import many
 from kubesched_lint.world.device_premises import device_premise
 from kubesched_lint.world.devices import needs_devices

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.checks._remedies import schedule_anyway
@@ -12,7 +15,6 @@ from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.topology import least_count
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume
 from kubesched_lint.world.neighbours import others_selected
@@ -21,7 +23,7 @@ from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member
 
 
-class _Stuck(Record):
+class _Stuck(Struct, frozen=True):
     """Pod ``ordinal`` has its volume in ``domain``, which would hold ``would`` pods; the emptiest holds ``least``."""
 
     ordinal: int

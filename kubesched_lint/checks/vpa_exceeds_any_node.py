@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.vertical import vertical_autoscaler_of
 from kubesched_lint.checks._remedies import written_at
@@ -13,7 +15,6 @@ from kubesched_lint.model.pod import Container, Resources
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import effective_requests
 from kubesched_lint.model.vertical import ContainerPolicy, VerticalAutoscaler
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import Shortage
 from kubesched_lint.text import plural
 from kubesched_lint.world.premises import node_premises, nodes_in_words

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cli._lint_options import OPTIONS
 from kubesched_lint.cli.invocation import is_given
@@ -14,14 +17,12 @@ from kubesched_lint.cli.settings import Settings, settled
 from kubesched_lint.cluster.read import is_absent
 from kubesched_lint.commands.lint.request import Before, Past, Request
 from kubesched_lint.files import content, is_within
-from kubesched_lint.hints import Any
 from kubesched_lint.linter.options import ChangedError
 from kubesched_lint.programs import ProgramError, WorkTree
 from kubesched_lint.project.changed import Changes, changes_since
 from kubesched_lint.project.commits import CommitError, Copy, as_relative, copy_of
 from kubesched_lint.project.config import ConfigError
 from kubesched_lint.project.config_file import NAME, SHARED
-from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.invocation import Invocation
@@ -32,7 +33,7 @@ _FOLDERS = ("rule_folders", "workload_folders")
 _LARGEST = 1 << 20
 
 
-class Against(Record):
+class Against(Struct, frozen=True):
     """Answers what the run of a target is compared with."""
 
     changes: Changes

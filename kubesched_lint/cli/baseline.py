@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from msgspec import Struct
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, command_group
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.printing import say, tell, visible
-from kubesched_lint.record import Record
 from kubesched_lint.text import plural
 from kubesched_lint.version import __version__
 
@@ -173,14 +173,14 @@ def _line(change: Change, note: str = "") -> str:
     return visible("  ".join((*parts, *(f"({why})" for why in (change.why, note) if why))))
 
 
-class _Found(Record):
+class _Found(Struct, frozen=True):
     """The baseline entries of a run, and the entries of its baseline that no longer occur."""
 
     entries: tuple[KnownFinding, ...]
     gone: tuple[KnownFinding, ...]
 
 
-class _Work(Record):
+class _Work(Struct, frozen=True):
     """What a command lints: paths, or targets if there are any."""
 
     settings: Settings

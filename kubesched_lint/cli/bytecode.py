@@ -12,9 +12,9 @@ import os
 import sys
 from marshal import dumps, loads
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import kubesched_lint
-from kubesched_lint.hints import TYPE_CHECKING, Any
 
 try:
     # importlib.machinery takes them from here, but imports warnings as well, which takes half a millisecond.

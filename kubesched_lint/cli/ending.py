@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from kubesched_lint.hints import TYPE_CHECKING, Any, NoReturn, TextIO
 from kubesched_lint.printing import OutputError, forget, tell
 
 if TYPE_CHECKING:

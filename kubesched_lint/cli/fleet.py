@@ -165,15 +165,16 @@ def _of_targets(
 
 def _with_baseline(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
     """Return the outcome with known findings marked; an entry without a finding may belong to another cluster."""
+    from msgspec.structs import replace
+
     from kubesched_lint.project.baseline import held_against
-    from kubesched_lint.record import replace
 
     return replace(outcome, report=held_against(outcome.report, entries, source=source).report)
 
 
 def _with_configuration(outcome: FleetOutcome, configuration: str) -> FleetOutcome:
     """Return the outcome with the footer line about the configuration."""
-    from kubesched_lint.record import replace
+    from msgspec.structs import replace
 
     summary = replace(outcome.report.summary, configuration=configuration)
     return replace(outcome, report=replace(outcome.report, summary=summary))
@@ -184,8 +185,9 @@ def _show(fleet: Fleet, plain: RenderContext, format_: str, output: str | None, 
     import os
     import sys
 
+    from msgspec.structs import replace
+
     from kubesched_lint.printing import write_stream
-    from kubesched_lint.record import replace
     from kubesched_lint.report.fleet import render_json, render_text
     from kubesched_lint.report.formats import write_file
     from kubesched_lint.report.palette import terminal_width, wants_color

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from kubesched_lint.hints import Any, NoReturn, Protocol
-from kubesched_lint.record import NamedTuple
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 EMPTY = "BASE is empty, as if a variable were not set: name a commit."
 """What is said of an empty commit: nobody means to compare with nothing."""

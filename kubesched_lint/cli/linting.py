@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, is_given, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.commands.lint.run import Request, checked
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
 from kubesched_lint.progress import at, shown
-from kubesched_lint.record import Record, replace
 from kubesched_lint.report.footer import FAIL_ON, exit_code
 from kubesched_lint.report.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from kubesched_lint.report.formats import ReportTarget
 
 
-class _Wanted(Record):
+class _Wanted(Struct, frozen=True):
     """The settings, and what is linted: the paths, or several targets, or the paths of one target."""
 
     settings: Settings

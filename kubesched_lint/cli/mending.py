@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.cli.invocation import refused
 from kubesched_lint.commands.fix import search
 from kubesched_lint.commands.fix.proposals import placed
@@ -13,12 +16,11 @@ from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
 from kubesched_lint.commands.lint.run import LintRun
 from kubesched_lint.manifests.inputs import STDIN
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
-from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import plural
 
 
-class Mending(Record):
+class Mending(Struct, frozen=True):
     """The options: ``write`` the fixes (or only show them), with or without ``unsafe`` ones."""
 
     write: bool

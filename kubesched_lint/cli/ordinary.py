@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from kubesched_lint.cli._lint_options import OPTIONS
 from kubesched_lint.cli.invocation import Option, Source
-from kubesched_lint.hints import Any, NoReturn
-from kubesched_lint.record import NamedTuple
 
 _GIVEN, _DEFAULT = Source("COMMANDLINE"), Source("DEFAULT")
 _MOST_DIGITS = 9

@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.printing import tell
 from kubesched_lint.progress import shown
-from kubesched_lint.record import replace
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import RenderContext, cards_of
 from kubesched_lint.report.formats import ReportTarget, write

@@ -144,12 +144,13 @@ def _planned(
 
     Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event.
     """
+    from msgspec.structs import replace
+
     from kubesched_lint.cli.settings import cluster_of
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.plan.run import as_it_runs, plan
     from kubesched_lint.commands.plan.sides import changed_submodules, sides_of
     from kubesched_lint.commands.plan.version import Version
-    from kubesched_lint.record import replace
     from kubesched_lint.text import first_few
 
     options, where = settings.options, settings.maybe("cluster")

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.findings import Severity
-from kubesched_lint.hints import TYPE_CHECKING, cast
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import DECLARED, KEYS, OF_CLUSTER, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 
 
-class Settings(Record):
+class Settings(Struct, frozen=True):
     """``values`` has every configuration key; ``params`` and ``severities`` have the settings of rules, by slug."""
 
     values: Mapping[str, Given]

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.project.config import Target
-from kubesched_lint.record import replace
 from kubesched_lint.report.footer import summary_of
 from kubesched_lint.text import did_you_mean, first_few, many
 

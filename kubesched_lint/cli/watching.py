@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kubesched_lint.cli.invocation import refused
 from kubesched_lint.cli.opening import opened
 from kubesched_lint.findings import Finding, Report
@@ -16,7 +18,6 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import source_lines
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import say, tell, visible
-from kubesched_lint.record import replace
 from kubesched_lint.report.as_text import render
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.context import RenderContext

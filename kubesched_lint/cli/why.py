@@ -65,13 +65,14 @@ def why(
     import os
     import sys
 
+    from msgspec.structs import replace
+
     from kubesched_lint.analysis.pending import agreement
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.why.ask import Question, answer
     from kubesched_lint.commands.why.naming import NamingError
-    from kubesched_lint.record import replace
     from kubesched_lint.report.explanation import as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
     from kubesched_lint.work import OutOfWorkError

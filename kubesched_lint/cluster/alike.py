@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.record import Record
 
 
-class Alike(Record):
+class Alike(Struct, frozen=True):
     """Equal running pods: thousands of replicas are checked once."""
 
     pod: Pod

@@ -7,11 +7,11 @@ has to be asked about each pod; a pod asks instead which of these terms leave it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.topology import NodeCounter, difference, differing, sum_of
-from kubesched_lint.hints import Generic, Protocol, TypeVar
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 

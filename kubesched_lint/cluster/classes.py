@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.almost_all import AlmostAll, leaves_out_few
@@ -19,7 +20,6 @@ from kubesched_lint.cluster.topology import NodeCounter, difference, differing, 
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
-from kubesched_lint.record import NamedTuple
 
 ClassSet = int
 """A set of pod classes: bit i is the class numbered i."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
 from kubesched_lint.findings import one_line
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, ZONE
-from kubesched_lint.record import FrozenRecord, field, replace
+from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:
@@ -58,12 +61,14 @@ class ClusterError(Exception):
         self.message = message
 
 
-class Cluster(FrozenRecord):
+class Cluster(PartlyCompared, frozen=True, dict=True):
     """The contents of a snapshot, kubectl's output or a sketch.
 
     ``kinds`` are the kinds that it holds; any other kind is unknown, not absent. ``captured_at`` is RFC 3339, empty if
     unknown; for kubectl's output it is the newest time in it, so the capture is no older than that.
     """
+
+    uncompared: ClassVar[tuple[str, ...]] = ("source",)
 
     inventory: Inventory = field(default_factory=Inventory)
     path: str = ""
@@ -96,7 +101,7 @@ class Cluster(FrozenRecord):
     """Each node group in the status of cluster-autoscaler → its registered nodes; empty without a status."""
     has_unshown: bool = False
     """The status counts nodes whose group no label shows."""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
     """Resolves ``Node.path`` for a sketch."""
 
     def has(self, kind: str) -> bool:
@@ -297,7 +302,7 @@ class Cluster(FrozenRecord):
         return Description(what, lacks, self.captured_at, self.origin == "snapshot")
 
 
-class Description(FrozenRecord):
+class Description(Struct, frozen=True):
     """What a snapshot holds and lacks.
 
     ``captured_at`` is the exact time, or with ``exact`` false the time of the newest entry; empty if unknown.

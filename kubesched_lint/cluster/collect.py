@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
 from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, has_unshown, is_status
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
-from kubesched_lint.hints import TYPE_CHECKING, Any, TypeVar
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ _MOST_OBJECTS = 1_000_000
 """Thirty and six times Kubernetes' supported size: a larger file is not a cluster and would take very long."""
 
 
-class Header(Record):
+class Header(Struct, frozen=True):
     """What a file says about itself."""
 
     origin: str = ""

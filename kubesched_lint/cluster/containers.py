@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.collect import Collector, Header
 from kubesched_lint.cluster.sketch import API_VERSION, KIND, feature_gates_of, node_groups_of, sketched_nodes
 from kubesched_lint.cluster.sketch_fields import known
 from kubesched_lint.findings import Path, Source, Span
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, items, mapping, text, texts, words, wrong
-from kubesched_lint.record import replace
 
 SKETCH = KIND
 SNAPSHOT = "ClusterSnapshot"

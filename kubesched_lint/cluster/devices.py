@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import field
+from msgspec.structs import replace
 
 from kubesched_lint import work
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.devices import (
     Allocation,
     Device,
@@ -21,8 +24,8 @@ from kubesched_lint.model.devices import (
 )
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.resources import DEVICE_CLASS, may_be_devices
+from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import RECORDED
 
 if TYPE_CHECKING:
@@ -43,7 +46,8 @@ _STEPS = 50
 """Cost of a change of claims, in steps of ``work``."""
 
 
-class Devices(Record):
+class Devices(PartlyCompared, frozen=True, dict=True):
+    uncompared: ClassVar[tuple[str, ...]] = ("lasting",)
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
     slices: tuple[ResourceSlice, ...] = ()
     templates: Mapping[tuple[str, str], DeviceClaimTemplate] = field(default_factory=dict)
@@ -55,7 +59,7 @@ class Devices(Record):
     """Classes serve extended resources: the gate DRAExtendedResource is on."""
     over_time: str = COUNTED
     """How a simulation follows them: ``COUNTED``, ``NAMED`` or ``CHOSEN``."""
-    lasting: dict[Any, Any] = field(default_factory=dict, compare=False)
+    lasting: dict[Any, Any] = field(default_factory=dict)
     """What ``scheduler.devices`` has computed from slices and selectors, whatever the claims are."""
 
     @property

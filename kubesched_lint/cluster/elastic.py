@@ -8,10 +8,11 @@ elastic until the user gives ``--fixed``. No autoscaler adds a control-plane nod
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
+from msgspec import Struct
+
 from kubesched_lint.model.node import KARPENTER
-from kubesched_lint.record import FrozenRecord, Record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, NodePool
@@ -25,7 +26,7 @@ COMPLETE, OPEN = "complete", "open"
 """Whether every node group of the cluster is known, also those without a node now."""
 
 
-class ClusterOptions(FrozenRecord):
+class ClusterOptions(Struct, frozen=True):
     """What the user says about the cluster; it overrides the cluster's files.
 
     ``elastic``: whether an autoscaler adds and removes nodes; None: the labels of the nodes decide. ``node_groups``:
@@ -74,7 +75,7 @@ _OWNER = "cluster.x-k8s.io/owner-name"
 """The annotation of a Cluster API node with the name of its MachineSet."""
 
 
-class Maker(Record):
+class Maker(Struct, frozen=True):
     """The evidence that an autoscaler may have made a node, and the node group that the node belongs to.
 
     ``because`` completes "carries the": ``label karpenter.sh/nodepool: Karpenter``. ``group`` is ``""`` if the node

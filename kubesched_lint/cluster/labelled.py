@@ -6,11 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from operator import itemgetter, or_
+from typing import NamedTuple, TypeVar
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of
-from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.labels import Labels, Requirement, Selector, go_int
-from kubesched_lint.record import NamedTuple
 
 T = TypeVar("T")
 FEW = 16

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kubesched_lint.record import Record
+from msgspec import Struct
 
 LEFT_OUT = "(left out)"
 """Stands in a redacted message for the words of somebody's own plugin."""
@@ -78,7 +78,7 @@ _OLDER = {
 """Reasons of older versions → that of v1.36."""
 
 
-class Said(Record):
+class Said(Struct, frozen=True):
     """What a message says, whatever the order and the version's words: ``nodes`` None if it counts none."""
 
     nodes: int | None

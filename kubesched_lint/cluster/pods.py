@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kubesched_lint.hints import TYPE_CHECKING, Any
+from msgspec.structs import replace
+
 from kubesched_lint.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.record import NamedTuple, replace
 
 if TYPE_CHECKING:
     from msgspec import Raw

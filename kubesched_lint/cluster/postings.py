@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import TypeVar
 
-from kubesched_lint.hints import TypeVar
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 
 T = TypeVar("T")

@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
@@ -24,7 +27,6 @@ from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.pod import SchedulerProfile
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.releases import judged_by
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.open_words import is_amount, words
-from kubesched_lint.record import Record
 
 UNREADABLE = "redacted()"
 """Stands for an expression that no pseudonyms can replace: no CEL compiles it, so what it selects is unknown."""
@@ -46,7 +47,7 @@ class _UnreadableError(Exception):
     """The expression has something that pseudonyms cannot replace."""
 
 
-class _Token(Record):
+class _Token(Struct, frozen=True):
     kind: str
     text: str
     lead: str = ""

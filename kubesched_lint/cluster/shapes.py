@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from kubesched_lint.hints import Any
 from kubesched_lint.model.node import Shape
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"

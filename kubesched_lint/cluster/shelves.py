@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import EMPTY, of, positions
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.storage import Claim, PersistentVolume
-from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.pod import NodeSelectorTerm
@@ -88,7 +90,7 @@ class Shelf(LabelIndex):
         return found if claim.selector is None else found & self.selected_by(claim.selector)
 
 
-class Loose(Record):
+class Loose(Struct, frozen=True):
     """What is left of a shelf."""
 
     shelf: Shelf
@@ -104,7 +106,7 @@ class Loose(Record):
 NOTHING_LOOSE = Loose(Shelf(()), EMPTY)
 
 
-class Shelves(Record):
+class Shelves(Struct, frozen=True):
     """Volumes by their class, and by the claims for which they are reserved."""
 
     loose: Mapping[str, Loose]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Maker, maker_of
 from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.decode import fields
 from kubesched_lint.model.decode.fields import (
     DecodeError,

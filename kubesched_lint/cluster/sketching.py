@@ -7,6 +7,8 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
 from kubesched_lint.cluster.nodepools.groups import AUTOPILOT_NAMES, is_autopilot
@@ -20,7 +22,6 @@ from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, s
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import Record
 from kubesched_lint.text import first_few, many
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ _UNDECIDED = (
 )
 
 
-class Style(Record):
+class Style(Struct, frozen=True):
     """How to write a sketch. ``within``: per cent by which the nodes of an entry may differ; None: the usual."""
 
     exact: bool = False

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.releases import modelled
 from kubesched_lint.text import first_few, many, plural
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.classes import ClassSet, PodClass, PodClasses
@@ -14,7 +15,6 @@ from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.cluster.topology import NodeCounter
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod

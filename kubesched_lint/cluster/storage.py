@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from msgspec import field
+from msgspec.structs import replace
 
 from kubesched_lint import work
-from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,
@@ -17,7 +20,7 @@ from kubesched_lint.model.storage import (
     VolumeAttachment,
     default_class,
 )
-from kubesched_lint.record import Record, field, replace
+from kubesched_lint.partly_compared import PartlyCompared
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.shelves import Loose, Shelves, Terms
@@ -26,7 +29,8 @@ _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
 
 
-class Storage(Record):
+class Storage(PartlyCompared, frozen=True, dict=True):
+    uncompared: ClassVar[tuple[str, ...]] = ("kept",)
     claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)
     """(namespace, name) → claim."""
     volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)
@@ -35,7 +39,7 @@ class Storage(Record):
     capacities: tuple[StorageCapacity, ...] = ()
     attachments: tuple[VolumeAttachment, ...] = ()
     drivers_needed_on_nodes: frozenset[str] = frozenset()
-    kept: Shelves | None = field(default=None, compare=False)
+    kept: Shelves | None = None
     """The shelves of the volumes, if they follow from those of the storage before."""
 
     @classmethod

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import Record, replace
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, Taint
@@ -55,7 +57,7 @@ def is_transient_taint(taint: Taint) -> bool:
     return taint.key in _KEYS or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIX)
 
 
-class TransientState(Record):
+class TransientState(Struct, frozen=True):
     """A node that is cordoned or has transient taints (except the taint of its cordon)."""
 
     node: str

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
@@ -14,7 +17,6 @@ from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, Toleration
 from kubesched_lint.model.workload import Strategy
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.tolerance import repelled
 
 _TOLERATED = (

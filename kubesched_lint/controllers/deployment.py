@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.workload import Strategy
-from kubesched_lint.record import Record
 
 
-class ReplicaSetSize(Record):
+class ReplicaSetSize(Struct, frozen=True):
     """One ReplicaSet: ``revision`` increases with creation; ``available`` of its ``size`` pods are bound and ready."""
 
     revision: int

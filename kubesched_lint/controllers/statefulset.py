@@ -8,13 +8,15 @@ OrderedReady set does nothing for higher ordinals, so a waiting pod of an old re
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.quirks import STATEFUL_SET_MAX_UNAVAILABLE, STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST, has
-from kubesched_lint.record import NamedTuple, replace
 
 
 class OrdinalPod(NamedTuple):

@@ -7,11 +7,12 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any, cast
 
+from msgspec import Struct, field
+
 from kubesched_lint.custom.expression import ExpressionError, parsed
 from kubesched_lint.custom.fields import path_of
 from kubesched_lint.files import place_of
 from kubesched_lint.findings import Path
-from kubesched_lint.record import Record, field
 from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.text import did_you_mean
@@ -30,7 +31,7 @@ _FACTS = ("when", "each", "part", "name", "replica_pods", "owner_name", "claims"
 _OF_CLAIMS = ("claim", "ordinal")
 
 
-class Part(Record):
+class Part(Struct, frozen=True):
     """One plain workload that a custom resource stands for, or one for each item of a list in it.
 
     All values are expressions, except ``kind``, ``owner``, ``selects``, ``rollout`` and labels in lists.
@@ -59,14 +60,14 @@ class Part(Record):
     """(event, condition or empty, why its outcome is unknown)."""
 
 
-class Reference(Record):
+class Reference(Struct, frozen=True):
     """Another object of the set that the resource names; expressions read it under the reference's name."""
 
     kind: str
     name: str
 
 
-class CustomKind(Record):
+class CustomKind(Struct, frozen=True):
     """A kind of custom resource, as its card describes it."""
 
     slug: str
@@ -175,7 +176,7 @@ def _schema_file() -> File:
     return cards_folder() / "card.schema.json"
 
 
-class Written(Record):
+class Written(Struct, frozen=True):
     """An expression of a card: ``at`` is its place, ``items`` are the lists of which ``item`` may be a member."""
 
     at: Path

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.custom.card import CustomKind, Part
 from kubesched_lint.custom.expression import ExpressionError, Found, Place, Scope, evaluate, is_true
 from kubesched_lint.custom.fields import with_value
@@ -15,7 +17,6 @@ from kubesched_lint.model.decode.fields import DecodeError, words
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.workload import IN_OWN_ORDER, Custom, Strategy, Workload
-from kubesched_lint.record import replace
 
 MOST_PARTS = 200
 """Most workloads of one custom resource."""

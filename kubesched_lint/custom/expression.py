@@ -14,9 +14,11 @@ from functools import lru_cache
 from typing import Any
 from warnings import catch_warnings
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import Record, replace
 
 LONGEST = 1_000
 """Most characters of an expression."""
@@ -53,14 +55,14 @@ class ExpressionError(ValueError):
     """An expression that is none, or that has no value for an object; the text says why."""
 
 
-class Place(Record):
+class Place(Struct, frozen=True):
     """The place of a value: a path in a document, which may not exist."""
 
     document: Document
     at: Path
 
 
-class Found(Record):
+class Found(Struct, frozen=True):
     """The value of an expression: ``place`` is where it, or the first value that it is made of, is written."""
 
     value: Any

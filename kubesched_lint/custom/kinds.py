@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kubesched_lint.custom._index import KINDS
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.record import Record
 
 if TYPE_CHECKING:
     from kubesched_lint.custom.card import CustomKind
@@ -19,7 +20,7 @@ _NAMED = ("v1", "PodTemplate")
 """An object that makes no pods, but a custom resource may name it and make pods of it."""
 
 
-class Kinds(Record):
+class Kinds(Struct, frozen=True):
     """``own`` are the kinds of a team's cards, which replace shipped ones; ``faults`` are their invalid cards."""
 
     own: tuple[CustomKind, ...] = ()

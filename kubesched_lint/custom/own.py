@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.rulebook.entry_points import is_any_installed
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import chain, repeat
 from math import inf
 
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, digits, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
@@ -26,7 +28,6 @@ from kubesched_lint.lifecycle.states import DesiredState
 from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import EventOutcome
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in

@@ -7,6 +7,9 @@ of the default scheduler, so it gives no warning. Such courses run last, with th
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.findings import ObjectRef
@@ -19,7 +22,6 @@ from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, UNKNOWN, Cell
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, replace
 
 LACKING = "a proof that no other trace of the default scheduler ends badly"
 

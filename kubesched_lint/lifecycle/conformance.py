@@ -6,8 +6,10 @@ Only ``compare`` reads the recording's ``runs``, after the prediction was made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from kubesched_lint.hints import Any
+from msgspec import Struct
+
 from kubesched_lint.lifecycle.bounds import frame
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.node_events import cordon, drain, lose
@@ -17,7 +19,6 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.workload import KINDS
-from kubesched_lint.record import Record
 from kubesched_lint.releases import judged_by
 
 Case = Mapping[str, Any]
@@ -134,7 +135,7 @@ def _rollout(end: EventOutcome) -> str:
 # --- agreement ------------------------------------------------------------------------------------------------------
 
 
-class Compared(Record):
+class Compared(Struct, frozen=True):
     """One workload after one phase: the predicted outcomes, and the outcomes of the recorded runs."""
 
     phase: int

@@ -6,6 +6,7 @@ Rivals are found by label, because testing each pair takes quadratic time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -14,7 +15,6 @@ from kubesched_lint.lifecycle.coupling import PodSelection, Selecting
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.record import NamedTuple
 
 
 @once_per_setting

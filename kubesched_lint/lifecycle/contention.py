@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.nodeset import NodeSet, digits, of
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import at_once
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import Record
 
 
-class Contender(Record):
+class Contender(Struct, frozen=True):
     """Pods that may take room: ``count`` pods on ``nodes``, at most ``on_each`` per node."""
 
     pod: Pod
@@ -24,7 +25,7 @@ class Contender(Record):
     """Whether it has pods on each of its nodes, without a choice."""
 
 
-class Contention(Record):
+class Contention(Struct, frozen=True):
     """All pods that a set may have during an event of one of its workloads."""
 
     contenders: tuple[tuple[int, Contender], ...]

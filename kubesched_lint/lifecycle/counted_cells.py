@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kubesched_lint.lifecycle.event_bounds import EventBounds
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range, words
-from kubesched_lint.record import replace
 
 
 def range_of(bounds: EventBounds) -> Range:

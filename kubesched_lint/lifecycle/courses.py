@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import cached_property, partial
 from math import inf
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.adverse import likeness
@@ -22,7 +23,6 @@ from kubesched_lint.lifecycle.shapes import shape, shape_in_set
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.supposing import MOST_UPGRADED
 from kubesched_lint.lifecycle.turns import DRAWS_AGAINST, TURNS, Aim, Turn
-from kubesched_lint.record import NamedTuple
 
 FEW_RUN = 20_000
 """Nodes times pods: above this, courses skip workloads that share only room."""

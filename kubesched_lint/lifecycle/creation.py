@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kubesched_lint.admission.decision import OBJECT, AdmissionRefusal, Decision, about_pod
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.controllers.daemonset import targets
@@ -13,7 +15,6 @@ from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, words
-from kubesched_lint.record import replace
 
 SERVER_SAYS = "the API server says"
 _ALONE = "nothing else is created"

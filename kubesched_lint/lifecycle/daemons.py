@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
@@ -24,7 +25,6 @@ from kubesched_lint.lifecycle.states import (
     with_pinned,
 )
 from kubesched_lint.lifecycle.symmetry import Symmetry
-from kubesched_lint.record import NamedTuple
 
 Change = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.record import NamedTuple
+from typing import NamedTuple
 
 NO_NODE = "no node that it may use"
 

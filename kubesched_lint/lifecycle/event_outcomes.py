@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
 from kubesched_lint.lifecycle.node_events import drain, lose
@@ -20,7 +23,6 @@ from kubesched_lint.lifecycle.supposing import applied, holds, rolls, stories_af
 from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
-from kubesched_lint.record import Record, replace
 
 _SCALE_TO = "scale-to-"
 
@@ -36,7 +38,7 @@ def scaled_to(event: str) -> int | None:
     return int(size) if size != event and size.isascii() and size.isdigit() else None
 
 
-class FinalState(Record):
+class FinalState(Struct, frozen=True):
     """One way an event may end for one workload."""
 
     workload: int

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.schedulers import owner_selector
@@ -45,12 +49,11 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.world.pod_labels import revision_label
 
 
-class Phase(Record):
+class Phase(Struct, frozen=True):
     """The result of one event."""
 
     name: str

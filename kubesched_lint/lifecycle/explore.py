@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kubesched_lint import work
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import State, Step, settled
 from kubesched_lint.lifecycle.transitions import Move, Transitions
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from random import Random
@@ -55,7 +56,7 @@ def in_turn(changes: Sequence[Enter]) -> Enter:
     return enter
 
 
-class TracePart(Record):
+class TracePart(Struct, frozen=True, dict=True):
     """One phase of a trace: its steps, each with the state it led to; node positions are those of ``oracle``."""
 
     name: str

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from math import ceil, gcd, inf
+from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.record import NamedTuple
 
 MOST_STEPS = 8_000
 """Step limit of one bound: a sharper bound must not use up the work of later cells (see ``work``)."""

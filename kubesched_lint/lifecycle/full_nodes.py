@@ -13,6 +13,7 @@ from functools import reduce
 from math import inf
 from operator import mul, or_
 from sys import maxsize
+from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, lowest
 from kubesched_lint.controllers.bounds import daemon_bounds
@@ -22,7 +23,6 @@ from kubesched_lint.lifecycle.filling import Filler, Filling, Group
 from kubesched_lint.lifecycle.rivals import Alike, Rivals, rivals_of, workloads_alike
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import NamedTuple
 
 MOST_PAIRS = 20_000
 """Kinds of nodes times contenders: above this, ignore who may use which node, which only loosens the bound."""

@@ -8,6 +8,9 @@ order within the group is by priority, then by entry into the queue.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.state import ClusterState
@@ -16,7 +19,7 @@ from kubesched_lint.model.feature_gates import PREEMPTION
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 from kubesched_lint.scheduler.pod_groups import Attempt, GroupCycle
 
 Order = tuple[BoundPod, ...]
@@ -24,18 +27,20 @@ MOST_PODS = 100
 """Most waiting pods of a group whose courses are followed."""
 
 
-class Rest(Record):
+class Rest(PartlyCompared, frozen=True):
     """A state in which a whole attempt may change nothing."""
+
+    uncompared: ClassVar[tuple[str, ...]] = ("tried",)
 
     on: tuple[tuple[str, str], ...]
     """(pod, node) of the pods that were bound meanwhile."""
     messages: tuple[tuple[str, str], ...]
     """(pod, message) of the others; the message is empty while fewer pods exist than the group needs."""
-    tried: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    tried: tuple[tuple[str, str], ...] = ()
     """(pod, node) of the pods that found nodes in the last attempt, in its order; none of them is bound."""
 
 
-class Outcomes(Record):
+class Outcomes(Struct, frozen=True):
     """What becomes of a group's waiting pods."""
 
     least: int
@@ -139,7 +144,7 @@ def _arrangements(pods: Sequence[BoundPod], kind: Callable[[BoundPod], int]) -> 
         yield from ((first, *rest) for rest in _arrangements([pod for pod in pods if pod is not first], kind))
 
 
-class _Course(Record):
+class _Course(Struct, frozen=True):
     order: Order
     waiting: Order
     """Pods that exist and have no node, in the order of the attempt."""

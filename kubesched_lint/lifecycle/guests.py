@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from math import inf
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.bounds import covers
@@ -20,7 +23,6 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 

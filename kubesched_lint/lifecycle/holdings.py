@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.states import LEAVING, Held, HeldClaim, Holding, PodTypes, State, with_hold
 from kubesched_lint.model.devices import AllocatedDevice, Allocation, DeviceClaim
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, profile_of
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.choices import every_choice, own_choice
 
 

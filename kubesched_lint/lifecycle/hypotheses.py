@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.one_less import OneLess
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.storage import CSINode
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.tolerance import tolerates
 
 Names = frozenset[str]
@@ -22,7 +24,7 @@ _MOST_PERMUTED = 3
 """Nodes: the orders of an upgrade of more are too many for a search."""
 
 
-class Newcomer(Record):
+class Newcomer(Struct, frozen=True):
     """A node that joins, with the pods that the DaemonSets of others run on it."""
 
     node: Node
@@ -32,7 +34,7 @@ class Newcomer(Record):
     drivers: tuple[CSINode, ...] = ()
 
 
-class NodeChange(Record):
+class NodeChange(Struct, frozen=True):
     """How the nodes of a cluster change at one moment. Nodes are given by name."""
 
     lost: Names = frozenset()
@@ -114,7 +116,7 @@ def stays_for_a_while(pod: Pod, taint: Taint) -> int:
     return max(0, min((t.seconds for t in used if t.seconds is not None), default=0))
 
 
-class Hypothesis(Record):
+class Hypothesis(Struct, frozen=True):
     """One column of the matrix: everything that it supposes happens to one deployed set."""
 
     event: str

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.admission.decision import about_pod
 from kubesched_lint.admission.schedulers import added_affinity, added_at, is_added
@@ -21,7 +24,6 @@ from kubesched_lint.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.resources import may_be_devices, request_path
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTRACTED, UNWELCOME, selects_pod

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.standing import Nothing
 from kubesched_lint.lifecycle.states import DesiredState, State

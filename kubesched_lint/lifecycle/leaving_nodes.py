@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
+from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
-from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.lifecycle.hints import (
     wakes_on_delete,
     wakes_on_lost_label,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import counted_cells, creation, quotas, verdicts
@@ -26,7 +29,6 @@ from kubesched_lint.lifecycle.setting import LOSSES, Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.turns import LaterTurns, Turn
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range, words
-from kubesched_lint.record import Record, replace
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
 MOST_NODES = 24
@@ -38,7 +40,7 @@ SEARCH = 8 / 7
 """Steps of a cell per step of its search and its traces: the rest is for what is said where they are cut short."""
 
 
-class Row(Record):
+class Row(Struct, frozen=True):
     number: int
     """The workload's place in the setting."""
     cells: tuple[Cell, ...]

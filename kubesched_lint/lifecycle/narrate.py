@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.event_outcomes import FinalState
@@ -12,7 +13,6 @@ from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple
 
 MOST_STEPS = 40
 _OWN: Mapping[int, str] = {}

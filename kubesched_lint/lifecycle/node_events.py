@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.explore import Enter, in_turn
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
@@ -16,7 +18,6 @@ from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.tolerance import CORDON
 
 

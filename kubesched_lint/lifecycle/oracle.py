@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
@@ -18,7 +19,6 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import Hopeless, may_miss

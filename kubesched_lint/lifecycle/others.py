@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.record import NamedTuple
 
 
 class OtherPods(NamedTuple):

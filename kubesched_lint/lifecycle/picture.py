@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.record import Record
 
 
-class Box(Record):
+class Box(Struct, frozen=True):
     """One node; ``pods`` are (number of the workload, whether the newest revision, count)."""
 
     name: str
@@ -18,7 +19,7 @@ class Box(Record):
     pods: tuple[tuple[int, bool, int], ...]
 
 
-class Picture(Record):
+class Picture(Struct, frozen=True):
     columns: tuple[tuple[str, tuple[Box, ...]], ...]
     """(domain, its nodes); the domain is empty for nodes without one."""
     waiting: tuple[tuple[int, bool, int], ...]

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
+from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.preemption import cost, victims_on
 
 MOST_ORDERS = 60

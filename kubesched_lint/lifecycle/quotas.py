@@ -7,6 +7,9 @@ A quota counts every pod of its namespace that matches its scopes and has not en
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace as replace_record
 
 from kubesched_lint import work
 from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
@@ -17,8 +20,6 @@ from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import SCALED, Workload
-from kubesched_lint.record import NamedTuple
-from kubesched_lint.record import replace as replace_record
 
 
 class Entry(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
+from typing import NamedTuple
 
 from kubesched_lint.controllers.replicaset import Draws, victims
 from kubesched_lint.lifecycle.states import (
@@ -23,7 +24,6 @@ from kubesched_lint.lifecycle.states import (
     with_waiting,
     without_waiting,
 )
-from kubesched_lint.record import NamedTuple
 
 Deletion = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)"""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.contention import Contender, contention_of
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.record import NamedTuple
 
 _STEPS = 20
 """Cost of the rivals of one workload, in steps of ``work``; a look at each group of them costs more."""

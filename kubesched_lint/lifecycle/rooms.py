@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.capacity import copies, stands_alone
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, groupby
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.standing import between, differing
 from kubesched_lint.lifecycle.states import FRESH, PodTypes, State, empty
 

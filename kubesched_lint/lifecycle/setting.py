@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
 from operator import or_
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
@@ -13,7 +17,6 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.hints import Any, TypeVar
 from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.lifecycle.hypotheses import Hypothesis
@@ -24,7 +27,6 @@ from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQu
 from kubesched_lint.model.resources import device_class_resources
 from kubesched_lint.model.storage import Claim, StorageClass
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
@@ -36,7 +38,7 @@ UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFir
 """Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
 
 
-class Setting(Record):
+class Setting(Struct, frozen=True, dict=True):
     """Nodes, the pods of others, and the workloads in the order in which they are applied."""
 
     nodes: tuple[Node, ...]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import default_selector, owner_selector
 from kubesched_lint.lifecycle.others import other_pods
@@ -11,7 +14,6 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting, once_per
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.storage import PersistentVolume
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import named_namespaces
 
 

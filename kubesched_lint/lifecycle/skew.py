@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from msgspec import Struct
+
 from kubesched_lint.lifecycle.event_outcomes import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import seeded_stories
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload
-from kubesched_lint.record import Record
 
 RUNS = 20
 _MOST_DRAWN = 2_000
@@ -20,7 +21,7 @@ _MOST_SCALED = 5_000
 """Skip runs that scale to more pods than this."""
 
 
-class Skew(Record):
+class Skew(Struct, frozen=True):
     """Result of ``runs`` runs: final pods per domain (in the order of ``domains``), and how often each result came."""
 
     topology_key: str

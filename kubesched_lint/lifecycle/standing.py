@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import is_not
+from typing import TypeVar
 
 from kubesched_lint import work
-from kubesched_lint.hints import TypeVar
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, PodTypes, State, empty
 
 T = TypeVar("T")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.controllers.replicaset import Drawn, Draws, draws
@@ -26,7 +27,6 @@ from kubesched_lint.lifecycle.states import (
     with_leaving,
     with_waiting,
 )
-from kubesched_lint.record import NamedTuple
 
 Change = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)."""

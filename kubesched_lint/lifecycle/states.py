@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.running import ordinal_of
 from kubesched_lint.controllers.statefulset import OrdinalPod
-from kubesched_lint.hints import Any
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple
 
 SETTLED = 0
 """Waiting: the scheduler tried it, and any event that lets it run will requeue it."""

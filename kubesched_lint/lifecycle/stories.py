@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import replace
 
 _STEPS = 15
 """Cost of one workload in a story, in steps of ``work``."""

@@ -6,6 +6,8 @@ they may stand then: where they may go, and where they went before the nodes cha
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import allowed_if_healthy, daemon_bounds, rolling_bounds
@@ -19,7 +21,6 @@ from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.supposing import rolls
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 
 
 def surging(workload: Workload, wanted: int) -> tuple[int, int]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
+from msgspec.structs import replace
+
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.explore import seeded
 from kubesched_lint.lifecycle.hypotheses import Hypothesis, Newcomer, NodeChange
 from kubesched_lint.lifecycle.node_events import alter, evict
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
-from kubesched_lint.record import replace
 
 MOST_UPGRADED = 40
 """Nodes: no trace follows the upgrade of more."""

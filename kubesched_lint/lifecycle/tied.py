@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -11,7 +12,6 @@ from kubesched_lint.lifecycle.event_bounds import Counted
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.binding import topology_keys
 from kubesched_lint.scheduler.plugins.node_volume_limits import lacking, migrated, nearly_full
 from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.replicaset import Draws, draws, one_draw
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle import resizing
 from kubesched_lint.lifecycle import statefulset_pods as stateful
 from kubesched_lint.lifecycle.daemons import synced

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import verdict_of
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.shapes import shape_in_set
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
-from kubesched_lint.record import NamedTuple
 
 TURNS = 3
 

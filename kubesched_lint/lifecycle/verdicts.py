@@ -8,6 +8,10 @@ No cell claims more than its evidence shows.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle.states import DesiredState, PodCounts, State
@@ -15,7 +19,6 @@ from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import SchedulerProfile
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, Record, replace
 
 FINE = "fine"
 BAD = "bad"
@@ -31,7 +34,7 @@ NONE = "none"
 """The event does not concern the workload."""
 
 
-class Witness(Record):
+class Witness(Struct, frozen=True):
     """One concrete course of events and where it ends."""
 
     bound: int
@@ -41,7 +44,7 @@ class Witness(Record):
     """Which node or zone was lost or drained."""
 
 
-class Cell(Record):
+class Cell(Struct, frozen=True):
     event: str
     verdict: str
     wanted: int

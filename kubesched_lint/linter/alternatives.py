@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.manifests.meant import environment_in
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.text import and_more, first_few, joined, many
 
 _MOST_GROUPS, _MOST_PATHS = 3, 4
@@ -22,7 +23,7 @@ _MOST_LEADERS = 4
 """Groups with which a path is compared for each of its workloads: a file, and folders that hold other workloads too."""
 
 
-class Alternatives(Record):
+class Alternatives(Struct, frozen=True, dict=True):
     """The alternatives of a set. ``together`` are paths that a target names: what lies there is applied together."""
 
     manifests: Inventory

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.admission.schedulers import with_added_terms
 from kubesched_lint.findings import Hazard
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import FEATURES
 from kubesched_lint.world.world import Member, World, once_per_world

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.findings import Source
-from kubesched_lint.hints import Any
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.text import and_more, many
 
 _MOST_NAMED = 3
 
 
-class DuplicateDefinitions(Record):
+class DuplicateDefinitions(Struct, frozen=True, dict=True):
     """The definitions of a set, grouped by object."""
 
     manifests: Inventory

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
+from msgspec import Struct
+
 from kubesched_lint.manifests.document import RENDERED
-from kubesched_lint.record import Record
 
 
-class Globs(Record):
+class Globs(Struct, frozen=True, dict=True):
     """Patterns; ``base`` is the folder of their file, ``here`` the folder that relative paths start from.
 
     Both are absolute. A pattern without a slash matches file and folder names at any depth; ``**`` matches any number

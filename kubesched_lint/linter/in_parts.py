@@ -16,6 +16,9 @@ from functools import cached_property
 from io import BytesIO
 from typing import Any, Protocol, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import InputError, Report, Skip
@@ -26,7 +29,6 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.world.world import World
 
@@ -43,7 +45,7 @@ class _DiffersError(Exception):
     """One process might find something else than the parts."""
 
 
-class Found(Record):
+class Found(Struct, frozen=True):
     """What a rule says of a part."""
 
     judged: Sequence[Judged]

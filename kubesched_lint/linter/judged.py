@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.findings import NAMELESS, Finding, Hazard, ObjectRef, Path, Place, Related, Severity, Skip, Source
 from kubesched_lint.linter.options import SURVIVED, Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import RENDERED, Document, location_of
 from kubesched_lint.model.workload import Workload, asked_to_survive
-from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
 from kubesched_lint.world.former import maximum_is_raised
@@ -22,7 +24,7 @@ from kubesched_lint.world.world import Member, World
 _MOST_RELATED = 50
 
 
-class Judged(Record):
+class Judged(Struct, frozen=True):
     """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
 
     rule: Rule

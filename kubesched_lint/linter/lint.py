@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
 from kubesched_lint.linter.judged import (
     Judged,
@@ -30,7 +32,6 @@ from kubesched_lint.linter.yielding import explained, not_ignored, without_yield
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.progress import at
-from kubesched_lint.record import replace
 from kubesched_lint.releases import minor_of
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.text import many

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import Severity
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rule, Rulebook
@@ -28,7 +29,7 @@ class BaselineError(Exception):
     """A baseline is invalid; the text is a message for the user."""
 
 
-class Override(Record):
+class Override(Struct, frozen=True):
     """Settings for findings in ``files``: ``ignore`` has slugs, ``severities`` maps slug → severity."""
 
     files: Globs
@@ -38,7 +39,7 @@ class Override(Record):
     """Place in the configuration, like ``kubesched.toml:12``."""
 
 
-class Options(Record):
+class Options(Struct, frozen=True):
     """``params`` maps slug → parameter → value; ``severities`` maps slug → severity."""
 
     profile: str = "ci"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Path
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import minor_of
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rule
 
 
-class ManifestSet(Record):
+class ManifestSet(Struct, frozen=True):
     """``documents`` have kinds that we read, in reading order; ``undecoded`` have wrong types at these paths."""
 
     inventory: Inventory = field(default_factory=Inventory)

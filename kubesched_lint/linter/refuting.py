@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_followed, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Severity, pattern
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.world.running import lasting_state
 
 if TYPE_CHECKING:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.revisions import running_pods_of
 from kubesched_lint.findings import Location, ObjectRef, Path, Source, Span
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.model.decode.fields import words
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 _MAKERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 
 
-class Running(Record):
+class Running(Struct, frozen=True):
     """The source of an object that runs and that no file holds: its places are words, without a line.
 
     ``spec.template.spec.affinity of Deployment shop/web``

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, errors_behind
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.judged import finding_of, numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.lacks import fits_nowhere
 from kubesched_lint.linter.applies import rests_on_nodes
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.pod import EVERY_TAINT
 from kubesched_lint.model.policy import RuntimeClass
-from kubesched_lint.record import replace
 from kubesched_lint.world.world import Member, World, once_per_world
 
 

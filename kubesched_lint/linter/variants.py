@@ -9,12 +9,13 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from kubesched_lint import work
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.duplicate_definitions import one_of_each
 from kubesched_lint.model.inventory import Inventory, identity
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
@@ -39,7 +40,7 @@ _DEEPEST = 8
 """Most alternatives inside one another."""
 
 
-class Variant(Record):
+class Variant(Struct, frozen=True):
     """A set that somebody may apply.
 
     ``judged`` are the workloads that rules report on here, each in at least one variant. ``paths`` are the chosen
@@ -53,7 +54,7 @@ class Variant(Record):
     unsure: Sequence[Autoscaler] = ()
 
 
-class Variants(Record):
+class Variants(Struct, frozen=True, dict=True):
     """The variants of a set."""
 
     alternatives: Alternatives
@@ -148,14 +149,14 @@ def as_applied(
     return once, (*variants.alternatives.choices(variant.paths), *notes)
 
 
-class _Place(Record):
+class _Place(Struct, frozen=True):
     """What lies in a folder outside of its alternatives, and the alternatives in it by the number of their group."""
 
     items: list[tuple[str, int]] = field(default_factory=list)
     groups: dict[int, dict[str, _Place]] = field(default_factory=dict)
 
 
-class _Way(Record):
+class _Way(Struct, frozen=True):
     """One way to apply what lies in a folder; ``own`` are the items that no other way has to judge."""
 
     name: str

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
 from kubesched_lint.manifests.document import RENDERED, location_of
-from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from re import Match
@@ -207,7 +209,7 @@ _DEEPER = {
 }
 
 
-class Comment(Record):
+class Comment(Struct, frozen=True):
     """``line`` and ``column`` count from 1; ``last_line`` is the last line of its block of comment lines."""
 
     text: str

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.lacks import own_plugins
 from kubesched_lint.analysis.worlds import (
@@ -21,13 +24,11 @@ from kubesched_lint.analysis.worlds import (
     without_workloads,
 )
 from kubesched_lint.findings import Severity
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.linter.applies import Carriers, argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of
 from kubesched_lint.linter.unknown_classes import if_they_add_nothing, members_of, unknown_classes, with_other_classes
 from kubesched_lint.model.pod import knows_scheduler
-from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.premises import SET_PREMISES, groups_premise
 from kubesched_lint.world.world import once_per_world

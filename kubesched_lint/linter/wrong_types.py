@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from kubesched_lint.findings import InputError, Path, one_line
 from kubesched_lint.manifests.classify import braces, placeholder_of, rendered_text, value_at
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
-from kubesched_lint.record import Record
 from kubesched_lint.validation.refusals import affordable, set_aside
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.validate import ApiServerAnswer
 
 
-class Decoded(Record):
+class Decoded(Struct, frozen=True):
     """``object`` if a kustomization corrects all wrong types; else ``errors`` or ``skipped``."""
 
     object: tuple[str, Any] | None = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, ObjectRef, Severity
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.rulebook.library import Rule
 
 

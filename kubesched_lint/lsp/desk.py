@@ -9,6 +9,7 @@ from pathlib import Path as File
 from typing import Protocol
 
 from lsprotocol import types
+from msgspec import Struct
 
 from kubesched_lint.lsp.hovers import card_text, fenced
 from kubesched_lint.lsp.positions import Positions
@@ -16,7 +17,6 @@ from kubesched_lint.lsp.project import Opener, Project
 from kubesched_lint.lsp.translating import Translator
 from kubesched_lint.manifests.loader import source_lines
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.record import Record
 from kubesched_lint.report.footer import cut_short
 from kubesched_lint.report.words import annotated
 from kubesched_lint.session.session import tidy
@@ -25,7 +25,7 @@ _MOST_FIXES = 8
 """Findings of one place for which fixes are tried: each takes a second in a large repository."""
 
 
-class Buffer(Record):
+class Buffer(Struct, frozen=True):
     """An open file as the client has it. ``path`` is without links."""
 
     uri: str

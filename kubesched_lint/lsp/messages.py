@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from kubesched_lint.record import Record
+from msgspec import Struct
 
 MOST_BYTES = 1 << 28
 """Of one message. An editor sends whole files; those that are judged are sixteen times smaller."""
@@ -17,7 +17,7 @@ _LENGTH = re.compile(rb"(?i:Content-Length):[ \t]*(\d{1,18})[ \t]*(?:\r\n[\w-]+:
 _OTHER_HEADERS = re.compile(rb"(?:[\w-]+:[^\r\n]*\r\n)*")
 
 
-class Fault(Record):
+class Fault(Struct, frozen=True):
     """Why bytes are no message."""
 
     text: str

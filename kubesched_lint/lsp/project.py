@@ -7,13 +7,15 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Report
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, REFUSED, Cell
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.report.cell_details import event_title
 from kubesched_lint.report.context import cards_of
@@ -35,7 +37,7 @@ _IN_EVERY_LENS = ("deploy", "zone-loss")
 _NOT_IN_A_LENS = re.compile(r" ok| −\d+| \*")
 
 
-class Outlook(Record):
+class Outlook(Struct, frozen=True):
     """The row of a workload in the matrix of ``simulate``; ``place`` is in the texts ``data``, path → bytes."""
 
     place: Location

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any, TypeAlias
-from kubesched_lint.record import Record
 
 
 class ChangeError(Exception):
     """The change is not possible here. ``str()`` gives the reason, as the end of the sentence "not changed: …"."""
 
 
-class Put(Record):
+class Put(Struct, frozen=True):
     """Set the value at ``at`` to ``value``.
 
     Missing or null mappings on the path are created. A new key is inserted after the last existing key that ``after``
@@ -25,7 +26,7 @@ class Put(Record):
     after: tuple[str, ...] = ()
 
 
-class Append(Record):
+class Append(Struct, frozen=True):
     """Append ``item`` to the list at ``at``. A missing or null list is created."""
 
     at: Path
@@ -33,14 +34,14 @@ class Append(Record):
     after: tuple[str, ...] = ()
 
 
-class Rename(Record):
+class Rename(Struct, frozen=True):
     """Rename the key at ``at`` to ``key``; its value stays."""
 
     at: Path
     key: str
 
 
-class Remove(Record):
+class Remove(Struct, frozen=True):
     """Remove the value at ``at``, and each enclosing mapping or list that becomes empty."""
 
     at: Path

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import InputError, Location, Path, Span
 from kubesched_lint.manifests.document import RENDERED, Written
-from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.document import Document, Skipped, Unread

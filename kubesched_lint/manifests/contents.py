@@ -6,8 +6,7 @@ It looks at bytes, because every file of a set meets it; ``meant.is_ours`` decid
 from __future__ import annotations
 
 import re
-
-from kubesched_lint.hints import Any
+from typing import Any
 
 OURS = "a snapshot or sketch of a cluster"
 DUMP = "a dump of a cluster (nodes, or pods that run)"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
-from kubesched_lint.hints import TYPE_CHECKING, Any, Protocol
-from kubesched_lint.record import Record, field, replace
+from kubesched_lint.partly_compared import PartlyCompared
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment
@@ -18,7 +21,7 @@ RENDERED = " (rendered)"
 """Suffix of the path of a text that a tool rendered and that is in no file."""
 
 
-class Written(Record):
+class Written(Struct, frozen=True):
     """A file that a rendering was made from, with the path to display."""
 
     path: str
@@ -54,7 +57,7 @@ class Rendering(Protocol):
         ...
 
 
-class Move(Record):
+class Move(Struct, frozen=True):
     """Where a field of a plain workload comes from, if a custom resource stands for that workload."""
 
     plain: Path
@@ -141,7 +144,7 @@ def _texts_in(file: str) -> tuple[str, ...]:
     return texts_in(file)
 
 
-class FilledIn(Record):
+class FilledIn(Struct, frozen=True):
     """A document before its variables were filled in: where its values are written."""
 
     template: Document
@@ -149,12 +152,14 @@ class FilledIn(Record):
     """What must hold for the defaults that were filled in, as sentences."""
 
 
-class Document(Record):
+class Document(PartlyCompared, frozen=True):
     """An object of a manifest file.
 
     ``line`` is the first line of ``text``, the whole YAML document, in the file, from 1.
     ``prefix`` is the path of the object inside its document: empty except for the items of a List.
     """
+
+    uncompared: ClassVar[tuple[str, ...]] = ("rendering", "moves", "filled_in")
 
     path: str
     index: int
@@ -167,9 +172,9 @@ class Document(Record):
     """The fast reader has read it, so positions can be found line by line."""
     unrendered: bool = False
     """A kustomization builds on it: missing fields may be added before it is applied."""
-    rendering: Rendering | None = field(default=None, compare=False)
+    rendering: Rendering | None = None
     """A tool rendered the text: ``path`` is not a file, and ``span`` is a place in the rendered text."""
-    moves: tuple[Move, ...] = field(default=(), compare=False)
+    moves: tuple[Move, ...] = ()
     """The text is a custom resource, and ``value`` is a plain workload that stands for it; see ``workloads``."""
     name: str = ""
     generate_name: str = ""
@@ -179,7 +184,7 @@ class Document(Record):
     """As written; None without any."""
     is_stored: bool = False
     """A server has stored it: it has a ``resourceVersion``."""
-    filled_in: FilledIn | None = field(default=None, compare=False)
+    filled_in: FilledIn | None = None
     """Flux fills in variables: ``value`` has what ``text`` becomes."""
 
     @property
@@ -273,7 +278,7 @@ def _text_of(path: Path) -> tuple[str, ...]:
     return tuple(map(str, path))
 
 
-class Unread(Record):
+class Unread(Struct, frozen=True):
     """A document of a kind that is counted, not parsed. ``kind`` is empty for YAML that is not a Kubernetes object."""
 
     path: str
@@ -288,7 +293,7 @@ class Unread(Record):
     """It is a custom resource with a field that places pods, such as ``tolerations``: its controller may make some."""
 
 
-class Skipped(Record):
+class Skipped(Struct, frozen=True):
     """A file or document that is not a complete manifest: a Helm source, a Kustomize patch."""
 
     path: str

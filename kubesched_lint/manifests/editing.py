@@ -10,6 +10,8 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied, pruned
 from kubesched_lint.manifests.document import Document
@@ -26,12 +28,11 @@ from kubesched_lint.manifests.format import (
 )
 from kubesched_lint.manifests.full_reader import BuildError, build
 from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, YamlNode, end_of, every, parsed, way_to
-from kubesched_lint.record import Record
 
 _HASH = re.compile(r"(?<![^ \t\n])#")
 
 
-class Splice(Record):
+class Splice(Struct, frozen=True):
     """Replace the characters from ``start`` to ``end`` of a text by ``text``."""
 
     start: int

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import repeat
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.fast_reader import (
     HEADS,
@@ -17,14 +19,13 @@ from kubesched_lint.manifests.fast_reader import (
     tail_match,
 )
 from kubesched_lint.manifests.flow import Part, read_flow
-from kubesched_lint.record import Record
 
 _NUMERIC = frozenset("+-.0123456789")
 Range = tuple[int, int, int, int]
 """Line, column, end line, end column, all from 0."""
 
 
-class _Entry(Record):
+class _Entry(Struct, frozen=True):
     """A member of a mapping or list: the position of its key, and where the text of its value begins.
 
     ``number`` is its line, ``column`` that of its key or dash, ``inner`` that of a key behind the dash (or -1), ``key``

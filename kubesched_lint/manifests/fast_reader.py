@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
-from kubesched_lint.hints import Any, Generic, TypeVar
 from kubesched_lint.manifests.flow import FlowError, read_flow
 from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 

@@ -6,10 +6,12 @@ import os
 import stat
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint.files import Places, ResolvedPath, content, content_at, is_own_stream, is_within, place_of
 from kubesched_lint.findings import InputError
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.contents import may_be_manifest, never_applied
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import (
@@ -24,7 +26,6 @@ from kubesched_lint.manifests.inputs import (
 )
 from kubesched_lint.manifests.meant import MEANT, LeftOut, Scope, by_contents
 from kubesched_lint.manifests.walking import Found, Walk, holds_manifests, why_unreadable
-from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.flux import FluxRepository

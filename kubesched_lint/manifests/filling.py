@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.manifests.document import Document, FilledIn, Text
 from kubesched_lint.manifests.kustomization import value_in
-from kubesched_lint.record import Record, replace
 
 _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 _ESCAPED = "$${"
@@ -27,7 +29,7 @@ _QUOTED = re.compile(r"""[-?:,\[\]{}#&*!|>'"%@`\s]|.*(?::\s|\s#|[:\s]$)|.*[^\x20
 need not be in quotes, but no number or boolean has it.)"""
 
 
-class Variables(Record):
+class Variables(Struct, frozen=True):
     """What one Kustomization of Flux fills in."""
 
     values: tuple[tuple[str, str], ...]
@@ -35,7 +37,7 @@ class Variables(Record):
     """The objects that may define further variables (``substituteFrom``); empty if there are none."""
 
 
-class Filling(Record):
+class Filling(Struct, frozen=True):
     """How variables are filled in: once for each Kustomization that applies the folder; None fills in nothing."""
 
     ways: tuple[Variables | None, ...]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import Any, TypeAlias
 
-from kubesched_lint.hints import Any, TypeAlias
 from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 
 _DEEPEST = 20

@@ -10,26 +10,27 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.files import content_at, is_within
 from kubesched_lint.manifests.filling import Filling, Variables
 from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.manifests.kustomization import text_to_read, value_in
 from kubesched_lint.manifests.split import parts
 from kubesched_lint.manifests.walking import Found, Walk
-from kubesched_lint.record import Record
 
 _GROUP = "kustomize.toolkit.fluxcd.io"
 _IN_GROUP = f"{_GROUP}/".encode()
 
 
-class FluxKustomization(Record):
+class FluxKustomization(Struct, frozen=True):
     """``folder`` is the real path of what it applies; ``variables`` are None if it fills in nothing."""
 
     folder: str
     variables: Variables | None = None
 
 
-class FluxRepository(Record):
+class FluxRepository(Struct, frozen=True):
     """The Kustomizations of Flux in the repository ``root``, a path without links."""
 
     root: str

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.manifests.nodes import YamlNode, every
 from kubesched_lint.manifests.scalars import ScalarError, resolved
-from kubesched_lint.record import Record
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./](?:[A-Za-z0-9_./@%=+~-]|[ ](?=[A-Za-z0-9_./@%=+~-]))*")
 _LONGEST_LINE = 100
 _EMPTY: tuple[object, ...] = ({}, [])
 
 
-class Style(Record):
+class Style(Struct, frozen=True):
     """The style of a document.
 
     ``step`` is the indentation of nested mappings, ``dash`` that of a list's dashes, in columns. ``flow``: brackets are

@@ -10,8 +10,9 @@ import re
 from collections.abc import Container
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, shown, tagged
-from kubesched_lint.record import Record
 
 MOST_DEPTH = 200
 MOST_ALIASED = 400_000
@@ -72,7 +73,7 @@ MOST_PARTS = 3_000_000
 """Most parser events per document. A List of 16 MiB, the largest file allowed, has about half as many."""
 
 
-class ComposedValue(Record):
+class ComposedValue(Struct, frozen=True):
     """``start`` is the offset of the value, -1 for an empty document; ``rest`` the line of text behind ``...`` or 0."""
 
     value: Any

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import InputError
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.split import LARGEST as LARGEST
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.charts import ChartRendering
@@ -33,7 +34,7 @@ def standard_input() -> bytes:
     return sys.stdin.buffer.read(LARGEST + 1)
 
 
-class InputFile(Record):
+class InputFile(Struct, frozen=True):
     """A file to read.
 
     ``patch_of`` is the kustomization that lists it as a patch; ``in_kustomization``: a kustomization lies beside it.
@@ -60,7 +61,7 @@ def too_large(path: str) -> InputError:
     return InputError(path, f"larger than {LARGEST >> 20} MiB; an object that Kubernetes accepts is far smaller")
 
 
-class Applied(Record):
+class Applied(Struct, frozen=True):
     """The results that replace kustomizations, by the real path of their files, and the files that need not be read.
 
     ``folders`` holds the real paths of the folders whose kustomization was rendered.

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.classify import placeholder
@@ -29,7 +31,6 @@ from kubesched_lint.manifests.kustomization import (
 )
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
-from kubesched_lint.record import Record
 
 _MOST_FOLDERS = 2000
 _MOST_BYTES = 256 * 1024 * 1024
@@ -44,7 +45,7 @@ _FETCHED = (
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
-class _Kustomization(Record):
+class _Kustomization(Struct, frozen=True):
     path: str
     data: bytes
     value: dict[str, Any]

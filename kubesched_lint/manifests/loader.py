@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.manifests.classify import (
     HELM,
     YTT,

@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from msgspec import Struct, field
+
 from kubesched_lint.files import is_within
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import Record, field
 
 # Patterns are text: ``re`` compiles one when a run first needs it.
 _CASE = r"\d+-assert\.ya?ml|chainsaw-test\.ya?ml"
@@ -58,7 +59,7 @@ def is_ours(api_version: object) -> bool:
     return isinstance(api_version, str) and api_version.partition("/")[0] == OURS
 
 
-class LeftOut(Record):
+class LeftOut(Struct, frozen=True):
     """Why files in the folder ``path`` are not read; ``real`` is its path without links."""
 
     path: str
@@ -76,7 +77,7 @@ class LeftOut(Record):
         return Skipped(path, 0, reason, left_out=len(paths))
 
 
-class Scope(Record):
+class Scope(Struct, frozen=True):
     """Which files below the paths are meant to be applied."""
 
     include_tests: bool = False

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped, Written
@@ -15,7 +17,6 @@ from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, shown, tree_of
 from kubesched_lint.manifests.kustomizing import Store, render_trees
 from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render
-from kubesched_lint.record import replace
 
 _NEEDS_PLUGIN = ("must specify --enable-helm", "external plugins disabled", "unable to find plugin", "enable-exec")
 

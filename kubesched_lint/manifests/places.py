@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path, Span
-from kubesched_lint.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fast_places import Items, Range

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import InputError, Location, Path, Span
 from kubesched_lint.manifests.document import Written
 from kubesched_lint.manifests.fragments import (
@@ -18,7 +20,6 @@ from kubesched_lint.manifests.fragments import (
     value_at,
     within,
 )
-from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.document import Document, Skipped, Unread

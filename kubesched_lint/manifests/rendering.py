@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_tree import as_json
 from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
-from kubesched_lint.record import Record, replace
 
 _LONGEST_MESSAGE = 600
 MARK = "kubesched-lint/tree"
@@ -21,7 +23,7 @@ class RenderError(Exception):
     """The tool cannot render a folder; the text is the tool's message for the user."""
 
 
-class Tool(Record):
+class Tool(Struct, frozen=True):
     """``command`` is the command line before the folder's name; ``name`` is what users call the tool."""
 
     name: str
@@ -66,7 +68,7 @@ def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
     return done.out.decode("utf-8", "surrogateescape")
 
 
-class Rendered(Record):
+class Rendered(Struct, frozen=True):
     """A tool's output for a copy. With ``has_origins`` each object names its file, relative to ``around``."""
 
     text: str

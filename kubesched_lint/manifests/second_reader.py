@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from kubesched_lint.manifests.changes import Change, ChangeError, applied
 from kubesched_lint.manifests.nodes import BLOCKS
 from kubesched_lint.manifests.split import is_json
-from kubesched_lint.record import Record
 
 _MARKER = re.compile(r"^---(?=[ \t\n]|\Z)", re.MULTILINE)
 _COMMENT = re.compile(r"#.*")
@@ -27,14 +28,14 @@ class _ReadError(Exception):
     """The second reader cannot read a text."""
 
 
-class Made(Record):
+class Made(Struct, frozen=True):
     """A change with paths from the root of a document; ``line`` is its last line in the changed text, from 1."""
 
     line: int
     change: Change
 
 
-class _Read(Record):
+class _Read(Struct, frozen=True):
     value: Any
     comments: tuple[str, ...]
 

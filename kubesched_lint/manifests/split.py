@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError
-from kubesched_lint.record import NamedTuple
 
 LARGEST = 16 * 1024 * 1024
 """Most bytes of one file. A Kubernetes object cannot be larger than 1.5 MiB (etcd)."""

@@ -7,20 +7,21 @@ import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 
+from msgspec import Struct
+
 from kubesched_lint.files import content, is_within, leaving
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.classify import has_actions, is_template_source
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
 from kubesched_lint.manifests.meant import LeftOut, is_assert, is_case, reason_of
-from kubesched_lint.record import Record
 
 _MOST_LOOKED_AT = 50
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 _CHART = "Helm chart"
 
 
-class Found(Record):
+class Found(Struct, frozen=True):
     """A file to read. ``real`` is its path without links; ``left_out`` is set if nobody applies it with the others."""
 
     path: str
@@ -40,7 +41,7 @@ def why_unreadable(error: OSError | ValueError) -> str:
     return str(error)
 
 
-class Walk(Record):
+class Walk(Struct, frozen=True):
     """A walk below the folder that the user named. Links must not leave ``root``."""
 
     named: str

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 
+from msgspec import Struct, field
+
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 
 Scalar = str | int | bool
 Attribute = tuple[str, Scalar | tuple[Scalar, ...]]
@@ -51,24 +53,24 @@ def values_of(attribute: Attribute) -> frozenset[tuple[str, Scalar]]:
     return frozenset() if kind == "unknown" or isinstance(value, tuple) else frozenset([(kind, value)])
 
 
-class DeviceClass(Record):
+class DeviceClass(PartlyCompared, frozen=True):
     """``extended_resource`` is the resource name by which pods may request its devices; empty if it has none."""
 
     name: str
     extended_resource: str = ""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
     selectors: tuple[str, ...] = ()
     """CEL expressions; an empty one is a selector of another kind."""
     created: str = ""
 
 
-class DeviceTaint(Record):
+class DeviceTaint(Struct, frozen=True):
     key: str
     value: str = ""
     effect: str = ""
 
 
-class DeviceTaintRule(Record):
+class DeviceTaintRule(PartlyCompared, frozen=True):
     """An administrator's taint for the devices of a driver, of a pool, or of a name; None: of any."""
 
     name: str
@@ -76,10 +78,10 @@ class DeviceTaintRule(Record):
     driver: str | None = None
     pool: str | None = None
     device: str | None = None
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class DeviceToleration(Record):
+class DeviceToleration(Struct, frozen=True):
     key: str = ""
     operator: str = "Equal"
     value: str = ""
@@ -94,7 +96,7 @@ class DeviceToleration(Record):
         return self.operator == "Exists" or (self.operator == "Equal" and self.value == taint.value)
 
 
-class Capacity(Record):
+class Capacity(Struct, frozen=True):
     """The amount that a device has, and the request policy of one that several claims may share."""
 
     value: Fraction
@@ -110,7 +112,7 @@ class Capacity(Record):
         return self.has_range or self.default is not None or bool(self.valid_values)
 
 
-class NodeAccess(Record):
+class NodeAccess(Struct, frozen=True):
     """The nodes that can use a slice or a device: one, all, those of a selector, or none."""
 
     node_name: str = ""
@@ -122,7 +124,7 @@ class NodeAccess(Record):
         return bool(self.node_name or self.all_nodes or self.terms is not None)
 
 
-class Device(Record):
+class Device(Struct, frozen=True, dict=True):
     name: str
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     capacity: Mapping[str, Capacity] = field(default_factory=dict)
@@ -155,7 +157,7 @@ class Device(Record):
         return found
 
 
-class ResourceSlice(Record):
+class ResourceSlice(PartlyCompared, frozen=True):
     name: str
     driver: str
     pool: str
@@ -166,10 +168,10 @@ class ResourceSlice(Record):
     """Each device has its own ``access``."""
     devices: tuple[Device, ...] = ()
     counter_sets: tuple[tuple[str, Amounts], ...] = ()
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class DeviceOffer(Record):
+class DeviceOffer(Struct, frozen=True):
     """The devices of one driver that each node of an entry or of a pool has."""
 
     driver: str
@@ -186,7 +188,7 @@ class DeviceOffer(Record):
         )
 
 
-class DeviceRequest(Record):
+class DeviceRequest(PartlyCompared, frozen=True):
     """One request of a claim, or one alternative of a request with ``alternatives``, which has no class of its own."""
 
     name: str
@@ -200,19 +202,19 @@ class DeviceRequest(Record):
     alternatives: tuple[DeviceRequest, ...] = ()
     resource: str = ""
     """The extended resource that the scheduler makes it for."""
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class DeviceConstraint(Record):
+class DeviceConstraint(PartlyCompared, frozen=True):
     """All devices of ``requests`` (empty: all) have the same value of an attribute, or all different ones."""
 
     match_attribute: str = ""
     distinct_attribute: str = ""
     requests: tuple[str, ...] = ()
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class AllocatedDevice(Record):
+class AllocatedDevice(Struct, frozen=True):
     request: str
     """Name of the request; of an alternative, ``request/alternative``."""
     driver: str
@@ -227,13 +229,13 @@ class AllocatedDevice(Record):
         return self.driver, self.pool, self.device
 
 
-class Allocation(Record):
+class Allocation(Struct, frozen=True):
     devices: tuple[AllocatedDevice, ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
     """The nodes that can use the devices; None: every node."""
 
 
-class DeviceClaim(Record):
+class DeviceClaim(PartlyCompared, frozen=True):
     """A ResourceClaim of resource.k8s.io."""
 
     namespace: str
@@ -247,14 +249,14 @@ class DeviceClaim(Record):
     annotations: Mapping[str, str] = field(default_factory=dict)
     owner: str = ""
     """Name of the pod that it was made for."""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class DeviceClaimTemplate(Record):
+class DeviceClaimTemplate(PartlyCompared, frozen=True):
     """A ResourceClaimTemplate."""
 
     namespace: str
     name: str
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.hints import TYPE_CHECKING, Any
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import (
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.vertical import VerticalAutoscaler
 
 
-class Inventory(Record):
+class Inventory(Struct, frozen=True, dict=True):
     """``workloads`` keep the order in which they were read; only snapshots fill ``nodes`` and ``pods``."""
 
     workloads: tuple[Workload, ...] = ()
@@ -97,7 +99,7 @@ class Inventory(Record):
 
     def lists(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
         """Yield the name of each field with its objects."""
-        for name in self.__match_args__:
+        for name in self.__struct_fields__:
             yield name, getattr(self, name)
 
     @cached_property

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from kubesched_lint.findings import Path
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 
 Labels = Mapping[str, str]
 
 
-class Requirement(Record):
+class Requirement(PartlyCompared, frozen=True):
     """A condition on a label: ``key In (values)``, ``NotIn``, ``Exists``, ``DoesNotExist``, ``Gt`` or ``Lt``."""
 
     key: str
     operator: str
     values: tuple[str, ...] = ()
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
     def matches(self, labels: Labels) -> bool:
         """Return whether the condition holds:
@@ -58,14 +58,14 @@ class Requirement(Record):
         return all(self.matches({self.key: value}) for value in values)
 
 
-class Selector(Record):
+class Selector(PartlyCompared, frozen=True):
     """A LabelSelector: all requirements must hold; an empty one selects everything.
 
     A *null* selector (absent in the manifest) selects nothing; optional selectors represent it as ``None``.
     """
 
     requirements: tuple[Requirement, ...] = ()
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
     def matches(self, labels: Labels) -> bool:
         # A loop, because all() over a generator takes three times as long on the hot path.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import Path, Source
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceOffer
@@ -83,7 +85,7 @@ def with_kept_labels(labels: Labels) -> Labels:
     return {**labels, **kept} if kept else labels
 
 
-class Taint(Record):
+class Taint(Struct, frozen=True):
     key: str
     value: str = ""
     effect: str = "NoSchedule"
@@ -92,8 +94,10 @@ class Taint(Record):
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-class Node(Record):
+class Node(PartlyCompared, frozen=True):
     """A node. ``allocatable`` None: the sketch gives no resources, so every rule about resources skips this node."""
+
+    uncompared: ClassVar[tuple[str, ...]] = ("path", "kubelet_version", "devices")
 
     name: str
     labels: Labels = field(default_factory=dict)
@@ -106,12 +110,12 @@ class Node(Record):
     images: Mapping[str, int] = field(default_factory=dict)
     """Image name → size in bytes, from ``status.images``."""
     declared_features: tuple[str, ...] = ()
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
     group: str = ""
     """The node group that could add nodes like it, as ``eks.amazonaws.com/nodegroup=general``; empty if none."""
-    kubelet_version: str = field(default="", compare=False)
+    kubelet_version: str = ""
     """As in ``status.nodeInfo``, such as ``v1.36.2``; empty if unknown."""
-    devices: tuple[DeviceOffer, ...] | None = field(default=None, compare=False)
+    devices: tuple[DeviceOffer, ...] | None = None
     """What a sketch or a pool says about its devices; None: nothing. A real node has ResourceSlices instead."""
 
 
@@ -123,7 +127,7 @@ CLUSTER_AUTOSCALER = "cluster-autoscaler"
 AUTOPILOT = "gke-autopilot"
 
 
-class Shape(Record):
+class Shape(Struct, frozen=True):
     """A machine type. ``allocatable`` None: its nodes' resources are unknown, so rules about resources skip them."""
 
     name: str
@@ -135,17 +139,17 @@ class Shape(Record):
     """Upper bound for every node of the type if ``allocatable`` is an estimate; None if it is exact."""
 
 
-class NodeOverlay(Record):
+class NodeOverlay(PartlyCompared, frozen=True):
     """Extended resources that Karpenter expects of machine types; the table of a cloud does not list them."""
 
     name: str
     requirements: tuple[Requirement, ...] = ()
     """The labels of the nodes that it applies to."""
     capacity: Resources = field(default_factory=dict)
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class NodePool(Record):
+class NodePool(PartlyCompared, frozen=True):
     """A Karpenter NodePool, a node group of cluster-autoscaler, or a pool of a sketch.
 
     ``zones`` None: unknown. ``requirements`` restrict labels that the nodes then carry; for ``team Exists``, the nodes
@@ -169,8 +173,8 @@ class NodePool(Record):
     weight: int = 0
     devices: tuple[DeviceOffer, ...] | None = None
     """The devices of each node; None: unknown."""
-    path: Path = field(default=(), compare=False)
-    source: Source | None = field(default=None, compare=False)
+    path: Path = ()
+    source: Source | None = None
 
     @property
     def sees_empty_zones(self) -> bool:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import ClassVar
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement, Selector
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 
 Resources = Mapping[str, int]
 
@@ -20,33 +23,33 @@ INLINE_DISKS = ("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "csi
 """Volume sources, by field name, that scheduling distinguishes without a claim."""
 
 
-class Toleration(Record):
+class Toleration(PartlyCompared, frozen=True):
     key: str = ""
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
     seconds: int | None = None
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
 EVERY_TAINT = Toleration(operator="Exists")
 
 
-class NodeSelectorTerm(Record):
+class NodeSelectorTerm(PartlyCompared, frozen=True):
     """``expressions`` match labels, ``fields`` metadata.name; all of both must hold. Both empty: matches nothing."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class PreferredNodeTerm(Record):
+class PreferredNodeTerm(PartlyCompared, frozen=True):
     weight: int
     term: NodeSelectorTerm
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class PodAffinityTerm(Record):
+class PodAffinityTerm(PartlyCompared, frozen=True, dict=True):
     """A pod affinity term. ``namespaces`` empty and ``namespace_selector`` null mean the pod's own namespace.
 
     ``selector`` None selects nothing; ``namespace_selector`` with no requirement selects every namespace.
@@ -58,7 +61,7 @@ class PodAffinityTerm(Record):
     namespace_selector: Selector | None = None
     match_label_keys: tuple[str, ...] = ()
     mismatch_label_keys: tuple[str, ...] = ()
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, PodAffinityTerm) and self._meaning == other._meaning)
@@ -87,13 +90,13 @@ def _meaning(selector: Selector | None) -> tuple[object, ...] | None:
     return None if selector is None else tuple((r.key, r.operator, r.values) for r in selector.requirements)
 
 
-class WeightedPodAffinityTerm(Record):
+class WeightedPodAffinityTerm(PartlyCompared, frozen=True):
     weight: int
     term: PodAffinityTerm
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class SpreadConstraint(Record):
+class SpreadConstraint(PartlyCompared, frozen=True):
     max_skew: int
     topology_key: str
     when_unsatisfiable: str
@@ -102,21 +105,21 @@ class SpreadConstraint(Record):
     node_affinity_policy: str = "Honor"
     node_taints_policy: str = "Ignore"
     match_label_keys: tuple[str, ...] = ()
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
     @property
     def is_hard(self) -> bool:
         return self.when_unsatisfiable == "DoNotSchedule"
 
 
-class HostPort(Record):
+class HostPort(PartlyCompared, frozen=True):
     port: int
     protocol: str = "TCP"
     host_ip: str = "0.0.0.0"
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class Container(Record):
+class Container(PartlyCompared, frozen=True):
     """``requests`` include limits written without a request, as the API server stores them."""
 
     name: str
@@ -125,10 +128,10 @@ class Container(Record):
     restart_always: bool = False
     """True for an init container that is a sidecar."""
     image: str = ""
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class PodClaim(Record):
+class PodClaim(Struct, frozen=True):
     """An entry of ``spec.resourceClaims``: it names a ResourceClaim, or the template of one that is the pod's own."""
 
     name: str
@@ -136,7 +139,7 @@ class PodClaim(Record):
     template: str = ""
 
 
-class Volume(Record):
+class Volume(PartlyCompared, frozen=True):
     """A volume that affects scheduling: a claim, an ephemeral claim, an inline disk, or an image.
 
     ``kind`` is ``persistentVolumeClaim``, ``ephemeral``, ``csi``, ``image``, or the field name of an inline disk
@@ -148,7 +151,7 @@ class Volume(Record):
     claim: str = ""
     read_only: bool = False
     disk: Mapping[str, object] = field(default_factory=dict)
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
 # --- How its scheduler is configured ---------------------------------------------------------------------------------
@@ -197,7 +200,7 @@ DEVICES_PLUGIN = "DynamicResources"
 EQUAL_WEIGHTS = {"cpu": 1, "memory": 1}
 
 
-class ScoringStrategy(Record):
+class ScoringStrategy(Struct, frozen=True):
     """How NodeResourcesFit scores a node."""
 
     type: str = LEAST_ALLOCATED
@@ -207,8 +210,10 @@ class ScoringStrategy(Record):
     """For RequestedToCapacityRatio: points (utilization 0–100, score 0–10)."""
 
 
-class SchedulerProfile(Record):
+class SchedulerProfile(PartlyCompared, frozen=True):
     """One profile. The defaults are those of kube-scheduler."""
+
+    uncompared: ClassVar[tuple[str, ...]] = ("source", "configuration")
 
     name: str = DEFAULT_SCHEDULER
     prefilters: tuple[str, ...] = PREFILTERS
@@ -252,21 +257,23 @@ class SchedulerProfile(Record):
     """False for a scheduler that the configuration does not name: the fields say nothing."""
     origin: str = ""
     """Its place in the configuration, like ``scheduler.yaml:4``."""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
     """The text of the configuration: the paths of ``default_spread`` and ``added_node_terms`` lead into it."""
-    configuration: Mapping[str, object] = field(default_factory=dict, compare=False)
+    configuration: Mapping[str, object] = field(default_factory=dict)
     """The whole configuration as plain values."""
 
 
 DEFAULT_PROFILE = SchedulerProfile()
 
 
-class Pod(Record):
+class Pod(PartlyCompared, frozen=True):
     """The scheduling part of a pod spec with its labels; identical pods share one Pod.
 
     Decoded from a template, it holds the manifest's fields with the API server's defaults; ``admission.Admission`` adds
     the rest (merged matchLabelKeys, priority, default tolerations, RuntimeClass, LimitRange).
     """
+
+    uncompared: ClassVar[tuple[str, ...]] = ("path", "labels_path", "profile")
 
     namespace: str
     labels: Labels
@@ -306,10 +313,10 @@ class Pod(Record):
     """Labels that differ between the replicas of this pod, with their values; empty if the values are unknown."""
     as_written: Pod | None = None
     """The pod without the selector and tolerations of its RuntimeClass, as controllers see it; None if it has none."""
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
     """The path of the pod spec in its object: ``("spec", "template", "spec")``, or ``("spec",)`` of a Pod."""
-    labels_path: Path = field(default=(), compare=False)
-    profile: SchedulerProfile | None = field(default=None, compare=False)
+    labels_path: Path = ()
+    profile: SchedulerProfile | None = None
     """The profile of its scheduler, which the scheduler's name decides; None: kube-scheduler's defaults."""
 
 
@@ -323,7 +330,7 @@ def profile_of(pod: Pod) -> SchedulerProfile:
     return pod.profile or DEFAULT_PROFILE
 
 
-class Unscheduled(Record):
+class Unscheduled(Struct, frozen=True):
     """The PodScheduled condition, with status False, of a pod without a node."""
 
     reason: str = ""
@@ -333,7 +340,7 @@ class Unscheduled(Record):
     """RFC 3339: when the pod became unschedulable. The scheduler may have written the message later."""
 
 
-class BoundPod(Record):
+class BoundPod(Struct, frozen=True):
     """One pod of a snapshot: its identity, and a Pod shared with all equal ones."""
 
     name: str
@@ -361,7 +368,7 @@ class BoundPod(Record):
         return self.owner is not None and self.owner.kind in ("DaemonSet", "Node")
 
 
-class Owner(Record):
+class Owner(Struct, frozen=True):
     """The controlling ownerReference."""
 
     kind: str

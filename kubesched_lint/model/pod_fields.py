@@ -10,8 +10,8 @@ capture keeps (``cluster.capture.parts``) and the comparison of templates (``clu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from kubesched_lint.hints import Any
 from kubesched_lint.model.pod import INLINE_DISKS
 
 Shape = Any

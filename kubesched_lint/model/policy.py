@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import Pod, Resources, Toleration
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, field, replace
+from kubesched_lint.partly_compared import PartlyCompared
 
 
-class Namespace(Record):
+class Namespace(PartlyCompared, frozen=True):
     name: str
     labels: Labels = field(default_factory=dict)
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class Service(Record):
+class Service(PartlyCompared, frozen=True):
     namespace: str
     name: str
     selector: Labels = field(default_factory=dict)
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class CronWindow(Record):
+class CronWindow(PartlyCompared, frozen=True):
     """A trigger that asks for ``replicas`` from ``start`` to ``end``, which are cron expressions as written."""
 
     replicas: int
     start: str
     end: str
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class ResourceMetric(Record):
+class ResourceMetric(PartlyCompared, frozen=True):
     """The use of a pod's cpu or memory, to which an autoscaler fits the replicas."""
 
     resource: str
@@ -41,10 +45,10 @@ class ResourceMetric(Record):
     """The one container that counts; empty for all of the pod."""
     is_relative: bool = True
     """The target is a share of the requests (Utilization)."""
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class Autoscaler(Record):
+class Autoscaler(PartlyCompared, frozen=True):
     """A HorizontalPodAutoscaler, or a ScaledObject of KEDA, which makes one."""
 
     namespace: str
@@ -52,8 +56,8 @@ class Autoscaler(Record):
     target: ObjectRef
     min_replicas: int = 1
     max_replicas: int = 1
-    path: Path = field(default=(), compare=False)
-    source: Source | None = field(default=None, compare=False)
+    path: Path = ()
+    source: Source | None = None
     kind: str = "HorizontalPodAutoscaler"
     windows: tuple[CronWindow, ...] = ()
     metrics: tuple[ResourceMetric, ...] = ()
@@ -87,7 +91,7 @@ def autoscaler_of(workload: Workload, autoscalers: Mapping[tuple[str, str, str],
     return replace(found, min_replicas=found.min_replicas * each, max_replicas=found.max_replicas * each)
 
 
-class DisruptionBudget(Record):
+class DisruptionBudget(PartlyCompared, frozen=True):
     """A PodDisruptionBudget. Bounds are as written: an int, or text such as ``50%``."""
 
     namespace: str
@@ -98,8 +102,8 @@ class DisruptionBudget(Record):
     unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
     disruptions_allowed: int | None = None
     """From its status, if the snapshot has it."""
-    path: Path = field(default=(), compare=False)
-    source: Source | None = field(default=None, compare=False)
+    path: Path = ()
+    source: Source | None = None
 
     @property
     def bound(self) -> str:
@@ -137,20 +141,20 @@ WITHOUT_SCALE = frozenset({"CronJob", "DaemonSet", "Job", "Node"})
 WITH_SCALE = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 
 
-class PriorityClass(Record):
+class PriorityClass(PartlyCompared, frozen=True):
     name: str
     value: int = 0
     preemption_policy: str = "PreemptLowerPriority"
     is_default: bool = False
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class RuntimeClass(Record):
+class RuntimeClass(PartlyCompared, frozen=True):
     name: str
     overhead: Resources = field(default_factory=dict)
     node_selector: Labels = field(default_factory=dict)
     tolerations: tuple[Toleration, ...] = ()
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
 KUBERNETES, VOLCANO, COSCHEDULING = "Kubernetes", "Volcano", "coscheduling"
@@ -162,8 +166,10 @@ POD_GROUP_SYSTEMS = {
 """API group of a PodGroup → whose word it is."""
 
 
-class PodGroup(Record):
+class PodGroup(PartlyCompared, frozen=True):
     """A PodGroup: ``min_count`` pods start together or not at all; None: no gang."""
+
+    uncompared: ClassVar[tuple[str, ...]] = ("topology_path", "path", "source")
 
     namespace: str
     name: str
@@ -176,9 +182,9 @@ class PodGroup(Record):
     """It names a priority, by which it evicts pods as a whole."""
     system: str = KUBERNETES
     """Who schedules by it, as in ``POD_GROUP_SYSTEMS``."""
-    topology_path: Path = field(default=(), compare=False)
-    path: Path = field(default=(), compare=False)
-    source: Source | None = field(default=None, compare=False)
+    topology_path: Path = ()
+    path: Path = ()
+    source: Source | None = None
 
     def may_evict(self, pods: Iterable[Pod], running: Iterable[Pod]) -> bool:
         """Return whether running pods may be of lower priority than its own ``pods`` as a whole."""
@@ -186,7 +192,7 @@ class PodGroup(Record):
         return any(self.has_own_priority or (pod.priority or 0) < ours for pod in running)
 
 
-class GroupTemplates(Record):
+class GroupTemplates(PartlyCompared, frozen=True):
     """A Workload of scheduling.k8s.io: templates from which a controller makes PodGroups."""
 
     namespace: str
@@ -195,14 +201,14 @@ class GroupTemplates(Record):
     """(kind, name) of the object whose pods they are for; empty strings if it names none, or a custom resource."""
     templates: tuple[PodGroup, ...] = ()
     """Named as in the Workload; ``path`` leads to the minCount of each."""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
 Written = Mapping[str, object]
 """Resource name → quantity as written, because messages repeat it."""
 
 
-class LimitItem(Record):
+class LimitItem(PartlyCompared, frozen=True):
     """Bounds of one ``type``:
 
     Container, Pod or PersistentVolumeClaim. An empty ``default`` has the values of ``max``.
@@ -215,10 +221,10 @@ class LimitItem(Record):
     """maxLimitRequestRatio."""
     default: Written = field(default_factory=dict)
     default_request: Written = field(default_factory=dict)
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class LimitRange(Record):
+class LimitRange(PartlyCompared, frozen=True):
     """Bounds of a namespace, and the defaults of its containers."""
 
     namespace: str
@@ -226,10 +232,10 @@ class LimitRange(Record):
     default_requests: Resources = field(default_factory=dict)
     default_limits: Resources = field(default_factory=dict)
     items: tuple[LimitItem, ...] = ()
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class QuotaScope(Record):
+class QuotaScope(Struct, frozen=True):
     """``operator`` is In, NotIn, Exists or DoesNotExist; Exists for entries of ``scopes``."""
 
     name: str
@@ -237,18 +243,20 @@ class QuotaScope(Record):
     values: tuple[str, ...] = ()
 
 
-class ResourceQuota(Record):
+class ResourceQuota(PartlyCompared, frozen=True):
     namespace: str
     name: str
     hard: Mapping[str, int] = field(default_factory=dict)
     used: Mapping[str, int] | None = None
     scopes: tuple[QuotaScope, ...] = ()
     """Includes those of ``scopeSelector``; a pod counts if it matches all of them."""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class ReplicaSet(Record):
+class ReplicaSet(PartlyCompared, frozen=True):
     """A revision of a Deployment in a snapshot."""
+
+    uncompared: ClassVar[tuple[str, ...]] = ("template",)
 
     namespace: str
     name: str
@@ -258,5 +266,5 @@ class ReplicaSet(Record):
     revision: int = 0
     owner_kind: str = ""
     """``Deployment``, or another controller that uses ReplicaSets; empty for a bare one."""
-    template: object = field(default=None, compare=False)
+    template: object = None
     """The pod template as plain values while it has replicas, to compare with the manifest's."""

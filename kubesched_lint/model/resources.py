@@ -6,13 +6,14 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import Container, Pod, Resources, SchedulerProfile
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.devices import DeviceClass

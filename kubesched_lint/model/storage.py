@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from msgspec import field
+
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 
 _NOW = "~"
 """Sorts after every time: a class that is about to be applied is the newest."""
@@ -23,7 +25,7 @@ def is_local(name: str) -> bool:
     return re.search(_LOCAL, name) is not None
 
 
-class Claim(Record):
+class Claim(PartlyCompared, frozen=True):
     """A PersistentVolumeClaim. ``storage_class`` None is the cluster's default class, "" is no class."""
 
     namespace: str
@@ -38,11 +40,11 @@ class Claim(Record):
     annotations: Labels = field(default_factory=dict)
     deleting: bool = False
     uid: str = ""
-    path: Path = field(default=(), compare=False)
-    source: Source | None = field(default=None, compare=False)
+    path: Path = ()
+    source: Source | None = None
 
 
-class PersistentVolume(Record):
+class PersistentVolume(PartlyCompared, frozen=True):
     name: str
     storage_class: str = ""
     capacity: int = 0
@@ -59,11 +61,11 @@ class PersistentVolume(Record):
     """The field name of its source: ``csi``, ``hostPath``, ``awsElasticBlockStore``…"""
     annotations: Labels = field(default_factory=dict)
     deleting: bool = False
-    path: Path = field(default=(), compare=False)
-    source: Source | None = field(default=None, compare=False)
+    path: Path = ()
+    source: Source | None = None
 
 
-class StorageClass(Record):
+class StorageClass(PartlyCompared, frozen=True):
     name: str
     provisioner: str = ""
     binding_mode: str = "Immediate"
@@ -72,11 +74,11 @@ class StorageClass(Record):
     is_default: bool = False
     created: str = ""
     """RFC 3339; empty if it does not exist yet, or the time is unknown."""
-    path: Path = field(default=(), compare=False)
-    source: Source | None = field(default=None, compare=False)
+    path: Path = ()
+    source: Source | None = None
 
 
-class CSINode(Record):
+class CSINode(PartlyCompared, frozen=True):
     """Per driver: how many volumes the node accepts (None: no limit)."""
 
     name: str
@@ -84,17 +86,17 @@ class CSINode(Record):
     drivers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """driver → its topology keys."""
     migrated: tuple[str, ...] = ()
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class CSIDriver(Record):
+class CSIDriver(PartlyCompared, frozen=True):
     name: str
     is_needed_on_nodes: bool = False
     """``preventPodSchedulingIfMissing``."""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class StorageCapacity(Record):
+class StorageCapacity(PartlyCompared, frozen=True):
     """A CSIStorageCapacity: the free space of a class on the nodes of ``topology``."""
 
     storage_class: str
@@ -103,15 +105,15 @@ class StorageCapacity(Record):
     maximum_volume_size: int | None = None
     namespace: str = ""
     name: str = ""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
-class VolumeAttachment(Record):
+class VolumeAttachment(PartlyCompared, frozen=True):
     node: str
     attacher: str
     volume: str
     name: str = ""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
 
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:

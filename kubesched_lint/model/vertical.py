@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import field
+
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.pod import Container, Resources
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 
 ALL_OTHERS = "*"
 """The container name of the policy for containers without one of their own."""
@@ -22,7 +24,7 @@ InPlaceOrRecreate evicts where the kubelet cannot resize the pod, so where the n
 """
 
 
-class ContainerPolicy(Record):
+class ContainerPolicy(PartlyCompared, frozen=True):
     container: str = ALL_OTHERS
     is_on: bool = True
     least: Resources = field(default_factory=dict)
@@ -32,7 +34,7 @@ class ContainerPolicy(Record):
     controlled: tuple[str, ...] = ("cpu", "memory")
     is_cut_by_limits: bool = False
     """controlledValues is RequestsOnly: limits stay, and a target is cut to them."""
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
     def allowed(self, container: Container, targets: Resources) -> dict[str, int]:
         """Return targets of a container within its bounds: millicores of cpu, bytes of memory."""
@@ -48,14 +50,14 @@ class ContainerPolicy(Record):
 _NO_POLICY = ContainerPolicy()
 
 
-class Recommendation(Record):
+class Recommendation(PartlyCompared, frozen=True):
     """The target of a container in the status. ``path`` is empty if only the cluster's object has the status."""
 
     target: Resources = field(default_factory=dict)
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
 
 
-class VerticalAutoscaler(Record):
+class VerticalAutoscaler(PartlyCompared, frozen=True):
     namespace: str
     name: str
     target: ObjectRef
@@ -65,7 +67,7 @@ class VerticalAutoscaler(Record):
     policies: tuple[ContainerPolicy, ...] = ()
     recommended: Mapping[str, Recommendation] = field(default_factory=dict)
     """By container; empty if the object has no status."""
-    source: Source | None = field(default=None, compare=False)
+    source: Source | None = None
     """None: of the cluster only."""
 
     @property

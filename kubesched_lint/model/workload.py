@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import ObjectRef, Path, Source
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import Record, field
+from kubesched_lint.partly_compared import PartlyCompared
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector
@@ -22,7 +24,7 @@ SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 """Kinds with ``spec.replicas``."""
 
 
-class Strategy(Record):
+class Strategy(PartlyCompared, frozen=True):
     """How a template change reaches the pods. Bounds are as written: an int, or text such as ``25%``.
 
     ``type`` is RollingUpdate, Recreate or OnDelete; defaults are the API server's for the kind.
@@ -32,7 +34,7 @@ class Strategy(Record):
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
     partition: int = 0
-    path: Path = field(default=(), compare=False)
+    path: Path = ()
     is_whole: bool = False
     """A blue-green rollout: the old pods stay until all new ones are available."""
     by_weight: bool = False
@@ -45,7 +47,7 @@ IN_OWN_ORDER = "its controller replaces one pod after another, in an order of it
 """Why a rollout is unknown that does not end well in every order of a StatefulSet."""
 
 
-class Custom(Record):
+class Custom(Struct, frozen=True):
     """What a card says of a custom resource: its controller makes pods as a plain workload would."""
 
     ref: ObjectRef
@@ -73,12 +75,14 @@ class Custom(Record):
         return ObjectRef(self.ref.kind, self.ref.namespace, self.ref.name.partition(":")[0])
 
 
-class Workload(Record):
+class Workload(PartlyCompared, frozen=True):
     """A Deployment, DaemonSet, StatefulSet, ReplicaSet, ReplicationController, Job, CronJob or bare Pod.
 
     ``replicas`` is the number after defaulting: parallelism of a Job, 1 of a Pod, 0 of a DaemonSet (its number follows
     the nodes). ``replicas_written``: the manifest sets it.
     """
+
+    uncompared: ClassVar[tuple[str, ...]] = ("template", "source", "order")
 
     kind: str
     namespace: str
@@ -99,10 +103,10 @@ class Workload(Record):
     """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are created until a user resumes it.
     """
     uid: str = ""
-    template: object = field(default=None, compare=False)
+    template: object = None
     """The template as plain values, to compare with a running revision; None if ``source`` holds it."""
-    source: Source | None = field(default=None, compare=False)
-    order: int = field(default=0, compare=False)
+    source: Source | None = None
+    order: int = 0
     """Its position in the order in which files and documents were read."""
     custom: Custom | None = None
     """The custom resource that this plain workload stands for; None if the manifest itself defines the workload."""

@@ -10,10 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, ObjectRef, Path, Report, Severity, Suppression, errors_behind
 from kubesched_lint.linter.options import BaselineError
-from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.text import first_few, plural
 
@@ -24,7 +26,7 @@ _LARGEST = 64 << 20
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
 
 
-class KnownFinding(Record):
+class KnownFinding(Struct, frozen=True):
     """An entry of a baseline; ``at`` is the path inside the object without list indices."""
 
     rule: str
@@ -37,7 +39,7 @@ class KnownFinding(Record):
         return self.rule, self.object, self.at
 
 
-class ComparedReport(Record):
+class ComparedReport(Struct, frozen=True):
     """A report with known findings marked; ``gone`` has the entries that no finding matches any more.
 
     ``unmatched`` has these entries, and those that the run could not check.
@@ -48,7 +50,7 @@ class ComparedReport(Record):
     unmatched: tuple[KnownFinding, ...] = ()
 
 
-class Change(Record):
+class Change(Struct, frozen=True):
     """One difference between two baselines: ``before`` is None for a new entry, ``after`` for a removed one."""
 
     before: KnownFinding | None

@@ -6,6 +6,9 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, ObjectRef, Report
 from kubesched_lint.linter.options import ChangedError
@@ -13,7 +16,6 @@ from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import HEAD, CommitError, how_to_complete, where_left
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.text import many, plural
 
 _WHOLE = (1, 1 << 60)
@@ -24,7 +26,7 @@ Lines = tuple[tuple[int, int], ...]
 """Ranges of lines, from 1, both ends included."""
 
 
-class Changes(Record):
+class Changes(Struct, frozen=True, dict=True):
     """``lines``: real path → changed lines. ``roots``: real paths of the compared work trees."""
 
     base: str

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.files import is_within
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.programs import WorkTree
-from kubesched_lint.record import Record, replace
 
 HEAD = "HEAD"
 """The default base: everything that is not committed counts as changed."""
@@ -78,7 +80,7 @@ def as_relative(path: str) -> str:
 # --- the files of commits -------------------------------------------------------------------------------------------
 
 
-class _Entry(Record):
+class _Entry(Struct, frozen=True):
     mode: str
     id: str
     path: str

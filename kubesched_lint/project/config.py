@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN
 from kubesched_lint.findings import InputError
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import PROFILES, SURVIVED, Override
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
@@ -19,7 +20,7 @@ OWN_RULES = "rule-folders"
 """The key with folders of own rules. ``--rules`` adds to it, because other keys may name rules of these folders."""
 
 
-class ConfigKey(Record):
+class ConfigKey(Struct, frozen=True):
     """A top-level key of the configuration; the flag of the same name overrides it.
 
     ``kind`` is ``string``, ``boolean``, ``choice``, ``duration``, ``version``, ``path``, ``groups`` (a list of
@@ -114,14 +115,14 @@ OF_CLUSTER = ("cluster", "scheduler-config")
 SCHEMA_KEY = "$schema"
 
 
-class Given(Record):
+class Given(Struct, frozen=True):
     """A value and where it comes from: ``kubesched.toml:3``, a flag, or ``default``."""
 
     value: object
     origin: str
 
 
-class Target(Record):
+class Target(Struct, frozen=True):
     """Paths that one run of ``lint`` without paths checks; ``values`` override those of the configuration."""
 
     name: str
@@ -129,7 +130,7 @@ class Target(Record):
     values: Mapping[str, Given] = field(default_factory=dict)
 
 
-class Config(Record):
+class Config(Struct, frozen=True):
     """``values`` has the given keys; ``params`` and ``severities`` are by slug. Empty when there is no file."""
 
     file: str = ""

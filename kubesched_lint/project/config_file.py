@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.files import content, is_own_stream, root_of
 from kubesched_lint.findings import InputError, Path
-from kubesched_lint.hints import Any
 from kubesched_lint.project.config import Config, ConfigError
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct, field
+
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Path, Severity, one_line
 from kubesched_lint.linter.globs import Globs
@@ -34,7 +36,6 @@ from kubesched_lint.project.rule_settings import (
     shown,
 )
 from kubesched_lint.project.toml_places import Spot
-from kubesched_lint.record import Record, field
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _NUL = "a name cannot have the character U+0000"
 
 
-class Where(Record):
+class Where(Struct, frozen=True):
     """The file as messages name it, its folder (absolute), the current folder, and the places of its keys."""
 
     file: str

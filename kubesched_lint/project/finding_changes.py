@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import Struct, field
+
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.project.baseline import entry_of
-from kubesched_lint.record import Record, field
 
 Key = tuple[str, ObjectRef, str]
 
 
-class FindingChange(Record):
+class FindingChange(Struct, frozen=True):
     """``before`` is None for a new finding, ``after`` for one that is gone.
 
     ``is_waived``: it is not gone (or was there before), but a waiver hides it after (or hid it before) the change.
@@ -39,7 +40,7 @@ class FindingChange(Record):
         return self.before is None or self.after.severity > self.before.severity
 
 
-class FindingChanges(Record):
+class FindingChanges(Struct, frozen=True):
     """``unchanged`` counts open findings by severity."""
 
     changes: tuple[FindingChange, ...] = ()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Path
-from kubesched_lint.record import Record
 
 
-class Spot(Record):
+class Spot(Struct, frozen=True):
     """Line and column of a key (or list item) and of its value, from 1."""
 
     line: int

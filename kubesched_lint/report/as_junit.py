@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Finding, InputError, Report, Skip
 from kubesched_lint.printing import escaped, visible
-from kubesched_lint.record import Record
 from kubesched_lint.report.causes import by_place, members
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
@@ -19,7 +20,7 @@ _TOOL = "kubesched-lint"
 _SKIPPED = "rules that were skipped"
 
 
-class _Case(Record):
+class _Case(Struct, frozen=True):
     """A test case. ``outcome`` is the name of its element: failure, error or skipped; empty if it passed."""
 
     suite: str

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report
-from kubesched_lint.record import Record, replace
 
 _FEWEST = 3
 """Minimum number of findings in a group; two are quicker to read in full."""
@@ -15,7 +17,7 @@ _REMEMBERED = 1024
 """Size of the cache of texts."""
 
 
-class FindingGroup(Record):
+class FindingGroup(Struct, frozen=True):
     """A group: the finding shown in full, and similar ones listed by location."""
 
     first: Finding

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
+from msgspec import Struct
+
 from kubesched_lint.printing import cells_of, is_plain, visible
-from kubesched_lint.record import Record
 
 _TAB = "    "
 _ELLIPSIS = "…"
@@ -33,7 +34,7 @@ def _cells(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-class Window(Record):
+class Window(Struct, frozen=True):
     """The printed part of a source line, and the cell of each column."""
 
     text: str

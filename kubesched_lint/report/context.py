@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import Record
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
 
-class CardView(Record):
+class CardView(Struct, frozen=True):
     """The parts of a rule's card that reports show."""
 
     slug: str
@@ -69,7 +70,7 @@ def _no_files() -> Sequence[str]:
     return ()
 
 
-class RenderContext(Record):
+class RenderContext(Struct, frozen=True):
     """``sources`` returns a file's lines without line ends, or ``()`` if it cannot be shown; it never raises.
 
     ``width`` is the terminal's width in cells; 0 means no terminal and no wrapping. ``extras`` runs a simulation,

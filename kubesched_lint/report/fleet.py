@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.commands.fleet.run import FleetOutcome
 from kubesched_lint.commands.lint.merging import merged, merged_errors, merged_findings
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.printing import json_text, visible, visible_lines
-from kubesched_lint.record import Record, replace
 from kubesched_lint.report.as_json import VERSION
 from kubesched_lint.report.as_json import render as as_json
 from kubesched_lint.report.as_text import footer_lines
@@ -30,7 +32,7 @@ _SKIPPED = "skip"
 _NOTHING = "·"
 
 
-class Fleet(Record):
+class Fleet(Struct, frozen=True):
     """The outcome of every cluster or target (``noun``), and the report that they make together."""
 
     outcomes: tuple[FleetOutcome, ...]
@@ -145,7 +147,7 @@ def _where(names: Sequence[str], outcomes: Sequence[FleetOutcome]) -> str:
     return visible(in_which(names, len(outcomes)))
 
 
-class _Column(Record):
+class _Column(Struct, frozen=True):
     """A cluster's part of the table: cells as text with their worst severity, rule by rule, and the total."""
 
     name: str

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from typing import TextIO
+
+from msgspec import Struct
 
 from kubesched_lint.findings import Report
-from kubesched_lint.hints import TextIO
 from kubesched_lint.printing import OutputError, write_stream
-from kubesched_lint.record import Record
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.text import closest
 
@@ -47,7 +48,7 @@ def _unknown(name: str) -> str:
     return f"no format is called {name!r}{f', did you mean {near}?' if near else ''} ({', '.join(FORMATS)})"
 
 
-class ReportTarget(Record):
+class ReportTarget(Struct, frozen=True):
     """One report to write; ``file`` is empty for standard output."""
 
     format: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Location, Severity, Span
 from kubesched_lint.printing import visible
-from kubesched_lint.record import Record
 from kubesched_lint.report.cells import Window, width, window, wrapped
 from kubesched_lint.report.palette import Palette
 
@@ -18,7 +19,7 @@ _NARROWEST = 24
 """Minimum width of a label beside its underline, in cells; in less space it starts further left."""
 
 
-class Underline(Record):
+class Underline(Struct, frozen=True):
     """A place in a file to underline; the primary one is the finding's location."""
 
     location: Location
@@ -26,7 +27,7 @@ class Underline(Record):
     primary: bool = False
 
 
-class Canvas(Record):
+class Canvas(Struct, frozen=True):
     """The style of frames: ``digits`` of line numbers, ``width`` of the terminal in cells (0: none), and colours."""
 
     digits: int

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import Struct
+
 from kubesched_lint.printing import escaped, visible
-from kubesched_lint.record import Record
 
 LIMIT = 65_000
 """UTF-16 units, as GitHub counts; the rest is for text that a bot adds."""
 
 
-class Block(Record):
+class Block(Struct, frozen=True):
     """A part of the comment that is written in full or left out; ``count`` is its number of findings or workloads."""
 
     text: str

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TextIO
+
+from msgspec import Struct
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.hints import TextIO
-from kubesched_lint.record import Record
 
 _RESET = "\x1b[0m"
 
 
-class Palette(Record):
+class Palette(Struct, frozen=True):
     """Each method returns its text in colour, or unchanged when ``color`` is off."""
 
     color: bool

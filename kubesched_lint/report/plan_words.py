@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.plan import Added
 from kubesched_lint.commands.plan.changes import CREATED, METADATA, REMOVED, SCALED, FieldChange, ObjectChange
 from kubesched_lint.commands.plan.room import Eviction
@@ -14,7 +16,6 @@ from kubesched_lint.lifecycle.verdict_order import BETTER, WORSE
 from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.quantity import show
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.record import replace
 from kubesched_lint.report.cell_details import event_title, verdict_words
 from kubesched_lint.text import first_few, many, plural
 

@@ -11,9 +11,10 @@ from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct
+
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import Path, Severity
-from kubesched_lint.record import Record
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
 from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates
 from kubesched_lint.rulebook.wording import WordingError, placeholders
@@ -37,7 +38,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-class Card(Record):
+class Card(Struct, frozen=True):
     """``body`` is the text below the front matter; it starts at line ``body_line`` of the file ``path``."""
 
     slug: str
@@ -266,13 +267,13 @@ def _default(param: Mapping[str, Any]) -> object:
 # --- The Markdown structure of a card: headings, and fenced blocks with their lines -----------------------------------
 
 
-class Heading(Record):
+class Heading(Struct, frozen=True):
     level: int
     title: str
     line: int
 
 
-class Fence(Record):
+class Fence(Struct, frozen=True):
     """``info``: the words after the opening backticks; ``line``: number of the first line of ``text``."""
 
     info: tuple[str, ...]

@@ -11,8 +11,10 @@ from functools import cached_property
 from pathlib import Path as File
 from typing import Protocol
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Finding, Location, Report
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.card import Card, Fence
 from kubesched_lint.rulebook.frontmatter import CardError, scalar
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
@@ -30,7 +32,7 @@ MARK = re.compile(
 )
 
 
-class ExampleOptions(Record):
+class ExampleOptions(Struct, frozen=True):
     """How an example is linted. ``elastic`` None: the nodes decide."""
 
     apply_order: str = "kubectl"
@@ -44,7 +46,7 @@ class ExampleOptions(Record):
     """Whether the rule must be skipped here."""
 
 
-class ExpectedFinding(Record):
+class ExpectedFinding(Struct, frozen=True):
     """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` must report it.
 
     ``severity`` is the required severity, or empty for any.
@@ -59,7 +61,7 @@ class ExpectedFinding(Record):
     """``CLUSTER`` if a rule over nodes finds something in the cluster."""
 
 
-class Example(Record):
+class Example(Struct, frozen=True):
     """``line`` and ``cluster_line`` are the first lines of the texts in the card ``path``; marks are cut out."""
 
     slug: str
@@ -310,7 +312,7 @@ def _must_be_yaml(card: Card, fence: Fence) -> None:
 # --- A test of a folder of cards: which are valid, and which examples differ from their marks -------------------------
 
 
-class Trial(Record):
+class Trial(Struct, frozen=True, dict=True):
     """``book`` has the rules for every example: those of ``cards``, and the shipped ones."""
 
     book: Rulebook

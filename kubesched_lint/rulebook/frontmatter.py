@@ -9,8 +9,9 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from kubesched_lint.findings import Path
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     import yaml
@@ -35,7 +36,7 @@ class CardError(Exception):
         return f"{self.path}:{self.line}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
-class FrontMatter(Record):
+class FrontMatter(Struct, frozen=True):
     """``lines`` holds the line in the file of every key and list item, by path."""
 
     value: Mapping[str, object]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import FrozenRecord, field
+from msgspec import Struct, field
+
 from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def in_profile(rule: Rule, profile: str) -> bool:
     return rule.default == "on"
 
 
-class Rulebook(FrozenRecord):
+class Rulebook(Struct, frozen=True, dict=True):
     """``folders``: slug → folder of each card that is not shipped; ``faults``: the invalid cards."""
 
     rules: Mapping[str, Rule]

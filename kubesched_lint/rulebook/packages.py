@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path as File
 from typing import Any
 
-from kubesched_lint.record import Record
+from msgspec import Struct
+
 from kubesched_lint.rulebook.entry_points import entry_names
 from kubesched_lint.rulebook.rule import Check, Mend, module_name
 
 
-class Package(Record):
+class Package(Struct, frozen=True):
     """``name`` of the importable package, and its ``folder``."""
 
     name: str
@@ -41,7 +42,7 @@ class Package(Record):
         return Imported(f"{self.name}.checks.{module}", "fix")
 
 
-class Imported(Record):
+class Imported(Struct, frozen=True):
     """Returns a function of a module when called. Raises what the import of the module raises."""
 
     module: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import Hazard, Severity
-from kubesched_lint.hints import TYPE_CHECKING, Any
 from kubesched_lint.model.resources import may_be_devices
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from pathlib import Path as File
@@ -99,7 +100,7 @@ FAMILIES: Mapping[str, str] = {
 """The families of the shipped rules, in reading order."""
 
 
-class Rule(Record):
+class Rule(Struct, frozen=True):
     """``params`` are the defaults of the check's keyword arguments. ``default`` is ``on``, ``strict`` or ``off``."""
 
     slug: str

@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from itertools import repeat
 from operator import floordiv
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.framework import as_checked
 
 
-class Shortage(Record):
+class Shortage(Struct, frozen=True):
     """A resource that no node has enough of; ``largest`` is the amount on the best node, ``node``."""
 
     resource: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kubesched_lint.cluster.classes import ClassSet
 from kubesched_lint.cluster.ledger import PODS
@@ -11,7 +12,6 @@ from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
 from kubesched_lint.model.quantity import show
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.plugins import dynamic_resources
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading

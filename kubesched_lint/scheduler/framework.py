@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.hints import Any
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod, Toleration, profile_of
 from kubesched_lint.model.resources import is_ignored
-from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.scheduler.plugins import (
     dynamic_resources,
     inter_pod_affinity,
@@ -75,7 +77,7 @@ UNASKED = "node(s) didn't satisfy plugin(s)"
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
-class Diagnosis(Record):
+class Diagnosis(Struct, frozen=True):
     """Why a pod fits on some nodes and not on others.
 
     Every node is in exactly one of: ``feasible``; the nodes of ``rejections``, where only NodeResourcesFit and

@@ -7,11 +7,11 @@ scorePlacement of ``plugins/noderesources/resource_allocation.go`` (v1.36).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE
 from kubesched_lint.scheduler.scores.node_resources import most_requested_score, scoring_requests
 

@@ -9,6 +9,9 @@ after the cycle.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -17,7 +20,6 @@ from kubesched_lint.model.feature_gates import GANGS, PREEMPTION, TOPOLOGY
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import PodGroup
-from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, message
 from kubesched_lint.scheduler.placement import Placer
@@ -37,7 +39,7 @@ _STEPS = 40
 """Cost of placing one pod and taking it back, in steps of ``work``."""
 
 
-class Attempt(Record):
+class Attempt(Struct, frozen=True):
     """One result of a cycle. The tuples are parallel to the pods that were tried."""
 
     scheduled: bool

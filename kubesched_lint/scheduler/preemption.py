@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, nth, of, positions
@@ -16,7 +19,6 @@ from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod, profile_of
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.quirks import DYNAMIC_RESOURCES, PREEMPTION_SAYS_WHAT_IT_FOUND, has
-from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
 from kubesched_lint.scheduler.plugins import dynamic_resources
 
@@ -30,7 +32,7 @@ _OF_ONE_NODE = frozenset(["NodeResourcesFit", "NodePorts"])
 """Plugins that look at the pods of one node alone."""
 
 
-class Candidate(Record):
+class Candidate(Struct, frozen=True):
     """A node, and its smallest set of pods to evict, the most important first."""
 
     position: int
@@ -44,7 +46,7 @@ class Candidate(Record):
         return not any(victim.bound is not None and victim.bound.kept_by_finalizers for victim in self.victims)
 
 
-class Preemption(Record):
+class Preemption(Struct, frozen=True):
     """The result of the PostFilter plugins. ``chosen`` None: no eviction helps."""
 
     message: str = ""

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
@@ -21,7 +24,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.devices.failures import UndecidedError
@@ -42,7 +44,7 @@ from kubesched_lint.scheduler.tolerance import first_untolerated
 Case = Mapping[str, Any]
 
 
-class Prediction(Record):
+class Prediction(Struct, frozen=True):
     """One line of ``--predictions``. ``scores`` and ``total`` are set only if two or more nodes are feasible."""
 
     case: str

@@ -7,15 +7,16 @@ Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` (v1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from msgspec import Struct
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.hints import Protocol
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
 from kubesched_lint.scheduler.scores.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
@@ -37,7 +38,7 @@ class Scorer(Protocol):
         ...
 
 
-class Scores(Record):
+class Scores(Struct, frozen=True):
     """The score of each feasible node by each plugin, normalised and multiplied by the plugin's weight."""
 
     index: NodeIndex

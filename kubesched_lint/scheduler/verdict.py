@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple, Protocol
 
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.hints import Protocol
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import NamedTuple
 
 
 class Rejection(NamedTuple):

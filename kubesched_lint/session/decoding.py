@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, decoded, manifest_set, refused_of
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import Entry
-from kubesched_lint.record import replace
 from kubesched_lint.validation.refusals import Refusals
 
 _Object = tuple[str, Any]

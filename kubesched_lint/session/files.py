@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile, too_large
 from kubesched_lint.manifests.loader import Entry, documents_of
 from kubesched_lint.manifests.split import LARGEST, text_of
-from kubesched_lint.record import Record, replace
 from kubesched_lint.session.moved import Shift, shift_between
 
 Found = InputFile | Skipped | InputError
 
 
-class Reading(Record):
+class Reading(Struct, frozen=True):
     """A file and its entries. ``faults``: why its text cannot be read, so that the entries are those of ``judged``."""
 
     file: InputFile

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Finding, Location, Related, Span
-from kubesched_lint.record import Record, replace
 
 MOST_COMPARED = 1_000
 """Lines between the first and the last edit that are compared one by one; of more, only the ends are found again."""
 
 
-class Shift(Record):
+class Shift(Struct, frozen=True):
     """``blocks`` of lines that stay, in order: first line before, first line now, and their number.
 
     The ends of the text are empty blocks.

@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.run import Request, files_of, open_cluster, report_on, scope_of
@@ -19,7 +22,6 @@ from kubesched_lint.linter.judged import numbered
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
-from kubesched_lint.record import Record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.session.decoding import Decoder
@@ -32,7 +34,7 @@ MOST_AT_ONCE = 2_000
 """Steps that a rule may have cost to be one of them."""
 
 
-class Answer(Record):
+class Answer(Struct, frozen=True):
     """A report, and the bytes that its places are about: path → data. ``waiting`` rules show older findings."""
 
     report: Report

@@ -9,8 +9,8 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.causes import Cause
 
 _REMEMBERED = 2048

@@ -7,9 +7,9 @@ Mirrors ``pkg/apis/autoscaling/validation/validation.go`` with the defaults of `
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.causes import (
     Cause,
     forbidden,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Path
-from kubesched_lint.record import Record
 
 
 class MapKey(str):
@@ -23,7 +24,7 @@ class Raw(str):
     __slots__ = ()
 
 
-class Cause(Record):
+class Cause(Struct, frozen=True):
     """``field`` and ``message`` as the API server sends them; ``path`` is the position in the manifest.
 
     ``field`` is empty if the server names none. It differs from ``path`` if upstream names another place than it means

@@ -7,10 +7,11 @@ are refused later, one by one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
-from kubesched_lint.record import Record, field
 from kubesched_lint.validation.causes import Cause, quoted
 
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -54,7 +55,7 @@ def other_node_selector(key: str, value: str, own: str) -> str:
 Value = dict[str, Any]
 
 
-class Classes(Record):
+class Classes(Struct, frozen=True):
     """The PriorityClasses (name → value) and RuntimeClasses (name → whether it has an overhead) of a cluster."""
 
     priority: Mapping[str, int] = field(default_factory=dict)

@@ -7,10 +7,11 @@ Mirrors ``validateContainers``, ``validateInitContainers`` and ``validateEphemer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
-from kubesched_lint.record import Record, field
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (
     Cause,
@@ -50,7 +51,7 @@ _EPHEMERAL_LACKS = (
 )
 
 
-class Surroundings(Record):
+class Surroundings(Struct, frozen=True):
     """The fields of the pod that a container's checks use."""
 
     volumes: Mapping[str, Value] = field(default_factory=dict)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.text import closest
 from kubesched_lint.validation.alike import remembered
 from kubesched_lint.validation.causes import Cause, MapKey, as_json, quoted

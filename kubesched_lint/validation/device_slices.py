@@ -7,11 +7,12 @@ request policies. v1beta1 writes the fields of a device under ``basic``; the ser
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.model.devices import SEMVER
-from kubesched_lint.record import replace
 from kubesched_lint.validation.affinity import node_selector
 from kubesched_lint.validation.causes import (
     Cause,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.model.devices import ALL, EXACT_COUNT, MOST_ALTERNATIVES
 from kubesched_lint.model.resources import is_extended
-from kubesched_lint.record import replace
 from kubesched_lint.validation.causes import (
     Cause,
     as_json,

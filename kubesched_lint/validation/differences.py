@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kubesched_lint import quirks
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.quirks import has
 from kubesched_lint.validation.causes import Cause, required
 

@@ -6,9 +6,9 @@ Mirrors ``ValidateEnv`` and ``ValidateEnvFrom`` in ``pkg/apis/core/validation/va
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.causes import (
     Cause,
     complaints,

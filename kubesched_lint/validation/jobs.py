@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.model.labels import go_int
-from kubesched_lint.record import replace
 from kubesched_lint.validation.causes import (
     Cause,
     Raw,

@@ -7,9 +7,9 @@ Mirrors ``pkg/apis/meta/v1/validation/validation.go`` and ``pkg/api/validation/o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.validation.causes import (
     Cause,

@@ -8,8 +8,8 @@ object loses its namespace, so neither is an error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.causes import Cause, complaints, forbidden, invalid, required
 from kubesched_lint.validation.labels import annotation_map, label_map
 from kubesched_lint.validation.names import NameRule, dns_label, dns_subdomain, prefix_of, qualified_name

@@ -8,9 +8,9 @@ Mirrors ``pkg/apis/scheduling/v1alpha2/zz_generated.validations.go`` and ``valid
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.model.feature_gates import GROUPS, PREEMPTION, TOPOLOGY
 from kubesched_lint.validation.causes import (
     Cause,

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from msgspec import Struct
+
 from kubesched_lint.model.quantity import LONGEST, digits_and_letters
-from kubesched_lint.record import Record
 
 _FORM = r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)"
 _WRONG_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -27,7 +28,7 @@ class NotAQuantityError(ValueError):
     """The text is refused; the argument is the message of ``ParseQuantity``."""
 
 
-class Quantity(Record):
+class Quantity(Struct, frozen=True):
     """The value in units of 10⁻⁹ (finer parts are rounded away from zero) and the form in which it was written."""
 
     nanos: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.causes import Cause
 from kubesched_lint.validation.validate import ApiServerAnswer, validate
 

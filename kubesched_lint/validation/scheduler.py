@@ -7,10 +7,11 @@ decoding. Of the sections that change no decision (clients, leader election), du
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
-from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.validation.causes import (
     Cause,

@@ -7,9 +7,9 @@ cluster's own choices (free addresses, free ports) are unknown here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.causes import (
     Cause,
     complaints,

@@ -6,9 +6,9 @@ Mirrors ``pkg/apis/core/validation/validation.go`` and ``pkg/apis/storage/valida
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.affinity import node_selector
 from kubesched_lint.validation.causes import (
     Cause,

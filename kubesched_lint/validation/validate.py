@@ -7,9 +7,10 @@ First strict decoding (a 400), with the published schema of each version, then d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.hints import TYPE_CHECKING, Any
-from kubesched_lint.record import Record
+from msgspec import Struct
+
 from kubesched_lint.releases import MODELLED, RECORDED, minor_of
 from kubesched_lint.validation import devices, jobs, pod_groups, policies, quotas, storage, workloads
 from kubesched_lint.validation.autoscalers import autoscaler
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Rules = Callable[[dict[str, Any]], Iterator[Cause]]
 
 
-class ApiServerAnswer(Record):
+class ApiServerAnswer(Struct, frozen=True):
     """``code`` is 200, or the HTTP status of the refusal: 400 (decoding), 422 (rules), 403 (admission), 404 (kind)."""
 
     accepted: bool

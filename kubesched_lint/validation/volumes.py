@@ -8,9 +8,9 @@ off by default: such a source is dropped before validation, so it is not checked
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.validation.causes import (
     Cause,
     complaints,

@@ -6,9 +6,9 @@ Mirrors ``pkg/apis/apps/validation/validation.go`` with the defaults of ``pkg/ap
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.hints import Any
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from kubesched_lint import work
 from kubesched_lint.analysis.setting import simulated
 from kubesched_lint.lifecycle.counted import rollout_at
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
-from kubesched_lint.record import Record
 from kubesched_lint.verdicts.table import Table
 from kubesched_lint.verdicts.what_if_cells import UNTRIED
 from kubesched_lint.world.refused import accepted
@@ -25,7 +26,7 @@ _STEPS_EACH = 150
 """Cost of the setting of a world for each workload, in steps of ``work``: a duplicate has a world of its own."""
 
 
-class BadEnd(Record):
+class BadEnd(Struct, frozen=True):
     """A cell that is proven to end badly on the nodes and pods as they are."""
 
     cell: Cell

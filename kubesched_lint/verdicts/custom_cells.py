@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.controllers.bounds import rolling_bounds, unknown_scale
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.verdicts import FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.workload import IN_OWN_ORDER, Custom
-from kubesched_lint.record import replace
 
 _AT_A_WEIGHT = "a canary that waits at a weight may want one pod more than the replicas, and that pod may find no room"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.gang_answers import (
     CERTAIN,
     IMPOSSIBLE,
@@ -18,7 +20,6 @@ from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, Witness, words
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.pod_groups import NOWHERE, SHORT
 from kubesched_lint.world.gangs import domains, gates_premise, preemption_premise
 from kubesched_lint.world.premises import proves_absence

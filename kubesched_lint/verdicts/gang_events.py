@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+
 from kubesched_lint.analysis.gang_answers import CERTAIN, SCHEDULERS
 from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.analysis.lacks import Lack, fate_of_group
@@ -23,7 +25,6 @@ from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import Record
 from kubesched_lint.world.gangs import Gang, at_once, constraint, gangs_of, live_groups, lowest_live
 from kubesched_lint.world.world import World
 
@@ -84,7 +85,7 @@ class _Facts:
         return any(pod.required_anti_affinity for pod in (*self.setting.pods, *running))
 
 
-class _Group(Record):
+class _Group(Struct, frozen=True):
     gang: Gang
     numbers: Sequence[int]
     """The places of its workloads in the setting, which leaves out CronJobs and others that are not simulated."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left
@@ -18,7 +20,6 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
-from kubesched_lint.record import replace
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.world import Member, World
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.well_known import unknown_nodes
@@ -18,7 +20,6 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.progress import at
-from kubesched_lint.record import replace
 from kubesched_lint.verdicts.refuting_cells import Placements, established_cells, placements
 from kubesched_lint.verdicts.weighing import Weighing
 from kubesched_lint.verdicts.what_if_cells import of_cluster, of_unknown_nodes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of
 from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.findings import ObjectRef
@@ -13,7 +15,6 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.devices_over_time import following

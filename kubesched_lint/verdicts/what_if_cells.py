@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.worlds import WhatIf, fresh_premise, with_known_growth, with_spares, without_others
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
-from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.claims import bound_volume

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.storage import is_local
 from kubesched_lint.world.claims import storage_class_of, volumes_for
 

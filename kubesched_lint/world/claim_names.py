@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.text import closest
 from kubesched_lint.world.volume_places import volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.storage import Storage
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
-from kubesched_lint.record import NamedTuple, Record, replace
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
 from kubesched_lint.world.claim_names import all_claims, claim_named
 from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
@@ -111,7 +113,7 @@ def _classes_of_free_volumes(world: World) -> frozenset[str]:
 _MOST_ORDINALS = 200
 
 
-class Fate(Record):
+class Fate(Struct, frozen=True):
     """What is known about the binding of a claim.
 
     ``modelled``: the scheduler's plugins judge it. Otherwise it is left out, as if every node reached its volume.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.quirks import CONSUMABLE_CAPACITY, DYNAMIC_RESOURCES, has
 from kubesched_lint.world.new_nodes import pools_adding, pools_in_words
 from kubesched_lint.world.world import World, once_per_world

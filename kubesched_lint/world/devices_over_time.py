@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.world.devices import allocator_of, asking_pods, devices_unknown
 from kubesched_lint.world.world import World, once_per_world
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.template import changed_fields
 from kubesched_lint.findings import ObjectRef, Path
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.world.world import once_per_world

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.feature_gates import (
     GANGS,
@@ -19,7 +21,6 @@ from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.model.workload import Workload, written_template
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
-from kubesched_lint.record import Record
 from kubesched_lint.world.world import Member, World, once_per_world
 
 KUEUE = "Kueue"
@@ -30,7 +31,7 @@ _COSCHEDULING_GROUP = "scheduling.x-k8s.io/pod-group"
 _VOLCANO_GROUP = "scheduling.k8s.io/group-name"
 
 
-class Gang(Record):
+class Gang(Struct, frozen=True):
     """The workloads of the manifests whose pods are in one group."""
 
     group: PodGroup

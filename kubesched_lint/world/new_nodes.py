@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.world import World
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, overlaid, templates
@@ -12,7 +14,6 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.controllers.daemonset import hosts
 from kubesched_lint.model.node import KARPENTER, ZONE, Node, NodeOverlay, NodePool
 from kubesched_lint.model.pod import Pod, Resources
-from kubesched_lint.record import Record
 
 MOST_OFFERS = MOST_KINDS
 """For all pools together; this many of each pool are considered."""
@@ -21,7 +22,7 @@ _MOST_TEMPLATES = 40_000
 _REMEMBERED = 4
 
 
-class Offer(Record):
+class Offer(Struct, frozen=True):
     """A kind of node with its DaemonSet pods; ``room`` is the most that they can leave, None if unknown."""
 
     template: NodeTemplate
@@ -39,7 +40,7 @@ class Offer(Record):
         return self.template.node(number, self.room)
 
 
-class Alike(Record):
+class Alike(Struct, frozen=True):
     """Offers that pods cannot distinguish by label or taint, the largest first."""
 
     offers: Sequence[Offer]
@@ -47,7 +48,7 @@ class Alike(Record):
     """Those that no other offer exceeds in every resource."""
 
 
-class Made(Record):
+class Made(Struct, frozen=True):
     """All that some pools could make for a demand."""
 
     offers: Sequence[Offer]

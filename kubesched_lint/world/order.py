@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.workload import Workload
 

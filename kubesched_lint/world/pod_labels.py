@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 
 _POD_NAME, _POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 _JOB_NAMES = ("job-name", "batch.kubernetes.io/job-name")

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of, topology_keys
 from kubesched_lint.cluster.nodepools.templates import limits_left
@@ -27,7 +30,6 @@ from kubesched_lint.model.node import (
 )
 from kubesched_lint.model.pod import Pod, knows_scheduler
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.world.offers import MOST_OFFERS, Alike, Offer, asked_keys, looks, made_by, outdoes
 
@@ -37,7 +39,7 @@ _MOST_VALUES = 64
 _PLACES = (ZONE, REGION, *PLACE_LIKE)
 
 
-class Potential(Record):
+class Potential(Struct, frozen=True):
     """All nodes that pools could add. ``first`` are positions in ``nodes``: one node of each kind."""
 
     pools: tuple[NodePool, ...] = ()
@@ -53,7 +55,7 @@ class Potential(Record):
     """False if there would be too many nodes: then a bound over them proves nothing."""
 
 
-class Asked(Record):
+class Asked(Struct, frozen=True):
     """The pods for which pools make room, and the DaemonSet pods on every node."""
 
     pods: tuple[tuple[Pod, int], ...]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import UncheckedError
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.text import first_few, plural

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Location, Path
-from kubesched_lint.hints import Any
 from kubesched_lint.manifests.classify import mappings_at, rendered_text, unfilled, value_at, word_to_replace
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.refusals import Refusals, refusals
@@ -31,7 +33,7 @@ POD_SPECS: tuple[Path, ...] = (
 _FEW = 3
 
 
-class Refusal(Record):
+class Refusal(Struct, frozen=True):
     """One refusal of one object."""
 
     document: Document
@@ -73,7 +75,7 @@ class Refusal(Record):
         return location_of(self.document, self.cause.path, key=self.is_at_key)
 
 
-class Judgement(Record):
+class Judgement(Struct, frozen=True):
     """``left``: what a kustomization may change; ``open_word``: a placeholder that somebody fills in first."""
 
     told: tuple[Refusal, ...] = ()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.text import brief
 from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # checks without a cluster import this module too: the schedu
     from kubesched_lint.scheduler.capacity import Shortage
 
 
-class Room(Record):
+class Room(Struct, frozen=True):
     """The domains for the replicas of a workload if each needs a topology domain for itself."""
 
     topology_key: str

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.alike import Alike, alike
 from kubesched_lint.cluster.labelled import LabelIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.postings import Posted, post, posted_for
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.record import replace
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:

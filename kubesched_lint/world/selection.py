@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kubesched_lint import work
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.world.pod_labels import is_set_later, name_from_label
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _by_values(pairs: Iterable[tuple[Workload, str]]) -> Mapping[str, Sequence[W
 _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
-class Namespaces(Record):
+class Namespaces(Struct, frozen=True):
     """Labels of the namespaces in manifests and snapshot; of others only the name is known."""
 
     labels: Mapping[str, Labels]

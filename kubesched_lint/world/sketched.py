@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.world.world import World, once_per_world

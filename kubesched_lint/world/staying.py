@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.world.neighbours import nodes_near_pods_of_nobody
 from kubesched_lint.world.running import RunningPods, pods_of_others
 from kubesched_lint.world.world import Member, World, once_per_world

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import Record, replace
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.releases import judged_by
 from kubesched_lint.validation.removed import removed_in
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.policy import DisruptionBudget
 
 
-class NotRead(Record):
+class NotRead(Struct, frozen=True):
     """What of a set was not read, by its places: it may define any object, and no rule may claim that one is absent
     without saying so. Each place counts once, in the order of the files.
     """
@@ -28,7 +31,7 @@ class NotRead(Record):
         return not (self.broken or self.others)
 
 
-class Premises(Record):
+class Premises(Struct, frozen=True):
     """The user's settings besides manifests and snapshot, and the workloads before the change."""
 
     apply_order: str = "kubectl"

@@ -7,9 +7,10 @@ label that is left out is unknown, so it excludes no node.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import replace
+from msgspec.structs import replace
+
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.nodeset import first, of
-from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.record import in_slot, replace
 from kubesched_lint.world.order import CreationOrder
 from kubesched_lint.world.pod_labels import (
     REVISION_LABELS,
@@ -282,8 +283,6 @@ class World:
 class Member:
     """A workload in a world."""
 
-    __slots__ = ("_daemon_nodes", "_pod", "_reach", "_replicas", "_template_changed", "workload", "world")
-
     def __init__(self, workload: Workload, world: World) -> None:
         self.workload = workload
         self.world = world
@@ -293,7 +292,7 @@ class Member:
 
     # -- its pods ----------------------------------------------------------------------------------------------------
 
-    @in_slot
+    @cached_property
     def pod(self) -> Pod:
         """The pod as the API server would store it: with defaults, admission, and its controller's labels."""
         found = self._made_by(self.world.admission.admitted, controller_labels(self.workload))
@@ -324,7 +323,7 @@ class Member:
         """The HorizontalPodAutoscaler that scales it."""
         return autoscaler_of(self.workload, self.world.autoscalers)
 
-    @in_slot
+    @cached_property
     def replicas(self) -> int:
         """The number of pods at the start: as written, else as running, within the bounds of its autoscaler."""
         if self.workload.replicas_written and not self.world.autoscalers:
@@ -353,7 +352,7 @@ class Member:
             return ()
         return self.world.cluster.running.pods_of(self.workload)
 
-    @in_slot
+    @cached_property
     def template_changed(self) -> bool | None:
         """Whether the manifest differs from the running revision; None if that is unknown."""
         if self.world.cluster is None:
@@ -364,7 +363,7 @@ class Member:
 
     # -- where they may run ------------------------------------------------------------------------------------------
 
-    @in_slot
+    @cached_property
     def reach(self) -> Reach:
         """The nodes that are open to its pods; the room on future nodes is already reduced by those of a DaemonSet."""
         from kubesched_lint.scheduler.framework import static_reach
@@ -374,7 +373,7 @@ class Member:
             found = found._replace(usable=found.usable & self.daemon_nodes)
         return self.world.reaches.setdefault(found, found)
 
-    @in_slot
+    @cached_property
     def daemon_nodes(self) -> NodeSet:
         """Today's nodes for which the DaemonSet controller makes a pod; it ignores resources and other pods."""
         from kubesched_lint.controllers.daemonset import made_for

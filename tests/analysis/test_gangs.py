@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.gang_answers import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer
 from kubesched_lint.analysis.gangs import answers
@@ -21,7 +22,6 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import filter_node
 from kubesched_lint.world.gangs import gangs_of, gates_of
 from kubesched_lint.world.world import Premises, World

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.nodeset import positions
@@ -33,7 +34,6 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodClaim
-from kubesched_lint.record import replace
 from kubesched_lint.report.audit_json import as_json
 from kubesched_lint.report.audit_pages import as_html, as_markdown
 from kubesched_lint.report.audit_text import as_text

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.capture import Snapshot, capture, connect
 from kubesched_lint.cluster.read import read_cluster

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.commands.lint.remarks import BASELINE, with_fixable
@@ -13,7 +14,6 @@ from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import Finding, Location, ObjectRef, Report, Severity, Span, Suppression, pattern
 from kubesched_lint.linter.options import Options
 from kubesched_lint.project.baseline import entries_of, text_of
-from kubesched_lint.record import replace
 from kubesched_lint.report import as_json, as_text
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.rulebook.library import Rulebook

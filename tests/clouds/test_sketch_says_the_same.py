@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint import Report, Rulebook, lint, load_cluster
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.sketching import Style, sketch_of
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import replace
 from scripts.cloud_fixtures import FOLDER
 from tests.clouds.cloud_worlds import CLOUDS, cluster_of, templates, text_for
 

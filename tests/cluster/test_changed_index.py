@@ -5,13 +5,13 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.one_less import OneLess
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.tolerance import CORDON
 
 KEYS = (HOSTNAME, ZONE, "pool", "absent")

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from hypothesis import settings
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from kubesched_lint.cli.init import app

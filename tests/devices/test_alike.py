@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
@@ -13,7 +14,6 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.model.devices import DeviceClass
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod, PodClaim
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices import allocator, answers
 from kubesched_lint.scheduler.devices.allocator import Search, candidates
 from kubesched_lint.scheduler.devices.answers import NOT_ALL

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.analysis import attempts
 from kubesched_lint.checks._devices import guarded
@@ -14,7 +15,6 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.linter.options import Options
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.examples import Example, examples, rules_for
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from tests.devices.inventories import DRIVER

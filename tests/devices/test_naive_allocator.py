@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import HealthCheck, settings
+from msgspec.structs import replace
 
 from kubesched_lint.model.devices import ALL, DeviceRequest
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.answers import NOT_ALL
 from tests import drawn as st
 from tests.devices import inventories as made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.commands.simulate.run import SimulationReport
@@ -12,7 +13,6 @@ from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.model.pod import SchedulerProfile
-from kubesched_lint.record import replace
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     GPU_CLASS,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.attempts import Drawing, is_modelled, pods_left
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.waiting import waiting_everywhere
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt

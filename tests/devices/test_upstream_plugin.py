@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
@@ -14,7 +15,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Container, Pod, PodClaim, SchedulerProfile
 from kubesched_lint.model.resources import device_class_resources
-from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
 from kubesched_lint.scheduler.plugins import dynamic_resources as plugin
 from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources

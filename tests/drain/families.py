@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.drain.replay import Rules
@@ -23,7 +25,6 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Owner
 from kubesched_lint.model.policy import ReplicaSet
-from kubesched_lint.record import replace
 from kubesched_lint.world.world import Member, World
 from tests.drain.recorded import HASH, Compared, Question, cases, report
 from tests.lifecycle.simulated import Value

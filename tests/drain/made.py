@@ -72,7 +72,7 @@ def _app(name: str, nodes: int, random: Random) -> App:
 
 def _placed(app: App, replicas: int, beside: Reference, random: Random) -> App:
     """The workload with its pods on nodes where they fit, one after another; fewer if they do not fit."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     on = list(app.on)
     for _ in range(1 if app.kind == "Pod" else replicas):

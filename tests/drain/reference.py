@@ -6,8 +6,10 @@ It reads the same values as the snapshot that ``drain`` gets, and shares no code
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
+
+from msgspec.structs import replace
 
 State = tuple[tuple[int, ...], ...]
 """Per workload: its pods per node; the last number counts those that wait."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import read_cluster
@@ -16,7 +17,6 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.pod import Owner
-from kubesched_lint.record import replace
 from kubesched_lint.report.drain_markdown import as_markdown
 from kubesched_lint.report.drain_report import as_text
 from tests.drain.made import KINDS, cluster_of

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.drain.plan import DrainPlan
@@ -15,7 +16,6 @@ from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import drain
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.record import replace
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import API, GPU_CLASS, devices_on, template, wanting
 from tests.devices.sets import KINDS as OF_DEVICES

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.fix.proposals import subject_of
@@ -21,7 +22,6 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.examples import CLUSTER, Example, ExampleOptions, examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kubesched_lint.commands.fix.search import mend
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -10,7 +12,6 @@ from kubesched_lint.manifests.document import Document, Written
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 
 BASE = """\

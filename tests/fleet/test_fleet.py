@@ -8,12 +8,12 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.commands.fleet import run as module
 from kubesched_lint.commands.fleet.executors import executor_of

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import kubesched_lint
@@ -31,7 +32,6 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.project.finding_changes import finding_changes
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 from tests.hostile.shapes.editing import edited

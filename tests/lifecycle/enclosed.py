@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unittest.mock import patch
 
 from hypothesis import HealthCheck, settings
+from msgspec.structs import replace
 
 from kubesched_lint.lifecycle import rivals
 from kubesched_lint.lifecycle.counted import count
@@ -17,7 +18,6 @@ from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.rivals import FEW_ALIKE
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.record import replace
 
 thorough = settings(
     max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]

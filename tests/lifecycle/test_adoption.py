@@ -87,9 +87,9 @@ def test_pods_where_a_daemonset_wants_none_are_no_pods_that_it_wants():
 def with_node(cluster, node: dict):
     """The cluster with one node more."""
     import yaml
+    from msgspec.structs import replace
 
     from kubesched_lint.cluster.read import cluster_from
-    from kubesched_lint.record import replace
 
     value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": [node]}
     more = cluster_from([("more.yaml", yaml.safe_dump(value).encode())], "more.yaml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import assume
+from msgspec.structs import replace
 
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.closed_forms import placed
@@ -22,7 +23,6 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from kubesched_lint.releases import RECORDED
 from tests import drawn as st
 from tests.drawn import given

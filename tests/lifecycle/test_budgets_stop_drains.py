@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.verdicts import BAD, FINE
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.pod import BoundPod, Owner
-from kubesched_lint.record import replace
 from tests.lifecycle.simulated import HOSTNAME, asking, cell, other, report_of, sketch, workload
 
 KEEP = other("PodDisruptionBudget", "keep", "policy/v1", spec={"maxUnavailable": 0})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.lifecycle import courses, full_nodes
@@ -19,7 +20,6 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import replace
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
 
 

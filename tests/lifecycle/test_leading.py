@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import assume, settings
+from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.groups import group_of
@@ -17,7 +18,6 @@ from kubesched_lint.model.pod import BoundPod, Owner
 from kubesched_lint.model.policy import PriorityClass
 from kubesched_lint.model.storage import StorageClass
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
 from tests import drawn as st
 from tests.drawn import given
 from tests.lifecycle import simulated

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.node_events import evict, join, uncordon
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.record import replace
 from tests.lifecycle.simulated import asking, other, sketch, workload
 
 BUDGET = other(

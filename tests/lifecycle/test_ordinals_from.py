@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.model.decode.objects import decode_object, gather

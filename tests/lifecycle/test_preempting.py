@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, assume, settings
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.event_outcomes import with_new_template

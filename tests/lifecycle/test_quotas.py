@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.admission.quotas import asked, canonical, in_words, unset
 from kubesched_lint.lifecycle.counted import count

@@ -7,6 +7,7 @@ from itertools import combinations
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.lifecycle import by_scores, turns
 from kubesched_lint.lifecycle.courses import Courses
@@ -19,7 +20,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.storage import Claim, PersistentVolume
-from kubesched_lint.record import replace
 from tests.lifecycle.simulated import asking, cell, report_of, sketch, workload
 
 

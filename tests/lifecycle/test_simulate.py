@@ -256,7 +256,7 @@ def test_the_command_prints_the_matrix_and_exits_by_what_is_proven():
 
 
 def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_path):
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from kubesched_lint.lifecycle.event_outcomes import with_new_template
     from kubesched_lint.lifecycle.events import Story

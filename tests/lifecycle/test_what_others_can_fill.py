@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Effort

@@ -5,8 +5,10 @@ It shares only the scheduler and the controllers' single syncs with the real sea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, permutations
+
+from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.cluster.index import NodeIndex

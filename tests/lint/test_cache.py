@@ -231,7 +231,7 @@ def test_where_entries_lie_follows_the_environment() -> None:
 
 
 def test_what_is_wrong_with_installed_rules_is_told_for_as_long_as_it_is(place: Path) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from kubesched_lint.rulebook.frontmatter import CardError
 

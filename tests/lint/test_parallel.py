@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis import attempts
@@ -26,7 +27,6 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.inventory import Inventory, identity
-from kubesched_lint.record import Record
 from kubesched_lint.rulebook.library import Rulebook
 from tests.rulebook.shipped_cards import TRIAL
 
@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(there)
 
 
-class Outcome(Record):
+class Outcome(Struct, frozen=True):
     """What reading makes of the files, and what the rules that need no cluster say of it."""
 
     report: Report

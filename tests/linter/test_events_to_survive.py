@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding
@@ -12,7 +13,6 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.workload import SURVIVES
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 
 NODES = b"""

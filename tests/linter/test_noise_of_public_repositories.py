@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint import lint, load_cluster
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.manifests.meant import reason_of
-from kubesched_lint.record import replace
 from kubesched_lint.report.causes import one_per_cause
 
 NODES = """

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.record import replace
 from kubesched_lint.report.causes import causes
 from kubesched_lint.report.footer import counts
 from kubesched_lint.rulebook.examples import Example, ExampleOptions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.analysis import attempts
 from kubesched_lint.cluster.read import cluster_from
@@ -18,7 +19,6 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 
 CLUSTER = b"""

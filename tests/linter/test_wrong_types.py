@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.linter.lint import lint

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.cache import CacheFolder
 from kubesched_lint.commands.lint.run import Request, checked, read_manifests
@@ -19,7 +20,6 @@ from kubesched_lint.manifests.kustomize_tree import tree_of
 from kubesched_lint.manifests.kustomizing import batches, render_trees
 from kubesched_lint.manifests.overlays import applied_in
 from kubesched_lint.manifests.rendering import MARK, Rendered, RenderError, Tool, kustomizer, render_copy
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Severity
 from tests.one_answer.invariants import is_proven_bad, more_facts_keep_proofs, one_answer

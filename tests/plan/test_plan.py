@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint import load_cluster
 from kubesched_lint.cluster.elastic import ClusterOptions
@@ -27,7 +28,6 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.record import replace
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan_markdown import as_markdown
 from kubesched_lint.report.plan_text import as_text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import Finding, Location, ObjectRef, Related, Report, Severity, Span, pattern

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
@@ -13,6 +12,7 @@ from pathlib import Path
 from string import ascii_lowercase
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import (

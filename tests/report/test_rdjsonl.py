@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Related, Report, Severity, Span, pattern
 from kubesched_lint.report import as_rdjsonl

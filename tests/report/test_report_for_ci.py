@@ -6,11 +6,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft4Validator
+from msgspec.structs import replace
 
 from kubesched_lint.findings import (
     Finding,

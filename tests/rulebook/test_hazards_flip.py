@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Path
 from kubesched_lint.rulebook.examples import Example

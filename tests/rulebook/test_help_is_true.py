@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.examples import Example, examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.wording import fill

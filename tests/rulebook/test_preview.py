@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint import Hazard, ObjectRef, Report, Severity, policy, proof
 from kubesched_lint.linter.judged import finding_of, severity_of
@@ -14,7 +15,6 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.project.rule_settings import SettingError
 from kubesched_lint.project.rule_settings import severity_of as severity_set
-from kubesched_lint.record import replace
 from kubesched_lint.report import as_json, as_sarif, as_text
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.rulebook.build import index_text, readme_text

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
-from kubesched_lint.record import replace
 
 UNSCHEDULABLE, UNRESOLVABLE = "Unschedulable", "UnschedulableAndUnresolvable"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.admission.mutating import admit, default_priority_class
 from kubesched_lint.model.decode.nodes import decode_pod_object

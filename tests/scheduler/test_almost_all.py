@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.classes import signed
 from kubesched_lint.cluster.index import NodeIndex
@@ -14,7 +15,6 @@ from kubesched_lint.cluster.topology import sum_of
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod, unwelcoming_nodes
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity, normalised
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.model.devices import DeviceClass
 from kubesched_lint.model.labels import Requirement, Selector

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.capture.snapshot import Snapshot
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -16,7 +17,6 @@ from kubesched_lint.cluster.scheduler_config.file import schedulers_in
 from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
 from kubesched_lint.cluster.sketching import sketch_of
 from kubesched_lint.model.pod import SchedulerProfile
-from kubesched_lint.record import replace
 
 CONFIGURATION = """\
 apiVersion: kubescheduler.config.k8s.io/v1

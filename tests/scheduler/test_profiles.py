@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.scheduler_config.plugins import Plugin, PluginSet, at_point, weights
@@ -17,7 +18,6 @@ from kubesched_lint.commands.verify.decisions import verify_decisions
 from kubesched_lint.commands.verify.recordings import kind_of, read_cases
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, profile_of
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import diagnose, message, static_reach
 from kubesched_lint.scheduler.placement import is_sampled

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.cluster.read import cluster_from
@@ -21,7 +22,6 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import replace
 from kubesched_lint.report.causes import one_per_cause
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import REGION, ZONE

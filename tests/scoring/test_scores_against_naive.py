@@ -5,10 +5,10 @@ The plain scorer below follows ``pkg/scheduler/framework/plugins/*/`` (v1.36) lo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import floor, log
 
 from hypothesis import settings
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from kubesched_lint import load_cluster
 from kubesched_lint.commands.drain.run import drain
@@ -24,7 +25,6 @@ from kubesched_lint.findings import ObjectRef
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.record import replace
 from kubesched_lint.report import explanation, plan_markdown, plan_text, simulation_report
 from kubesched_lint.report.html import matrix
 from kubesched_lint.rulebook.library import Rulebook

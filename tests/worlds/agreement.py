@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import yaml
+from msgspec.structs import replace
 
 from kubesched_lint.analysis import attempts
 from kubesched_lint.analysis.attempts import is_modelled

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from tests.worlds.clusters import Value, item
 from tests.worlds.draw import Dice, Seeded

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace as with_fields
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import replace
 from tests.worlds import controllers
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.controllers import NEWEST, WAITS, Mine, State

@@ -8,10 +8,11 @@ taints and affinity may have changed since it came.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.worlds import clusters
 from tests.worlds.admission import merge_label_keys

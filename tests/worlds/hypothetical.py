@@ -11,9 +11,10 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from kubesched_lint.analysis import attempts
 from kubesched_lint.commands.simulate.run import simulate

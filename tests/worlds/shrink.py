@@ -14,11 +14,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
 from tests.worlds.admission import merge_label_keys
 from tests.worlds.agreement import Reading, contradictions

@@ -6,9 +6,8 @@ with owners' and Services' selectors, addedAffinity, disabled filters, filters w
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.clusters import HOST, REQUIRED, Value, item

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import replace
 from functools import cached_property
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import COMPLETE, ClusterOptions

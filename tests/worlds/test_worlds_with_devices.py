@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.lifecycle import holdings

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.storage import decode_claim, decode_storage_class, decode_volume
-from kubesched_lint.record import replace
 from tests.worlds.admission import Admission, NotCoveredError, RefusedError
 from tests.worlds.controllers import NEWEST
 from tests.worlds.filters import Filters, Kind, fits_node_affinity, untolerated

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.unpack import UnpackError, gunzipped, limited
-from kubesched_lint.record import Record
 
 _CHUNK = 256 << 10
 _LONGEST_WORDS = 200
@@ -17,7 +18,7 @@ _SECONDS = re.compile("[0-9]{1,9}")
 T = TypeVar("T")
 
 
-class ApiAnswer(Record):
+class ApiAnswer(Struct, frozen=True):
     status: int
     body: bytes
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.capture import autoscalers as a
 from kubesched_lint.cluster.capture import devices as d
 from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
 from kubesched_lint.cluster.nodepools.status import NAME, NAMESPACE
 from kubesched_lint.cluster.pod_scheduled import LEFT_OUT, LONGEST
-from kubesched_lint.record import Record
 
 
-class Resource(Record):
+class Resource(Struct, frozen=True):
     """``versions`` are those whose fields are supported, the best first; ``optional``: the server need not serve it."""
 
     kind: str

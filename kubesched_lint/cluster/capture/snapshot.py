@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from kubesched_lint.cluster.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
@@ -18,7 +19,6 @@ from kubesched_lint.cluster.containers import SNAPSHOT
 from kubesched_lint.cluster.open_words import open_version
 from kubesched_lint.cluster.sketch import API_VERSION
 from kubesched_lint.model.decode.objects import READ_KINDS
-from kubesched_lint.record import Record
 from kubesched_lint.writing import destination, replacing
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.redact import Redactor
 
 
-class Snapshot(Record):
+class Snapshot(Struct, frozen=True):
     """``metadata`` as in the file; ``counts``: kind → items.
 
     ``failures`` are gaps caused by server failures; refused and unserved lists are not among them.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec import Struct, field
+
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import ZONE, stable_key
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.record import Record, field
 
 _COMMON = ("cpu", "memory", "pods", "ephemeral-storage")
 ANOTHER_ZONE = "another zone"
@@ -15,7 +16,7 @@ ANOTHER_ZONE = "another zone"
 _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
 
 
-class LabelDemand(Record):
+class LabelDemand(Struct, frozen=True):
     """``asked``: every key that a pod mentions, topology keys included → the values asked for."""
 
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -10,11 +10,12 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.elastic import NODE_POOL, is_never_added
 from kubesched_lint.cluster.transient import without_transient_state
 from kubesched_lint.model.decode.fields import Value
 from kubesched_lint.model.node import HOSTNAME, Node, names_place
-from kubesched_lint.record import replace
 
 NAMESPACE, NAME = "kube-system", "cluster-autoscaler-status"
 _LIKENESS = "likeness"

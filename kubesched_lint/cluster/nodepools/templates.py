@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice, product
+from typing import ClassVar
+
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.elastic import NODE_POOL
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
@@ -31,7 +34,7 @@ from kubesched_lint.model.node import (
     with_place_names,
 )
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import Record, field, replace
+from kubesched_lint.partly_compared import PartlyCompared
 
 _FAMILY = "karpenter.k8s.aws/instance-family"
 # Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.
@@ -65,8 +68,10 @@ DISK = "ephemeral-storage"
 _ANY_DISK = 64 << 40
 
 
-class NodeTemplate(Record):
+class NodeTemplate(PartlyCompared, frozen=True):
     """Nodes that a pool can make. The shape's ``allocatable`` is without DaemonSets."""
+
+    uncompared: ClassVar[tuple[str, ...]] = ("chosen",)
 
     pool: NodePool
     zone: str | None
@@ -113,7 +118,7 @@ class NodeTemplate(Record):
         """The part of the name that separates templates whose chosen labels differ."""
         return "-".join(_slug(self.labels[key]) for key in self.chosen if key in self.labels)
 
-    chosen: tuple[str, ...] = field(default=(), compare=False)
+    chosen: tuple[str, ...] = ()
     """Keys for which the pool could set one of several values."""
 
     def __str__(self) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.shapes import INSTANCE_TYPE, machine_data
 from kubesched_lint.model.labels import Requirement, go_int
 from kubesched_lint.model.node import Shape
 from kubesched_lint.model.pod import Resources
-from kubesched_lint.record import replace
 
 OTHER = "other machine types"
 _GIB, _MIB = 1 << 30, 1 << 20

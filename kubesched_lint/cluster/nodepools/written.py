@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.elastic import NODE_POOL
 from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.unknown import unlisted_type
@@ -27,7 +29,6 @@ from kubesched_lint.model.decode.fields import (
 from kubesched_lint.model.decode.nodepools import cloud_of_keys, decode_requirements, zones_of
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape, zone_of
-from kubesched_lint.record import replace
 
 GROUPS = "NodeGroups"
 POOL_FIELDS = frozenset(

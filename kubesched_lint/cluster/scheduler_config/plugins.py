@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.model.pod import DEVICES_PLUGIN, FILTERS, WEIGHTS
-from kubesched_lint.record import Record
 
 MULTI_POINT = "multiPoint"
 _WITHOUT_PREFILTER = ("NodeUnschedulable", "NodeName", "TaintToleration")
@@ -32,12 +33,12 @@ OWN = frozenset(name for names in EXTENSION_POINTS.values() for name in names)
 """The plugins of kube-scheduler itself."""
 
 
-class Plugin(Record):
+class Plugin(Struct, frozen=True):
     name: str
     weight: int = 0
 
 
-class PluginSet(Record):
+class PluginSet(Struct, frozen=True):
     """What a profile enables and disables at one extension point; ``*`` disables all default plugins."""
 
     enabled: tuple[Plugin, ...] = ()

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.scheduler_config.plugins import (
     EXTENSION_POINTS,
     MULTI_POINT,
@@ -35,7 +37,6 @@ from kubesched_lint.model.pod import (
     ScoringStrategy,
     SpreadConstraint,
 )
-from kubesched_lint.record import replace
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from kubesched_lint.analysis.pending import Tally, Waiting
 from kubesched_lint.findings import Finding, ObjectRef, Severity
-from kubesched_lint.record import Record
 
 PENDING, RETURN, DRAINS, LOSS, DRIFT, SKEW, RULES, GATED = (
     "pending",
@@ -32,7 +33,7 @@ SECTIONS = {
 FACT, PROOF, WITNESS = "fact", "proof", "witness"
 
 
-class Found(Record):
+class Found(Struct, frozen=True):
     """One thing that is wrong, about one object."""
 
     section: str
@@ -60,7 +61,7 @@ class Found(Record):
         return (self.object, *self.others)
 
 
-class Audit(Record):
+class Audit(Struct, frozen=True):
     """The result: ``found`` in reading order."""
 
     found: tuple[Found, ...] = ()
@@ -90,7 +91,7 @@ def in_order(found: Iterable[Found]) -> Iterator[Found]:
 
 def one_per_cause(found: Iterable[Found]) -> Iterator[Found]:
     """Yield findings in order; of those of a section with one cause, the first, which names the other objects."""
-    from kubesched_lint.record import replace
+    from msgspec.structs import replace
 
     kept: dict[object, Found] = {}
     for one in in_order(found):

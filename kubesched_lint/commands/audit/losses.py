@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import owner_selector
@@ -19,7 +21,6 @@ from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.pending import is_waiting
 from kubesched_lint.analysis.worlds import without_transient
 from kubesched_lint.cluster.state import ClusterState
@@ -15,7 +18,6 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.resources import request_path
-from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.devices import needs_devices
@@ -49,7 +51,7 @@ _MOST_COMPARED = 20
 """Crowds of one owner that are compared: pods of a StatefulSet differ by their claims."""
 
 
-class Crowd(Record):
+class Crowd(Struct, frozen=True):
     """Equal pods of one owner on known nodes."""
 
     pod: Pod

@@ -6,6 +6,9 @@ What holds for every order in which they come, and for any scheduler that respec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.commands.audit.now import Crowd, Now
@@ -18,7 +21,6 @@ from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, replace
 
 _STATES = 2_000
 """States of one search."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.analysis.pending import DIFFERS, OLDER, in_words, tally, waiting_pods
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -34,7 +36,6 @@ from kubesched_lint.findings import Skip
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.progress import at
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import ObjectRef
@@ -19,7 +21,6 @@ from kubesched_lint.linter.running_set import running_set
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Custom, Workload
-from kubesched_lint.record import replace
 from kubesched_lint.world.refused import accepted, what_is_refused
 from kubesched_lint.world.world import World
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from kubesched_lint.findings import InputError, Location, ObjectRef
-from kubesched_lint.record import Record
 
 POSSIBLE, IMPOSSIBLE, DEPENDS, UNKNOWN = "possible", "impossible", "depends", "unknown"
 PROVEN = "proven"
@@ -18,7 +19,7 @@ SIMULATED = "simulated"
 """In every random trace of the default scheduler that was followed."""
 
 
-class Move(Record):
+class Move(Struct, frozen=True):
     """Equal pods that leave the nodes of a wave, in one trace; ``to`` has a node for each that found one."""
 
     workload: ObjectRef
@@ -28,7 +29,7 @@ class Move(Record):
     """Node → number of pods."""
 
 
-class Tight(Record):
+class Tight(Struct, frozen=True):
     """The least room on the nodes that stay open, at the end of a wave, in one trace."""
 
     where: str
@@ -42,7 +43,7 @@ class Tight(Record):
         return self.used / self.allocatable if self.allocatable else 1.0
 
 
-class Wave(Record):
+class Wave(Struct, frozen=True):
     """Nodes that are cordoned and drained at the same time."""
 
     nodes: tuple[str, ...]
@@ -56,7 +57,7 @@ class Wave(Record):
         return sum(move.pods for move in self.moves)
 
 
-class Obstacle(Record):
+class Obstacle(Struct, frozen=True):
     """One thing that keeps nodes from being drained: without it, and the others listed with it, the drain ends."""
 
     kind: str
@@ -72,7 +73,7 @@ class Obstacle(Record):
     """Resource → how much more one node needs to be free; None unless resources are missing."""
 
 
-class DrainPlan(Record):
+class DrainPlan(Struct, frozen=True):
     """``waves`` of a plan that is possible or depends; ``obstacles`` otherwise."""
 
     verdict: str

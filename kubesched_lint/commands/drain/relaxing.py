@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.controllers.bounds import covers
@@ -14,7 +16,6 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, Toleration
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.tolerance import CORDON, repelled
 
 BUDGET, BARE, FINALIZER, REFUSED, ROOM = "budget", "bare-pod", "finalizer", "refused", "room"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.commands.drain.nodes import replacement
@@ -12,13 +15,12 @@ from kubesched_lint.lifecycle.node_events import evict, join, lose, uncordon
 from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import Node
 from kubesched_lint.progress import at
-from kubesched_lint.record import NamedTuple, Record
 
 Wave = tuple[str, ...]
 Waves = tuple[Wave, ...]
 
 
-class Rules(Record):
+class Rules(Struct, frozen=True):
     """How nodes are drained, as the user says."""
 
     surge: int = 0

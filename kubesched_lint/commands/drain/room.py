@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.replay import Rules, Wave, Waves
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import replace
 
 
 class Room:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.analysis.lacks import emptiness
 from kubesched_lint.analysis.pending import agreement
@@ -39,7 +42,6 @@ from kubesched_lint.linter.running_set import Running
 from kubesched_lint.model.pod import knows_scheduler
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.progress import titled
-from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import pod_premises
 from kubesched_lint.world.devices_over_time import which_matters
@@ -56,7 +58,7 @@ _TRACES, _MANY = 3, 50_000
 _FEW = 3
 
 
-class Effort(Record):
+class Effort(Struct, frozen=True):
     """States of one search, and seed of the random traces. More states allow more work, too."""
 
     states: int = 4_000

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
+from msgspec.structs import replace
+
 from kubesched_lint.commands.drain.now import Now
 from kubesched_lint.commands.drain.obstacles import condition_of, found_in
 from kubesched_lint.commands.drain.plan import Obstacle
@@ -13,7 +15,6 @@ from kubesched_lint.commands.drain.replay import Replay, Rules, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.search import Fewest
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.record import replace
 
 MOST_TOGETHER = 3
 """The most conditions that are given up together, besides those that are certain."""

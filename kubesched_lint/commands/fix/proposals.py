@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.analysis.remedy import Remedy, is_fixed
 from kubesched_lint.commands.fix.workspace import Workspace
@@ -13,7 +16,6 @@ from kubesched_lint.manifests.changes import Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.full_reader import place_of
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.record import Record, replace
 from kubesched_lint.text import joined
 from kubesched_lint.world.world import World
 
@@ -34,7 +36,7 @@ def placed(finding: Finding) -> Placed:
     return finding.rule, finding.location, finding.message
 
 
-class Proposal(Record):
+class Proposal(Struct, frozen=True):
     """A remedy for a finding, and the object that it changes: document ``number`` of the file ``path``."""
 
     judged: Judged

@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.analysis.remedy import Remedy, written
 from kubesched_lint.analysis.worlds import without_transient
@@ -37,7 +40,6 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many
 from kubesched_lint.world.world import World
@@ -59,7 +61,7 @@ _UNLIMITED = 1e15
 """A limit that only counts."""
 
 
-class Mended(Record):
+class Mended(Struct, frozen=True):
     """The result of a search: the changed files, and the applied ``fixes`` for findings of the given report."""
 
     open_files: tuple[OpenFile, ...] = ()
@@ -134,7 +136,7 @@ def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: boo
     )
 
 
-class _Refusal(Record):
+class _Refusal(Struct, frozen=True):
     """Why a remedy could not be written; messages have ``words`` before the reason."""
 
     place: Location
@@ -152,7 +154,7 @@ def _messages(refusals: Sequence[_Refusal]) -> Iterator[str]:
         yield from (f"{words} ({count} objects)" if count > 1 else words for words, count in found.items())
 
 
-class _State(Record):
+class _State(Struct, frozen=True, dict=True):
     """Files, and the linter's results for them."""
 
     workspace: Workspace

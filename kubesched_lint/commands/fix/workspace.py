@@ -9,6 +9,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import IO
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.files import content, opened, place_of
 from kubesched_lint.findings import Path
@@ -19,7 +22,6 @@ from kubesched_lint.manifests.editing import splice_of, spliced
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.split import text_of
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.writing import kept, replacing
 
 _TRIES = 100
@@ -31,7 +33,7 @@ class WriteError(Exception):
     """A file was not written; the message names it and says why."""
 
 
-class OpenFile(Record):
+class OpenFile(Struct, frozen=True, dict=True):
     """A file: ``first`` are its bytes when linted, ``data`` its bytes after the changes in ``made``.
 
     ``entries`` are the loader's entries of ``data``; the number of documents never changes. ``made`` has (number of the
@@ -85,7 +87,7 @@ class OpenFile(Record):
         return documents(self.path, data, self.kinds.is_read, in_kustomization=held, unrendered=self.unrendered)
 
 
-class Workspace(Record):
+class Workspace(Struct, frozen=True):
     """A manifest set with open files: ``open_files`` by path, None for a file that cannot be edited.
 
     ``closed``: path of a file that must not be edited → the reason. ``buffers``: path → the bytes that were linted in

@@ -8,11 +8,13 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
@@ -33,7 +35,7 @@ _LOOK_AFTER = 0.5
 """Seconds without a result after which we check whether the workers are alive."""
 
 
-class ClusterFiles(Record):
+class ClusterFiles(Struct, frozen=True):
     """A cluster of the fleet. ``files`` has (path, content) for workers that cannot read ``path``; else None."""
 
     name: str
@@ -41,7 +43,7 @@ class ClusterFiles(Record):
     files: tuple[tuple[str, bytes], ...] | None = None
 
 
-class Work(Record):
+class Work(Struct, frozen=True):
     """A task with all that a worker needs: the contents of the manifests, and some clusters."""
 
     manifests: tuple[InputFile | Skipped | InputError, ...]
@@ -56,7 +58,7 @@ class Work(Record):
     version: str = __version__
 
 
-class FleetOutcome(Record):
+class FleetOutcome(Struct, frozen=True):
     """The report of ``lint`` for one cluster, or for one target."""
 
     name: str
@@ -64,7 +66,7 @@ class FleetOutcome(Record):
     report: Report
 
 
-class FleetExecutor(Record):
+class FleetExecutor(Struct, frozen=True):
     """Where tasks run. ``pool`` None: this process. ``is_remote``: workers may not see our files.
 
     ``is_alive`` returns whether workers can still answer; it is called after a while without results.

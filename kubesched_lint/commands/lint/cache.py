@@ -12,16 +12,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Description
 from kubesched_lint.extras import has_cel
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
-from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import InputFile, amount_to
-from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
 
@@ -41,14 +43,14 @@ _CHECKSUM = 32
 """Length in bytes of the checksum before each entry."""
 
 
-class Kept(Record):
+class Kept(Struct, frozen=True):
     """An entry. ``cluster`` becomes text when the entry is used, because the text has the snapshot's age."""
 
     report: Report
     cluster: Description | None
 
 
-class CacheFolder(Record):
+class CacheFolder(Struct, frozen=True):
     """The entries in one folder, which only the user may enter; otherwise it is not used."""
 
     folder: str

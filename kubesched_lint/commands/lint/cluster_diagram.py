@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct, field
+
 from kubesched_lint.analysis.coming import queued_pods
 from kubesched_lint.analysis.grouping import grouping_key
 from kubesched_lint.analysis.wanted import pods_of_the_set
@@ -19,7 +21,6 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, field
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.running import lasting_state
@@ -37,7 +38,7 @@ USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
 """Whether a workload can use a node: yes; it is cordoned or too small; a taint excludes it; its labels do not match."""
 
 
-class NodeGroup(Record):
+class NodeGroup(Struct, frozen=True):
     """Nodes that look the same in the diagram; ``names`` are at most three of them."""
 
     domain: str
@@ -54,26 +55,26 @@ class NodeGroup(Record):
     """Number of running pods that no workload of the set owns."""
 
 
-class Domain(Record):
+class Domain(Struct, frozen=True):
     value: str
     nodes: int
     usable: int
 
 
-class Highlight(Record):
+class Highlight(Struct, frozen=True):
     """The subject of a finding: its workload, and the topology key of the term that it points to (may be empty)."""
 
     workload: int
     key: str = ""
 
 
-class WaitingPods(Record):
+class WaitingPods(Struct, frozen=True):
     workload: int
     pods: int
     message: str
 
 
-class ClusterDiagram(Record):
+class ClusterDiagram(Struct, frozen=True):
     workloads: tuple[ObjectRef, ...]
     groups: tuple[NodeGroup, ...]
     """By domain, then by size."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.skew import minor_note
 from kubesched_lint.findings import InputError, Report
-from kubesched_lint.record import replace
 from kubesched_lint.text import seconds_of
 
 

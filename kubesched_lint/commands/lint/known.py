@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.findings import ObjectRef, Report
 from kubesched_lint.linter.judged import numbered
 from kubesched_lint.project.baseline import KnownFinding, gone_note, held_against
-from kubesched_lint.record import Record, replace
 
 
-class Compared(Record):
+class Compared(Struct, frozen=True):
     """A report with its known findings marked, and what it says of the other entries of the baseline."""
 
     report: Report

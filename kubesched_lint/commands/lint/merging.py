@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Finding, InputError, Report, Summary
-from kubesched_lint.record import replace
 from kubesched_lint.text import in_which
 
 T = TypeVar("T")

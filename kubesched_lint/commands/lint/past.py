@@ -6,16 +6,17 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import chdir
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.commands.lint.request import Before, Past, Request
 from kubesched_lint.files import is_within
-from kubesched_lint.hints import TYPE_CHECKING, TypeVar
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.manifests.inputs import SUFFIXES, InputFile
 from kubesched_lint.project.changed import Changes, only_changed
 from kubesched_lint.project.commits import as_relative
-from kubesched_lint.record import replace
 from kubesched_lint.text import many
 from kubesched_lint.world.former import rolled_out
 

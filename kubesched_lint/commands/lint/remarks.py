@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import is_added
 from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
 from kubesched_lint.findings import Report, Skip
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import replace
 from kubesched_lint.releases import MODELLED, RECORDED, is_newer, judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many

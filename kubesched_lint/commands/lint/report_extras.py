@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.analysis.worlds import grown_world, without_transient
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, diagram
@@ -12,7 +14,6 @@ from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.record import Record
 from kubesched_lint.world.refused import accepted
 from kubesched_lint.world.world import World
 
@@ -25,7 +26,7 @@ MOST_WORKLOADS = 1_500
 """Larger sets have no matrix: the search for workloads that affect each other takes quadratic time."""
 
 
-class ReportExtras(Record):
+class ReportExtras(Struct, frozen=True):
     """``simulation`` None: the set is too large; ``notes`` say what was left out."""
 
     simulation: SimulationReport | None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
 from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.hints import TYPE_CHECKING
-from kubesched_lint.record import Record, field
 
 if TYPE_CHECKING:
     from kubesched_lint.linter.options import Options
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
 
-class Request(Record):
+class Request(Struct, frozen=True):
     """What to read; ``baseline`` names a file: findings that it holds are known."""
 
     paths: tuple[str, ...]
@@ -44,7 +46,7 @@ class Request(Record):
     """Whether other targets share the baseline, so that this run alone cannot say which entries are gone."""
 
 
-class Before(Record):
+class Before(Struct, frozen=True):
     """What a run is compared with."""
 
     changes: Changes
@@ -60,7 +62,7 @@ class Before(Record):
         return changes_since(self.changes.base, request.paths)
 
 
-class Past(Record):
+class Past(Struct, frozen=True):
     """A copy of the files before the change, and how they are linted: by their own configuration."""
 
     folder: str

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.remarks import (
     notes_on,
@@ -18,13 +22,11 @@ from kubesched_lint.commands.lint.request import Request as Request
 from kubesched_lint.commands.lint.unjudged import requiring_workloads, with_what_is_not_judged
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Report, Summary
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.record import Record, replace
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     Found = InputFile | Skipped | InputError
 
 
-class Inputs(Record):
+class Inputs(Struct, frozen=True, dict=True):
     """What a run reads: its files at once, everything else when somebody asks for it."""
 
     request: Request
@@ -94,7 +96,7 @@ class Inputs(Record):
         return self.lender.opened if self.lender else open_cluster(self.request.cluster, self.request.cluster_options)
 
 
-class LintRun(Record):
+class LintRun(Struct, frozen=True):
     """The report of a run, and what it was made from: read only now, where a kept report spared that."""
 
     report: Report

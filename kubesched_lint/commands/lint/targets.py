@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.commands.lint.known import gone_from_all
 from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.commands.lint.remarks import with_notes, with_unused_baseline
@@ -15,14 +18,13 @@ from kubesched_lint.findings import Report, TargetSummary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.project.baseline import KnownFinding, gone_note
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 
 _LOOK_AFTER = 0.5
 """Seconds without an answer after which we check whether the workers are alive."""
 
 
-class TargetWork(Record):
+class TargetWork(Struct, frozen=True):
     """What a worker needs to lint one target."""
 
     name: str
@@ -33,7 +35,7 @@ class TargetWork(Record):
     """Whether a report names all files, also those without findings."""
 
 
-class TargetOutcome(Record):
+class TargetOutcome(Struct, frozen=True):
     """The report of one target; ``gone`` and ``absent`` as in ``Compared``; ``rendered``: path → lines of its text."""
 
     name: str
@@ -44,7 +46,7 @@ class TargetOutcome(Record):
     rendered: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-class TargetsRun(Record):
+class TargetsRun(Struct, frozen=True):
     """The merged report of all targets, with what reports ask of a run."""
 
     report: Report

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.sharing import MOST_PARTS, in_order
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
@@ -21,7 +23,6 @@ from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.inputs import InputFile, amount_to
 from kubesched_lint.manifests.loader import Entry, documents_of
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.validation.refusals import Refusals
 

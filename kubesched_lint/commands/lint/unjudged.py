@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import InputError, LeftOut, Report, Summary
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM, YTT
 from kubesched_lint.manifests.document import Unread
-from kubesched_lint.record import replace
 from kubesched_lint.text import not_read
 
 _HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.template import changed_fields
 from kubesched_lint.findings import Location, ObjectRef, Path
@@ -13,7 +16,6 @@ from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import identity
 from kubesched_lint.model.workload import KINDS, ROLLED_OUT, Workload, written_template
-from kubesched_lint.record import Record, replace
 from kubesched_lint.world.world import World
 
 CREATED, REMOVED, REPLACED = "created", "removed", "replaced"
@@ -45,7 +47,7 @@ _JOB_IS_FIXED = frozenset(
 )
 
 
-class FieldChange(Record):
+class FieldChange(Struct, frozen=True):
     """A changed field; ``before`` and ``after`` are empty for values that no report shows."""
 
     path: Path
@@ -54,7 +56,7 @@ class FieldChange(Record):
     after: str = ""
 
 
-class ObjectChange(Record):
+class ObjectChange(Struct, frozen=True):
     """What happens to one object; ``actions`` are the words of this module, the most important first."""
 
     object: ObjectRef

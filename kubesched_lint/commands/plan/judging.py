@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
@@ -17,10 +21,8 @@ from kubesched_lint.commands.plan.room import Placement, placement, resources_of
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.findings import ObjectRef, Report
-from kubesched_lint.hints import TypeVar
 from kubesched_lint.progress import titled
 from kubesched_lint.project.finding_changes import FindingChanges, finding_changes
-from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
 from kubesched_lint.world.refused import accepted
@@ -33,7 +35,7 @@ MOST_STEPS, STEPS_EACH = 10_000_000, 1_000
 _FEW = 5
 
 
-class Side(Record):
+class Side(Struct, frozen=True):
     """One version of the manifests on its cluster."""
 
     once: Version
@@ -50,7 +52,7 @@ class Side(Record):
         return accepted(self.written)
 
 
-class Judgement(Record):
+class Judgement(Struct, frozen=True):
     """What is known of the two sides, the first one before the change; ``ends`` is None if it is not known."""
 
     rows: tuple[SimulationReport | None, SimulationReport | None]

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
+from msgspec import Struct
+
 from kubesched_lint.analysis.coming import Coming
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import Added
@@ -20,7 +22,6 @@ from kubesched_lint.cluster.index import is_ample
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.record import Record
 from kubesched_lint.text import many
 from kubesched_lint.world.world import World
 
@@ -29,14 +30,14 @@ Room = Mapping[tuple[str, str], int]
 _ALWAYS = ("cpu", "memory", "pods")
 
 
-class Eviction(Record):
+class Eviction(Struct, frozen=True):
     """Running pods of others, as NAMESPACE/NAME, that the pods of a workload preempt."""
 
     by: ObjectRef
     pods: tuple[str, ...]
 
 
-class Placement(Record):
+class Placement(Struct, frozen=True):
     """The end of one placement of a set."""
 
     room: Room
@@ -47,7 +48,7 @@ class Placement(Record):
     """(pool, zone) → today's nodes without a pod that a pool would have to move to take the node back."""
 
 
-class RoomChange(Record):
+class RoomChange(Struct, frozen=True):
     """Free amounts before and after; None where the zone or the resource is not there."""
 
     zone: str
@@ -56,7 +57,7 @@ class RoomChange(Record):
     after: int | None
 
 
-class IdleChange(Record):
+class IdleChange(Struct, frozen=True):
     """``count`` nodes of a pool that it could give back only after the change; negative: only before it."""
 
     pool: str

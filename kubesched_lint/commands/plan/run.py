@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.analysis.plan import Added
@@ -39,7 +42,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.project.finding_changes import FindingChanges, worst
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import many
 from kubesched_lint.world.former import rolled_out
@@ -51,7 +53,7 @@ _MOST_CELLS_OF_NODES = 100_000
 """Limit of affected workloads times nodes: 100 on 1,000 nodes take 8 s of CPU."""
 
 
-class CellChange(Record):
+class CellChange(Struct, frozen=True):
     """A changed cell; ``before`` or ``after`` is None if the workload does not exist then."""
 
     event: str
@@ -65,7 +67,7 @@ class CellChange(Record):
         return direction(self.before, self.after)
 
 
-class WorkloadPlan(Record):
+class WorkloadPlan(Struct, frozen=True):
     """What the change does to one workload; ``change`` is None if the change touches others only."""
 
     object: ObjectRef
@@ -79,7 +81,7 @@ class WorkloadPlan(Record):
         return WORSE if WORSE in found else BETTER if BETTER in found else ""
 
 
-class BudgetChange(Record):
+class BudgetChange(Struct, frozen=True):
     """A disruption budget that blocks the drain of pods of a workload, in all orders of events or in some."""
 
     budget: str
@@ -88,7 +90,7 @@ class BudgetChange(Record):
     always: bool
 
 
-class StuckRollout(Record):
+class StuckRollout(Struct, frozen=True):
     """A rollout that the change starts and that is proven never to end."""
 
     object: ObjectRef
@@ -97,7 +99,7 @@ class StuckRollout(Record):
     """The line to blame."""
 
 
-class Plan(Record):
+class Plan(Struct, frozen=True):
     """Everything that a report of ``plan`` may show; ``before`` and ``after`` name the sides."""
 
     before: str

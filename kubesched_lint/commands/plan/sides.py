@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 
+from msgspec import Struct, field
+
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
@@ -26,7 +28,6 @@ from kubesched_lint.project.commits import (
     submodules_of,
     where_left,
 )
-from kubesched_lint.record import Record, field
 from kubesched_lint.text import first_few
 
 WORK_TREE = "the work tree"
@@ -39,7 +40,7 @@ class SideError(Exception):
     """A side of the plan cannot be read; ``str()`` is the whole message."""
 
 
-class Side(Record):
+class Side(Struct, frozen=True):
     """``name`` says in words what the side is; ``paths`` are relative to ``folder``, or to the current one if empty."""
 
     name: str

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.commands.plan.changes import CREATED, REMOVED, UNREAD, ObjectChange
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.record import Record, replace
 
 
-class Version(Record):
+class Version(Struct, frozen=True):
     """One side of a plan: manifests, the options that they were read with, and the words for the side."""
 
     name: str

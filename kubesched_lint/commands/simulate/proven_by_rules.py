@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Evidence, Location, ObjectRef, Severity
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell, Range, words
@@ -16,7 +19,6 @@ from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
 
@@ -24,7 +26,7 @@ EVENTS = ("deploy", "rollout")
 """The events whose proven bad ends are errors of ``lint``."""
 
 
-class Shortage(Record):
+class Shortage(Struct, frozen=True):
     """Pods that never all run and that no row tells of: those of several workloads together, or of a CronJob."""
 
     message: str

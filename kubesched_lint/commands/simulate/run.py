@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import partial
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint import work
 from kubesched_lint.analysis.grouping import grouping_key
 from kubesched_lint.analysis.growth import growth_plan
@@ -40,7 +43,6 @@ from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload, service_account
-from kubesched_lint.record import Record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.verdicts.table import WHOLE, Table
 from kubesched_lint.verdicts.what_if_cells import MEANWHILE
@@ -62,12 +64,12 @@ _SKEW_NODES = 200
 """Largest cluster for which skews are computed: they take twenty runs per workload."""
 
 
-class WorkloadSkew(Record):
+class WorkloadSkew(Struct, frozen=True):
     workload: Workload
     skew: Skew
 
 
-class SimulationReport(Record):
+class SimulationReport(Struct, frozen=True):
     """Everything that a report of ``simulate`` may show."""
 
     workloads: tuple[Workload, ...]

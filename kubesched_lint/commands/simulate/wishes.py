@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.hypothetical import Asked, hypotheses
 from kubesched_lint.commands.simulate.scaling import sizes
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.record import Record, replace
 
 
-class Wishes(Record):
+class Wishes(Struct, frozen=True):
     never_ready: tuple[str, ...] = ()
     """Workloads, as NAMESPACE/NAME, whose new pods never become ready."""
     scale: tuple[str, ...] = ()

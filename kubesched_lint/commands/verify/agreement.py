@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import Record
 
 
 @dataclass(slots=True)
@@ -25,7 +26,7 @@ class Score:
         return self.asked - self.agreed - self.explained
 
 
-class Disagreement(Record):
+class Disagreement(Struct, frozen=True):
     kind: str
     case: str
     pod: str
@@ -36,7 +37,7 @@ class Disagreement(Record):
     explained: bool = False
 
 
-class Answer(Record):
+class Answer(Struct, frozen=True):
     """Our answer to a question, compared with the record's answer."""
 
     question: str

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
-from kubesched_lint.record import Record
 from kubesched_lint.releases import judged_by, minor_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE
 """Names of refused pods end in random characters."""
 
 
-class Forecast(Record):
+class Forecast(Struct, frozen=True, dict=True):
     """The results of ``lint`` (in its usual and its strict profile) and ``simulate`` before a set is applied."""
 
     usual: Callable[[], Report]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
@@ -18,7 +20,6 @@ from kubesched_lint.model.feature_gates import completed, enabled
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.quirks import ONE_GATE_FOR_GANGS, has
-from kubesched_lint.record import replace
 from kubesched_lint.releases import judged_by
 
 Case = Mapping[str, Any]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kubesched_lint.analysis.pending import AGREES, UNTESTED, Waiting, waiting_pods
 from kubesched_lint.commands.verify.agreement import Answer
 from kubesched_lint.commands.verify.earlier import moment_of
@@ -12,7 +14,6 @@ from kubesched_lint.commands.verify.recorded import ref_named
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Owner, Unscheduled
-from kubesched_lint.record import replace
 from kubesched_lint.world.devices import needs_devices
 from kubesched_lint.world.running import all_running_pods
 from kubesched_lint.world.world import World

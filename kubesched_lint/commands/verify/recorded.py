@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.commands.simulate.hypothetical import AT_ONCE, event_of
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.event_outcomes import scale_event
-from kubesched_lint.record import Record
 
 Recorded = Mapping[str, Any]
 
 
-class Seen(Record):
+class Seen(Struct, frozen=True):
     """The record of one workload: counts of pods, and messages of Kubernetes."""
 
     kind: str
@@ -46,7 +47,7 @@ class Seen(Record):
         return "; ".join((f"{self.bound} of {self.want} pods run", *filter(None, more)))
 
 
-class RecordedPhase(Record):
+class RecordedPhase(Struct, frozen=True):
     """The cluster after the deployment, or after the event that followed it."""
 
     event: str

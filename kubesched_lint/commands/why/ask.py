@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
@@ -21,7 +24,6 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload, service_account
-from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.work import OutOfWorkError, share, within
@@ -41,7 +43,7 @@ MOST_STEPS = 8_000_000
 """Limit of the work of one answer; see ``work``."""
 
 
-class Question(Record):
+class Question(Struct, frozen=True):
     """``name`` as the user typed it; ``replica`` counts from 1, and earlier replicas are placed first."""
 
     name: str

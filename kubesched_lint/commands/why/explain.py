@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
-from kubesched_lint.record import Record, field, replace
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import GATED, UNASKED, Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer, is_sampled
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from kubesched_lint.commands.why.groups import GroupAnswer
 
 
-class Obstacle(Record):
+class Obstacle(Struct, frozen=True):
     """Why a node was rejected: the plugin, kube-scheduler's reason verbatim, and a detail."""
 
     plugin: str
@@ -33,7 +35,7 @@ class Obstacle(Record):
     """Whether evicting pods from the node might help."""
 
 
-class NodeVerdict(Record):
+class NodeVerdict(Struct, frozen=True):
     """``obstacles`` if the node does not fit; else ``scores`` if several nodes fit."""
 
     node: str
@@ -51,7 +53,7 @@ class NodeVerdict(Record):
         return not self.obstacles
 
 
-class Explanation(Record):
+class Explanation(Struct, frozen=True):
     subject: str
     """The workload or pod, like ``Deployment shop/web``."""
     nodes: tuple[NodeVerdict, ...]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from kubesched_lint.analysis.gang_answers import (
     CERTAIN,
     IMPOSSIBLE,
@@ -19,7 +21,6 @@ from kubesched_lint.analysis.gang_answers import (
 from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.analysis.lacks import fate_of_group
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.world.gangs import gates_premise, preemption_premise
 from kubesched_lint.world.world import World
 
@@ -36,7 +37,7 @@ _FOREIGN = {
 }
 
 
-class GroupAnswer(Record):
+class GroupAnswer(Struct, frozen=True):
     """What becomes of a gang of kube-scheduler, deployed beside the running pods alone."""
 
     group: str

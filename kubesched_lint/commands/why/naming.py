@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record
 from kubesched_lint.text import first_few
 
 _SHORT = {
@@ -26,7 +27,7 @@ class NamingError(ValueError):
     """No object or several objects match the name; the message lists candidates."""
 
 
-class NamedObject(Record):
+class NamedObject(Struct, frozen=True):
     """A workload, or a pod of the snapshot (``bound``)."""
 
     kind: str

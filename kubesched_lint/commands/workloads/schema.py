@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.record import Record, replace
 
 _NUMBERS = ("replicas", "count", "size", "instances", "numberOfInstances", "members")
 """Fields for a number of pods."""
@@ -21,7 +23,7 @@ _DEEPEST = 12
 _MOST_TEMPLATES = 20
 
 
-class Template(Record):
+class Template(Struct, frozen=True):
     """A pod template in a schema, or the object whose ``fields`` seem to place pods.
 
     ``list_at`` is the list whose items have it, or empty.
@@ -35,7 +37,7 @@ class Template(Record):
     """None for a pod template."""
 
 
-class Shape(Record):
+class Shape(Struct, frozen=True):
     group: str
     versions: tuple[str, ...]
     kind: str

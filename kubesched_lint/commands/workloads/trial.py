@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as File
 
+from msgspec import Struct, field
+
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
@@ -19,14 +21,13 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import Record, field
 from kubesched_lint.rulebook.card import Card, Fence
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, MARK
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 
 
-class Example(Record):
+class Example(Struct, frozen=True):
     """``resource`` and ``plain`` are fences.
 
     ``own`` maps an event to the verdict of the custom resource, where some plain workload has another.
@@ -42,7 +43,7 @@ class Example(Record):
         return f"{self.card.rpartition('/')[2]}:{self.resource.line}"
 
 
-class _Side(Record):
+class _Side(Struct, frozen=True):
     """What the linter says about one side of an example."""
 
     manifests: ManifestSet
@@ -51,7 +52,7 @@ class _Side(Record):
     problems: tuple[str, ...] = field(default=())
 
 
-class Trial(Record):
+class Trial(Struct, frozen=True):
     """The examples of a folder of cards: how many there are, and what is wrong with cards and examples."""
 
     cards: int

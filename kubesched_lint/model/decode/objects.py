@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
+from typing import Any
 
 from kubesched_lint.findings import Source
-from kubesched_lint.hints import Any
 from kubesched_lint.model.decode.fields import Value
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import KINDS

@@ -6,9 +6,9 @@ Mirrors ``pkg/apis/apps/v1/defaults.go`` and ``pkg/apis/batch/v1/defaults.go`` (
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from kubesched_lint.findings import Path, Source
-from kubesched_lint.hints import Any
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.decode.fields import (
     Value,

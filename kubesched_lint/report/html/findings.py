@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Edit, Finding, Fix, InputError, Location, Report, Span
-from kubesched_lint.record import Record
 from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, errors_first
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
@@ -20,7 +21,7 @@ _MOST_OTHERS = 50
 _MOST_EVENTS = 40
 
 
-class NumberedCauses(Record):
+class NumberedCauses(Struct, frozen=True):
     """The causes that the page shows, with their numbers on the page."""
 
     causes: tuple[FindingGroup, ...]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from kubesched_lint.commands.lint.report_extras import ReportExtras
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.printing import safe_json
-from kubesched_lint.record import replace
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, objects_with_errors, open_findings, verdict
 from kubesched_lint.report.footer import suppressed as suppressed_counts

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from msgspec import Struct
+
 from kubesched_lint.findings import Span
-from kubesched_lint.record import Record
 from kubesched_lint.report.frame import last_line
 from kubesched_lint.report.words import esc
 
@@ -27,7 +28,7 @@ _TOKEN = re.compile(
 )
 
 
-class LineMark(Record):
+class LineMark(Struct, frozen=True):
     span: Span
     label: str = ""
     primary: bool = False

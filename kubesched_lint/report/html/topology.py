@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.commands.lint.cluster_diagram import (
     FULL,
     TAINTED,
@@ -15,7 +17,6 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     NodeGroup,
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.record import Record
 from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
 from kubesched_lint.text import and_more, many, plural
 
@@ -32,7 +33,7 @@ _MOST_PENDING = 200
 _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 
 
-class _Domain(Record):
+class _Domain(Struct, frozen=True):
     name: str
     groups: tuple[tuple[int, NodeGroup], ...]
     """(index in the diagram, group)."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import go_int
-from kubesched_lint.record import replace
 from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.cel.each import EACH
 from kubesched_lint.rulebook.cel.expressions import STANDARD, ExpressionRule, Texts, UnusableError, shown_fields

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.record import Record
+from msgspec import Struct
+
 from kubesched_lint.rulebook.cel.syntax import first, number, parts, tree_of, values_of
 from kubesched_lint.work import spend
 
@@ -59,7 +60,7 @@ _GATHERED = Size()
 """Size 0 too, for the result of a macro: each turn appends to it without a copy."""
 
 
-class Cost(Record):
+class Cost(Struct, frozen=True):
     """Bytes that an expression can touch. ``written``: items in its own lists; ``additions``: joins of lists."""
 
     touched: Size

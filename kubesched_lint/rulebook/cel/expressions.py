@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
-from kubesched_lint.record import NamedTuple, Record, field, replace
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
@@ -24,7 +26,7 @@ _PUT = "put it"
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"double": float, "list(string)": list}
 
 
-class Texts(Record):
+class Texts(Struct, frozen=True):
     """The texts of a card as written. ``values``: placeholder → expression; ``params``: name → type.
 
     ``at`` is the path from the thing to the field to blame; for a workload from its object, or from its pod spec after

@@ -7,11 +7,10 @@ revision) is left out, because the manifest does not contain it. The meaning of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.record import NamedTuple
-from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Field, Struct, View
+from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, CelType, Field, View
 from kubesched_lint.world.room import domain_room
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def bound_text(value: int | str | None) -> str:
 
 
 WORKLOAD_STRUCTS = (
-    Struct(
+    CelType(
         "Workload",
         "A Deployment, DaemonSet, StatefulSet, ReplicaSet, Job, CronJob or bare Pod.",
         'workload.kind == "Deployment" && workload.labels.get("tier", "") == "production"',
@@ -175,7 +174,7 @@ WORKLOAD_STRUCTS = (
             ),
         ),
     ),
-    Struct(
+    CelType(
         "Pod",
         "The scheduling fields of a workload's pods.",
         'pod.requests.get("nvidia.com/gpu", 0) > 0 && pod.priority_class != ""',
@@ -236,7 +235,7 @@ WORKLOAD_STRUCTS = (
             ),
         ),
     ),
-    Struct(
+    CelType(
         "AffinityTerm",
         "A term of pod affinity or anti-affinity.",
         'term.required && term.topology_key == "kubernetes.io/hostname"',
@@ -268,7 +267,7 @@ WORKLOAD_STRUCTS = (
             ),
         ),
     ),
-    Struct(
+    CelType(
         "SpreadConstraint",
         "One of `topologySpreadConstraints`.",
         "spread.hard && spread.min_domains >= 3",
@@ -301,7 +300,7 @@ WORKLOAD_STRUCTS = (
             ),
         ),
     ),
-    Struct(
+    CelType(
         "Toleration",
         "A toleration of a pod.",
         'toleration.key == "" && toleration.seconds == -1',
@@ -315,7 +314,7 @@ WORKLOAD_STRUCTS = (
             ),
         ),
     ),
-    Struct(
+    CelType(
         "NodeTerm",
         "A term of node affinity: all that it requires must hold.",
         'pod.node_affinity.exists(term, term.required && term.requirements.exists(r, r.key == "pool"))',
@@ -330,7 +329,7 @@ WORKLOAD_STRUCTS = (
             Field("weight", INT, "1 to 100 for a preferred term, 0 for a required one", lambda t, _: t.weight),
         ),
     ),
-    Struct(
+    CelType(
         "Requirement",
         "One condition on a label.",
         'spread.selector.exists(r, r.operator == "In" && "web" in r.values)',
@@ -340,7 +339,7 @@ WORKLOAD_STRUCTS = (
             Field("values", STRINGS, "what it is compared with", lambda r, _: r.values),
         ),
     ),
-    Struct(
+    CelType(
         "Container",
         "A container or init container.",
         '!container.init && container.requests.get("cpu", 0) > 2000',
@@ -363,7 +362,7 @@ WORKLOAD_STRUCTS = (
             Field("limits", AMOUNTS, "likewise", lambda h, _: h.container.limits),
         ),
     ),
-    Struct(
+    CelType(
         "HostPort",
         "A port that a pod takes on its node.",
         'port.port < 1024 && port.protocol == "TCP"',
@@ -373,7 +372,7 @@ WORKLOAD_STRUCTS = (
             Field("host_ip", STRING, "`0.0.0.0` if absent", lambda p, _: p.host_ip),
         ),
     ),
-    Struct(
+    CelType(
         "Volume",
         "A volume that scheduling looks at.",
         'volume.kind == "persistentVolumeClaim" && volume.claim.endsWith("-data")',

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from msgspec import Struct
+
 from kubesched_lint.extras import CEL_NEEDED, has_cel
-from kubesched_lint.record import Record
 from kubesched_lint.rulebook.cel.cost import MOST_BYTES, MOST_TURNS, Cost, cost_of
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
@@ -55,7 +56,7 @@ class MissingCelError(Exception):
     """The extra ``[cel]`` is not installed."""
 
 
-class CelExpression(Record):
+class CelExpression(Struct, frozen=True):
     """A checked expression. ``uses`` are the fields it reads, ``type`` is the type of its value (see ``structs``).
 
     ``name`` and ``line`` are its place in the card.

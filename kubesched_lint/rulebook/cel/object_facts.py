@@ -17,8 +17,8 @@ from kubesched_lint.rulebook.cel.structs import (
     LABELS,
     STRING,
     STRINGS,
+    CelType,
     Field,
-    Struct,
     View,
     by_name,
 )
@@ -38,7 +38,7 @@ def _cluster_zones(world: Any, view: View) -> Iterable[str]:
 
 _STRUCTS = (
     *WORKLOAD_STRUCTS,
-    Struct(
+    CelType(
         "DisruptionBudget",
         "A PodDisruptionBudget.",
         'budget.max_unavailable == "0" || size(budget.workloads) > 1',
@@ -62,7 +62,7 @@ _STRUCTS = (
             ),
         ),
     ),
-    Struct(
+    CelType(
         "Autoscaler",
         "A HorizontalPodAutoscaler, or a ScaledObject of KEDA.",
         "autoscaler.max_replicas > 10 * autoscaler.min_replicas",
@@ -76,7 +76,7 @@ _STRUCTS = (
             Field("max_replicas", INT, "`maxReplicas` or `maxReplicaCount`", lambda a, _: a.max_replicas),
         ),
     ),
-    Struct(
+    CelType(
         "Node",
         "A node of the snapshot or the sketch.",
         '"nvidia.com/gpu" in node.allocatable && !node.unschedulable',
@@ -95,7 +95,7 @@ _STRUCTS = (
             ),
         ),
     ),
-    Struct(
+    CelType(
         "Taint",
         "A taint of a node.",
         'node.taints.exists(t, t.effect == "NoExecute" && t.key.startsWith("example.com/"))',
@@ -105,7 +105,7 @@ _STRUCTS = (
             Field("effect", STRING, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`", lambda t, _: t.effect),
         ),
     ),
-    Struct(
+    CelType(
         "Cluster",
         "The snapshot or sketch as a whole.",
         "cluster.nodes >= 3 && size(cluster.zones) == 3",

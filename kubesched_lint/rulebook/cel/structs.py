@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kubesched_lint.record import NamedTuple, Record
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.world.world import World
 
 Uses = Mapping[str, frozenset[str]]
-"""Struct → the fields that an expression reads."""
+"""CelType → the fields that an expression reads."""
 Show = Callable[[Any, "View"], dict[str, Any]]
 
 STRING, INT, BOOL = "string", "int", "bool"
@@ -29,8 +29,8 @@ class View(NamedTuple):
     workload: Workload | None = None
 
 
-class Field(Record):
-    """``type`` is one of ``PLAIN``, a struct's name, or ``list(Struct)``; ``get(thing, view)`` returns the value.
+class Field(Struct, frozen=True):
+    """``type`` is one of ``PLAIN``, a struct's name, or ``list(CelType)``; ``get(thing, view)`` returns the value.
 
     A card that reads the field must list ``needs``. A value is never null: ``about`` names the value for an absent
     field.
@@ -52,7 +52,7 @@ class Field(Record):
         return self.type.startswith("list(")
 
 
-class Struct(Record):
+class CelType(Struct, frozen=True):
     name: str
     about: str
     example: str
@@ -72,7 +72,7 @@ class ItemPlace(NamedTuple):
     name: str = ""
 
 
-class Each(Record):
+class Each(Struct, frozen=True):
     """The things that ``each: <name>`` checks. ``of`` yields those of a workload, or of the whole set if ``by_set``."""
 
     name: str
@@ -84,7 +84,7 @@ class Each(Record):
     needs: str = ""
 
 
-def show_of(name: str, uses: Uses, structs: Mapping[str, Struct]) -> Show:
+def show_of(name: str, uses: Uses, structs: Mapping[str, CelType]) -> Show:
     """Return the function that turns a thing into the mapping for an expression, with only the fields that it reads."""
     wanted = [field for field in structs[name].fields if field.name in uses.get(name, frozenset())]
     steps = [(field.name, _step(field, uses, structs)) for field in wanted]
@@ -95,7 +95,7 @@ def show_of(name: str, uses: Uses, structs: Mapping[str, Struct]) -> Show:
     return show
 
 
-def _step(field: Field, uses: Uses, structs: Mapping[str, Struct]) -> Callable[[Any, View], Any]:
+def _step(field: Field, uses: Uses, structs: Mapping[str, CelType]) -> Callable[[Any, View], Any]:
     get = field.get
     if field.struct:
         inner = show_of(field.struct, uses, structs)
@@ -111,5 +111,5 @@ def _step(field: Field, uses: Uses, structs: Mapping[str, Struct]) -> Callable[[
     return get
 
 
-def by_name(structs: Iterable[Struct]) -> Mapping[str, Struct]:
+def by_name(structs: Iterable[CelType]) -> Mapping[str, CelType]:
     return {struct.name: struct for struct in structs}

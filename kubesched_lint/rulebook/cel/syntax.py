@@ -6,8 +6,7 @@ Field numbers are those of cel-spec's ``checked.proto`` and ``syntax.proto``; on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-from kubesched_lint.record import NamedTuple
+from typing import NamedTuple
 
 _ANY_VALUE = 2
 _TYPE_MAP, _SOURCE_INFO, _EXPR = 3, 5, 4

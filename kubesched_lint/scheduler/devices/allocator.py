@@ -9,6 +9,7 @@ refuses, and of a shared device.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.model.devices import (
@@ -25,7 +26,6 @@ from kubesched_lint.model.devices import (
     DeviceTaint,
     ResourceSlice,
 )
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.devices.capacity import consumed, has_room, minus, plus
 from kubesched_lint.scheduler.devices.constraints import Constraint, Names
 from kubesched_lint.scheduler.devices.counters import Counters

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.devices import Devices
@@ -10,7 +13,6 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, only, positions
 from kubesched_lint.model.devices import AllocatedDevice, Device, DeviceClaim, ResourceSlice
 from kubesched_lint.model.pod import DEVICES_PLUGIN
-from kubesched_lint.record import NamedTuple, replace
 from kubesched_lint.scheduler.devices.alike import Look, Looks, shape_of
 from kubesched_lint.scheduler.devices.allocator import Given, Search, candidates
 from kubesched_lint.scheduler.devices.failures import AllocationError, LocalError, NodeError, UndecidedError

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, of, positions
 from kubesched_lint.model.devices import Allocation, DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodClaim
-from kubesched_lint.record import Record, replace
 from kubesched_lint.scheduler.devices.answers import Answer, Answers, Placed
 from kubesched_lint.scheduler.devices.extended import extended_claim
 
@@ -24,7 +26,7 @@ _LONGEST_BASE = 57
 NOT_HERE = "resourceclaim not available on the node"
 
 
-class OnNode(Record):
+class OnNode(Struct, frozen=True):
     """What a node can give. ``reason`` is why it cannot; an ``is_error`` ends the attempt on all nodes."""
 
     reason: str = ""

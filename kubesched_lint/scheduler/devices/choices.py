@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import product
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.devices import AllocatedDevice, Allocation, DeviceClaim, DeviceID
 from kubesched_lint.model.pod import Pod, PodClaim
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.allocator import candidates
 from kubesched_lint.scheduler.devices.answers import offers_of, taken_of
 from kubesched_lint.scheduler.devices.attempt import ANY, Attempt

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.devices import ALL, Device, DeviceConstraint, DeviceID, DeviceRequest
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.devices.allocator import prevents
 from kubesched_lint.scheduler.devices.answers import offers_of, selectors_of, taken_of
 from kubesched_lint.scheduler.devices.attempt import attempt
@@ -26,7 +27,7 @@ _TAINTED, _ALLOCATED, _UNCOUNTED = "tainted", "allocated", "without enough count
 """What removes devices that a request for all devices needs."""
 
 
-class Leftover(Record):
+class Leftover(Struct, frozen=True):
     """The devices of one node for one request, or for one alternative of it (``request/alternative``)."""
 
     request: str

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from kubesched_lint.cluster.devices import NO_EXECUTE, Devices
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.model.devices import DeviceClaim, DeviceRequest, DeviceTaint, DeviceToleration
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, PodClaim
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.devices.attempt import ANY, Attempt, own_claim
 from kubesched_lint.scheduler.devices.extended import IN_MEMORY
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.model.devices import Amounts, Device, DeviceID, NodeAccess, ResourceSlice
-from kubesched_lint.record import Record
 
 
-class Pool(Record):
+class Pool(Struct, frozen=True):
     """``slices`` have devices for the node; ``elsewhere`` are the pool's others, which may consume its counters."""
 
     driver: str

@@ -6,10 +6,10 @@ Mirrors ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go``
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.hints import TYPE_CHECKING
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod, profile_of
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 

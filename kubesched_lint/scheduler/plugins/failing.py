@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.verdict import Rejection
 
 _ERRORS = {
@@ -24,7 +25,7 @@ _ERRORS = {
 }
 
 
-class Failing(Record):
+class Failing(Struct, frozen=True):
     """The filter of this name without its PreFilter."""
 
     NAME: str

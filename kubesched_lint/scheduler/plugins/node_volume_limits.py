@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim, VolumeAttachment
 from kubesched_lint.quirks import CSI_DRIVER_ON_THE_NODE, has
-from kubesched_lint.record import Record
 from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
 from kubesched_lint.scheduler.verdict import Rejection
 
@@ -75,7 +76,7 @@ def nearly_full(wanted: Mapping[str, int], state: ClusterState) -> NodeSet:
     return found
 
 
-class _Limits(Record):
+class _Limits(Struct, frozen=True):
     read: tuple[object, object]
     """From which objects all this was read."""
     attached: Mapping[str, Sequence[VolumeAttachment]]

@@ -7,6 +7,9 @@ Mirrors ``pkg/scheduler/framework/plugins/volumebinding/{volume_binding,binder}.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, positions
@@ -15,7 +18,6 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
-from kubesched_lint.record import NamedTuple, Record
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 from kubesched_lint.scheduler.volume_reach import reach_of, reachable
 
@@ -333,7 +335,7 @@ def _unprovided(claims: Iterable[Claim], state: ClusterState, nodes: NodeSet) ->
     return conflict, starved
 
 
-class _Offer(Record):
+class _Offer(Struct, frozen=True):
     """Where a volume of a class and size can be provisioned."""
 
     read: tuple[object, object]

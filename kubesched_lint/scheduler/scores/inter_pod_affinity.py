@@ -7,6 +7,7 @@ counts too, with the profile's hardPodAffinityWeight; terminating pods count lik
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.almost_all import leaves_out_few
@@ -15,7 +16,6 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.pod import Pod, profile_of
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
 

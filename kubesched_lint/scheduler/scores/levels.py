@@ -6,10 +6,10 @@ A hundred values cover five thousand nodes, so sums and maxima are a few set ope
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.topology import NodeCounter
-from kubesched_lint.hints import TypeVar
 
 Levels = Mapping[int, NodeSet]
 """Value → nodes, not empty. Every node has one value."""

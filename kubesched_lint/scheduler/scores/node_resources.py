@@ -6,14 +6,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial, reduce
 from math import floor, sqrt
 from operator import add
+from typing import cast
+
+from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.hints import cast
 from kubesched_lint.model.pod import BY_RATIO, MOST_ALLOCATED, Container, Pod, ScoringStrategy, profile_of
 from kubesched_lint.model.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, effective_requests
-from kubesched_lint.record import replace
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among
 
 

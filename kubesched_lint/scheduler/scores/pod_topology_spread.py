@@ -7,6 +7,7 @@ Mirrors ``pkg/scheduler/framework/plugins/podtopologyspread/scoring.go`` (v1.36)
 from __future__ import annotations
 
 from math import floor, log
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.admission.schedulers import default_selector
@@ -16,7 +17,6 @@ from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod, SpreadConstraint, profile_of
-from kubesched_lint.record import NamedTuple
 from kubesched_lint.scheduler.plugins.pod_topology_spread import effective_selector, spread_tally
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
 from kubesched_lint.scheduler.topology import eligible_nodes, labelled_nodes

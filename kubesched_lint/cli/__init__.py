@@ -27,18 +27,9 @@ def _start(run: Callable[[], int]) -> None:
     import gc
 
     gc.disable()  # `lint` makes almost no reference cycles, and garbage collection takes a third of a run
-    from kubesched_lint.cli.bytecode import bundle
-
-    modules = bundle()
     from kubesched_lint.cli.ending import ended_by
 
-    def answer() -> int:
-        code = run()
-        if modules:
-            modules.save()
-        return code
-
-    ended_by(answer)
+    ended_by(run)
 
 
 def _run(program: str | None = None) -> int:

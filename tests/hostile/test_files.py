@@ -410,7 +410,6 @@ def test_what_is_shipped_is_found() -> None:
 MAY_READ = {
     "files.py": "the opener",
     "rulebook/entry_points.py": "metadata of installed packages, on every start; half of what the opener costs",
-    "cli/bytecode.py": "our own bytecode, before any other module is imported",
     "cli/ending.py": "puts the null device where a stream is closed",
     "lsp/server.py": "its own standard input, by a copy of the descriptor; no path",
     "cli/table.py": "run by those who work on this package, on its own files",

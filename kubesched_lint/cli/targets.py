@@ -110,7 +110,6 @@ def request_of(request: Request, settings: Settings, target: Target) -> Request:
         cluster=own.maybe("cluster"),
         cluster_options=own.cluster_options,
         progress=None,
-        jobs=1,
         is_one_of_many=True,
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, connection
+from multiprocessing import active_children, connection, parent_process
+from threading import Thread
 from typing import Any, ParamSpec, TypeVar
-
-from kubesched_lint.commands.lint.sharing import serve
 
 E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")
@@ -23,7 +24,7 @@ class Workers(ProcessPoolExecutor):
     """
 
     def __init__(self, workers: int) -> None:
-        super().__init__(workers, initializer=serve)
+        super().__init__(workers, initializer=_serve)
         self._others = set(active_children())
         self._ours: set[Any] = set()
 
@@ -52,6 +53,22 @@ class Workers(ProcessPoolExecutor):
                 if worker.exitcode:
                     for other in left.values():
                         other.kill()
+
+
+def _serve() -> None:
+    """Initialise a worker process: it ends with its parent, even if that is killed."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a terminal signals all its processes; only the parent reports it
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What 10,000 files cost next to loading them with ``yaml.CSafeLoader``: CPU, memory, a second process, the cache.
+"""What 10,000 files cost next to loading them with ``yaml.CSafeLoader``: CPU, memory, the cache.
 
 The files are those of ``scripts/make_corpus.py``: the same bytes on every machine.
 """
@@ -10,7 +10,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from time import perf_counter
 
 from benchmarks.rows import LINT, PYTHON, ROOT, Row, Spent, beside, exponent, spent
 from benchmarks.start import FILE, ZONES
@@ -36,7 +35,6 @@ def rows() -> Iterator[Row]:
         yield from _sizes("no cluster", ALONE, folders)
         yield from _sizes("three zones", OURS, folders)
         ours = (*OURS, "--no-cache", folders[-1])
-        yield _together(ours)
         again, first = beside((*OURS, folders[-1]), ours)
         yield Row("… again, from the cache", again.cpu / first.cpu, "× the first time", 0.2, also=f"{again.cpu:.2f} s")
         if shutil.which("kube-linter"):
@@ -62,18 +60,6 @@ def _sizes(beside_what: str, command: Sequence[str], folders: Sequence[str]) -> 
 def _with_reference(command: Sequence[str], folder: str) -> tuple[Spent, Spent]:
     names = "\n".join(map(str, sorted(Path(folder).rglob("*.yaml"))))
     return beside((*command, "--no-cache", folder), (*PYTHON, "-c", _LOAD), names)
-
-
-def _together(ours: Sequence[str]) -> Row:
-    """The wall-clock time that a second process saves."""
-    walls: dict[str, list[float]] = {"1": [], "2": []}
-    for _ in range(3):
-        for jobs, measured in walls.items():
-            begun = perf_counter()
-            spent((*ours, "--jobs", jobs))
-            measured.append(perf_counter() - begun)
-    alone, both = (min(measured) for measured in walls.values())
-    return Row("… `--jobs 2`", both / alone, "× the wall clock of one", 0.6, also=f"{both:.2f} s")
 
 
 def corpus(folder: Path, count: int) -> str:

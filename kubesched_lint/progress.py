@@ -43,7 +43,7 @@ class _Line:
     def look(self) -> None:
         self._calls = 0
         now = monotonic()
-        if now >= self._next and os.getpid() == self._process:  # forks for --jobs say nothing
+        if now >= self._next and os.getpid() == self._process:  # workers that are forks say nothing
             self._next = now + _PAUSE
             overwrite(": ".join(filter(None, (self.title, self.detail))), f", {now - self._begun:.0f} s")
 

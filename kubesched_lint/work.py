@@ -34,7 +34,6 @@ class _Limits(local):
     left: float = float("inf")
     """Steps until the nearest limit."""
     is_stopped: Callable[[], bool] | None = None
-    reached: int = 0
 
 
 _LIMITS = _Limits()
@@ -45,15 +44,9 @@ def spend(steps: int = 1) -> None:
     left = _LIMITS.left - steps
     _LIMITS.left = left
     if left < 0:
-        _LIMITS.reached += 1
         raise OutOfWorkError(WHY)
     if _LIMITS.is_stopped is not None and _LIMITS.is_stopped():
         raise StoppedError
-
-
-def limits_reached() -> int:
-    """Return how often a limit has ended something in this thread, whether or not anybody has noticed."""
-    return _LIMITS.reached
 
 
 def owe(steps: int) -> None:
@@ -88,7 +81,6 @@ class Attempts:
         """Return ``compute()``. Raises OutOfWorkError at once if no more steps are left than did not suffice before."""
         left = _LIMITS.left
         if left <= self._most:
-            _LIMITS.reached += 1
             raise OutOfWorkError(WHY)
         try:
             return compute()

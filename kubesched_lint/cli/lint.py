@@ -70,16 +70,16 @@ def lint(
     require_workloads: RequireWorkloads = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
     jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--jobs",
             "-j",
             metavar="N",
             min=1,
-            help="Number of processes for large sets: less waiting, more CPU time in total. Several targets: as many "
-            "as there are cores.",
+            help="Number of processes for several targets; by default as many as there are cores. Accepted without "
+            "effect for one set of manifests.",
         ),
-    ] = 1,
+    ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     statistics: Statistics = False,

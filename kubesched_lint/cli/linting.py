@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cli.invocation import EMPTY, is_given, refused
+from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.settings import settle
 from kubesched_lint.commands.lint.run import Request, checked
@@ -157,7 +157,6 @@ def _request(call: Invocation, wanted: _Wanted, *, is_mending: bool) -> Request:
         render=settings.flag("render"),
         baseline=settings.maybe("baseline"),
         cache=not asked["no_cache"] and not is_mending,
-        jobs=asked["jobs"],
         mending=is_mending,
         configuration=settings.in_force(wanted.several),
         config_file=settings.config.file,
@@ -185,7 +184,7 @@ def _over(
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
     from kubesched_lint.cli.targets import run_targets
 
-    jobs = request.jobs if is_given(call, "jobs") else 0
+    jobs = call.params["jobs"] or 0
     names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
     return run_targets(request, settings, several, jobs, compared.of if compared else None, names_files=names_files)
 

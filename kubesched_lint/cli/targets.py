@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import Invocation, refused
 from kubesched_lint.cli.settings import Settings
 from kubesched_lint.commands.lint.run import Request
+from kubesched_lint.printing import tell
 from kubesched_lint.project.config import Target
 from kubesched_lint.report.footer import summary_of
 from kubesched_lint.text import did_you_mean, first_few, many
@@ -110,7 +111,6 @@ def request_of(request: Request, settings: Settings, target: Target) -> Request:
         cluster=own.maybe("cluster"),
         cluster_options=own.cluster_options,
         progress=None,
-        jobs=1,
         is_one_of_many=True,
     )
 
@@ -150,4 +150,6 @@ def run_targets(
         for target in targets
     )
     are_all = has_whole_baseline(settings, targets)
-    return check_targets(work, summary_of, jobs or os.cpu_count() or 1, are_all=are_all)
+    return check_targets(
+        work, summary_of, jobs or os.cpu_count() or 1, are_all=are_all, lost=lambda reason: tell(f"warning: {reason}")
+    )

@@ -69,19 +69,13 @@ def lint(
     Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps. ``is_refuting``: whether
     exact runs try to refute proofs.
     """
-    with work.within(most_steps(manifests)):
-        return concluded(Run(manifests, options, {} if costs is None else costs), cluster, rules, is_refuting, world)
+    with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
+        return _concluded(Run(manifests, options, {} if costs is None else costs), cluster, rules, is_refuting, world)
 
 
-def most_steps(manifests: ManifestSet) -> int:
-    """Return the limit of ``work`` of a run."""
-    return MOST_STEPS + STEPS_EACH * len(manifests.documents)
-
-
-def concluded(
-    run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool = True, world: World | None = None
+def _concluded(
+    run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool, world: World | None
 ) -> tuple[Report, tuple[Judged, ...]]:
-    """Run the rules, and return what ``lint`` returns."""
     manifests, options = run.manifests, run.options
     premises = manifests.premises(options)
     if world is None:
@@ -96,9 +90,9 @@ def concluded(
     judged, unfilled = without_open_text(tuple(run.current(told)))
     run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
-        from kubesched_lint.linter.refuting import established, is_tried
+        from kubesched_lint.linter.refuting import established
 
-        judged = tuple(established(judged, run.refuting(tuple(filter(is_tried, judged)), world)))
+        judged = tuple(established(judged, lambda one: run.world_of(one, world)))
     report = Report(
         reported(judged, manifests.documents),
         tuple(run.skipped),
@@ -334,12 +328,6 @@ class Run:
         """Return the world with one definition of each object, including the finding's own."""
         of_set = self.home(judged)
         return world if of_set is None else of_set.views(judged.source, of_set.whole(world))[0]
-
-    def refuting(self, errors: Sequence[Judged], world: World) -> Iterator[str]:
-        """Yield what ``refuting.Attempts`` find against each error."""
-        from kubesched_lint.linter.refuting import Attempts
-
-        return map(Attempts(lambda one: self.world_of(one, world)).against, errors)
 
     def _judgements(self, rule: Rule, world: World, among: Sequence[Workload | None] | None = None) -> Iterator[Judged]:
         """The findings of one rule, for all workloads or ``among`` some. A check that raises becomes one error."""

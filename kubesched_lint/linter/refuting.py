@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -41,14 +41,11 @@ MOST_ALONE = 50_000
 """Limit of pods times nodes for a run of one workload."""
 
 
-def established(judged: Iterable[Judged], runs: Iterable[str]) -> Iterator[Judged]:
-    """Yield the findings; an error that a run refutes becomes a warning.
-
-    ``runs`` has for each finding that ``is_tried`` what ``Attempts.against`` returns.
-    """
-    run_of = iter(runs)
+def established(judged: Iterable[Judged], world_of: Callable[[Judged], World]) -> Iterator[Judged]:
+    """Yield the findings; an error that a run in its world refutes becomes a warning."""
+    known: dict[int, _InWorld] = {}
     for one in judged:
-        run = next(run_of) if is_tried(one) else ""
+        run = _refutation(one, world_of, known) if is_tried(one) else ""
         if run and attempts.raising:
             raise attempts.RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
         yield _not_established(one, run) if run else one
@@ -70,47 +67,16 @@ def is_tried(one: Judged) -> bool:
     )
 
 
-class Attempt(NamedTuple):
-    """One finding to refute in its world, the ``number``-th there."""
-
-    one: Judged
-    world: World
-    number: int
-
-
-class Attempts:
-    """Attempts to refute findings, in their order; ``world_of`` gives the world of one."""
-
-    def __init__(self, world_of: Callable[[Judged], World]) -> None:
-        self._world_of = world_of
-        self._tried: dict[int, int] = {}
-        """``id`` of a world → how many of its findings have had runs."""
-        self._in: dict[int, _InWorld] = {}
-
-    def begun(self, one: Judged) -> Attempt:
-        """Return the next attempt. Raises OutOfWorkError."""
-        world = self._world_of(one)
-        number = self._tried[id(world)] = self._tried.get(id(world), 0) + 1
-        return Attempt(one, world, number)
-
-    def ended(self, attempt: Attempt) -> str:
-        """Return what a run does although the finding says that it is impossible; empty if no run does.
-
-        Raises OutOfWorkError.
-        """
-        world = attempt.world
-        known = self._in.get(id(world))
-        if known is None:
-            known = self._in[id(world)] = _InWorld(world)
-        return known.against(attempt.one, ALONE_RUNS if attempt.number <= FEW else 1)
-
-    def against(self, one: Judged) -> str:
-        """Return the same for a finding, within a share of the work that is left."""
-        try:
-            with work.within(work.share(0)):
-                return self.ended(self.begun(one))
-        except work.OutOfWorkError:
-            return ""  # an unfinished run proves nothing
+def _refutation(one: Judged, world_of: Callable[[Judged], World], known: dict[int, _InWorld]) -> str:
+    """What a run does although the finding says that it is impossible, within a share of the work that is left."""
+    try:
+        with work.within(work.share(0)):
+            world = world_of(one)
+            if id(world) not in known:
+                known[id(world)] = _InWorld(world)
+            return known[id(world)].against(one)
+    except work.OutOfWorkError:
+        return ""  # an unfinished run proves nothing
 
 
 def _not_established(one: Judged, run: str) -> Judged:
@@ -126,13 +92,17 @@ class _InWorld:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._tried = 0
+        """The number of findings that have had runs."""
         self._followed: dict[int, bool] = {}
         """``id(workload)`` → whether a run can follow its pods."""
         self._waiting: dict[tuple[object, ...], int | None] = {}
         """Of a run: the pods without a node at its end. Errors about the same workloads ask for the same runs."""
 
-    def against(self, one: Judged, runs: int) -> str:
-        """What one of so many runs does although the finding says that it is impossible; empty if none does."""
+    def against(self, one: Judged) -> str:
+        """What a run does although the finding says that it is impossible; empty if none does."""
+        self._tried += 1
+        runs = ALONE_RUNS if self._tried <= FEW else 1
         of = self._named(one)
         if not of or not all(map(self._is_followed, of)):
             return ""

@@ -97,9 +97,6 @@ class Text:
         self._index = index
         self._digest = digest
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Text, (self._kept, self.value, self._file, self._index, self._digest)
-
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Text) and self.whole == other.whole)
 

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +17,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
+from kubesched_lint.commands.lint import targets as module
 from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.commands.lint.run import Request
-from kubesched_lint.commands.lint.targets import TargetWork, check_targets
+from kubesched_lint.commands.lint.targets import TargetOutcome, TargetWork, check_target, check_targets
 from kubesched_lint.findings import Report, Summary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.report import as_github, as_junit, as_markdown, as_text
@@ -148,6 +156,89 @@ def test_processes_give_the_same_report(repo: Path) -> None:
         for name, folder in (("prod-eu", "shop"), ("edge", "ingress"))
     ]
     assert check_targets(work, summary_of, 2) == check_targets(work, summary_of, 1)
+
+
+@pytest.fixture
+def work(repo: Path) -> list[TargetWork]:
+    return [
+        TargetWork(name, Request((folder,), f"clusters/{name}.yaml"), Options(), Rulebook.shipped())
+        for name, folder in (("prod-eu", "shop"), ("edge", "ingress"))
+    ]
+
+
+def _stumbling(parent: int, stumble: Callable[[], object], work: TargetWork) -> TargetOutcome:
+    if os.getpid() != parent and work.name == "edge":
+        stumble()
+    return check_target(work)
+
+
+def _raises() -> None:
+    raise TimeoutError("too slow")
+
+
+@pytest.mark.parametrize(
+    ("stumble", "why"),
+    [
+        (partial(os._exit, 9), "a worker died; if memory is short, use fewer processes"),
+        (_raises, "a worker failed with TimeoutError: too slow"),
+        (partial(sys.exit, 5), "a worker failed with SystemExit: 5"),
+    ],
+)
+def test_what_a_worker_does_not_do_is_done_here_and_said_once(
+    work: list[TargetWork], stumble: Callable[[], object], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = check_targets(work, summary_of)
+    monkeypatch.setattr(module, "check_target", partial(_stumbling, os.getpid(), stumble))
+    reasons: list[str] = []
+    assert check_targets(work, summary_of, 2, lost=reasons.append) == alone
+    assert len(reasons) == 1
+    assert re.fullmatch(rf"edge(, prod-eu)?: linted in this process, because {re.escape(why)}", reasons[0])
+
+
+def test_what_fails_here_too_fails_as_in_one_process(work: list[TargetWork], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "check_target", _always_fails)
+    reasons: list[str] = []
+    with pytest.raises(ZeroDivisionError):
+        check_targets(work, summary_of, 2, lost=reasons.append)
+    assert not reasons
+
+
+def _always_fails(_: TargetWork) -> TargetOutcome:
+    raise ZeroDivisionError
+
+
+def test_without_further_processes_all_is_done_here(work: list[TargetWork], monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = check_targets(work, summary_of)
+    started: list[object] = []
+
+    def start(self: Any, real: Callable[[Any], None] = BaseProcess.start) -> None:
+        if started:
+            raise BlockingIOError("no more processes")
+        started.append(self)
+        real(self)
+
+    monkeypatch.setattr(BaseProcess, "start", start)
+    reasons: list[str] = []
+    assert check_targets(work, summary_of, 2, lost=reasons.append) == alone
+    assert reasons == [
+        "edge, prod-eu: linted in this process, because a worker failed with BlockingIOError: no more processes"
+    ]
+    assert not active_children()
+
+
+def test_inside_one_set_jobs_has_no_effect(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = ("lint", "shop", "--cluster", "clusters/prod-us.yaml", "--no-cache")
+    wanted = run(*one)
+    monkeypatch.delattr(BaseProcess, "start")
+    done = run(*one, "--jobs", "3")
+    assert (done.exit_code, done.stdout, done.stderr) == (wanted.exit_code, wanted.stdout, wanted.stderr)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two"])
+def test_jobs_are_counted_from_one(repo: Path, number: str) -> None:
+    done = run("lint", "--jobs", number)
+    assert done.exit_code == 2
+    assert "--jobs" in done.stderr
 
 
 def test_paths_and_targets_exclude_each_other(repo: Path) -> None:

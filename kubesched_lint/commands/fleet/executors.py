@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kubesched_lint.commands.fleet.run import FleetError, FleetExecutor
+from kubesched_lint.commands.lint.workers import Workers, closing
 from kubesched_lint.model.labels import go_int
 
 _DASK_SECONDS = 10.0
@@ -43,8 +44,6 @@ def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
     if kind not in ("processes", "threads") or wanted < 1:
         raise FleetError(f"--executor {name}: unknown; use {KNOWN}")
     number = min(wanted, clusters)
-    from kubesched_lint.commands.lint.workers import Workers, closing
-
     if kind == "processes":
         with closing(Workers(number)) as workers:
             yield FleetExecutor(workers, number, is_alive=workers.is_whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.commands.lint.workers import Lost
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
@@ -30,7 +31,6 @@ _IN_FLIGHT = 64
 """Maximum number of submitted tasks, which limits the snapshots in memory."""
 _LARGEST_RESULT = 256 * 1024 * 1024
 """Maximum size in bytes of a remote worker's result for one task."""
-_LONGEST_REASON = 300
 _LOOK_AFTER = 0.5
 """Seconds without a result after which we check whether the workers are alive."""
 
@@ -126,8 +126,8 @@ def lint_fleet(
 ) -> tuple[FleetOutcome, ...]:
     """Return the outcome for every cluster, in the order of ``clusters``.
 
-    A task that a worker loses runs in this process; then ``lost`` is called with the reason. Before the first task it
-    is called with the executor's warning. Raises UnknownRuleError.
+    A task that a worker loses runs in this process; at the end ``lost`` is called with each reason. Before the first
+    task it is called with the executor's warning. Raises UnknownRuleError.
     """
     from kubesched_lint.commands.lint.run import files_of, scope_of
 
@@ -245,8 +245,9 @@ def _opened(cluster: ClusterFiles, cluster_options: ClusterOptions) -> tuple[Clu
 
 
 def _submitted(
-    tasks: Iterator[Work], pool: Executor, executor: FleetExecutor, lost: Callable[[str], None]
+    tasks: Iterator[Work], pool: Executor, executor: FleetExecutor, tell: Callable[[str], None]
 ) -> Iterator[FleetOutcome]:
+    lost = Lost(tell)
     waiting: dict[Future[Any], Work] = {}
     lint: Callable[[Work], object] = lint_as_data if executor.is_remote else lint_clusters
     rest = iter(tasks)
@@ -257,17 +258,18 @@ def _submitted(
             except Exception as error:  # a broken pool accepts no more tasks
                 yield from _here(task, error, lost)
         if not waiting:
-            return
+            break
         done, _ = wait(waiting, timeout=_LOOK_AFTER, return_when=FIRST_COMPLETED)
         if not done and not executor.is_alive():
             for future, task in waiting.items():
                 future.cancel()
-                yield from _here(task, FleetError("a worker is gone, and no other answers"), lost)
+                yield from _here(task, BrokenExecutor(), lost)
             waiting.clear()
         for future in done:
             task = waiting.pop(future)
             result = _result(future, task, executor.is_remote)
             yield from _here(task, result, lost) if isinstance(result, BaseException) else result
+    lost.told()
 
 
 def _result(future: Future[Any], task: Work, is_remote: bool) -> tuple[FleetOutcome, ...] | BaseException:
@@ -282,12 +284,9 @@ def _result(future: Future[Any], task: Work, is_remote: bool) -> tuple[FleetOutc
     return outcomes
 
 
-def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iterator[FleetOutcome]:
+def _here(task: Work, error: BaseException, lost: Lost) -> Iterator[FleetOutcome]:
     """Yield the outcomes of a lost task, linted here one by one; a cluster that fails again has an error instead."""
-    names = ", ".join(cluster.name for cluster in task.clusters)
-    why = " ".join(str(error).split())
-    why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
-    lost(f"{names}: linted in this process, because a worker failed with {type(error).__name__}: {why}")
+    lost.note((cluster.name for cluster in task.clusters), error)
     for cluster in task.clusters:
         alone = replace(task, clusters=(cluster,))
         try:

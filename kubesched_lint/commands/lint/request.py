@@ -31,8 +31,6 @@ class Request(Struct, frozen=True):
     cache: bool = False
     """Whether the run may repeat the report of an earlier run that read the same input, and keep its own."""
     baseline: str | None = None
-    jobs: int = 1
-    """Processes that may read and judge at the same time, this one included."""
     mending: bool = False
     """Whether fixes are tried anyhow, so that the report need not say what they might do."""
     configuration: str = ""

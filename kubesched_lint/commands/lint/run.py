@@ -70,10 +70,6 @@ class Inputs(Struct, frozen=True, dict=True):
     def _read(self) -> ManifestSet:
         namespace, version, kinds = self.options.namespace, self.version, self.options.kinds
         again = not self.request.mending  # a fix changes the files
-        if self.request.jobs > 1:
-            from kubesched_lint.commands.lint.together import read_together
-
-            return read_together(list(self._drained()), self.request.jobs, namespace, version, kinds, again=again)
         return manifest_set(entries_of(self._drained(), kinds, again=again), namespace, version, kinds=kinds)
 
     def _drained(self) -> Iterator[Found]:
@@ -231,7 +227,7 @@ def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | No
 
 def _made(material: Inputs, rulebook: Rulebook) -> Report:
     manifests, (cluster, problem), request = material.manifests, material.opened, material.request
-    return report_on(manifests, cluster, problem, material.options, rulebook, request.paths, jobs=request.jobs)
+    return report_on(manifests, cluster, problem, material.options, rulebook, request.paths)
 
 
 def _kept_or_made(material: Inputs, files: Sequence[Found], rulebook: Rulebook) -> Report:
@@ -269,7 +265,6 @@ def report_on(
     costs: dict[str, float] | None = None,
     *,
     is_refuting: bool = True,
-    jobs: int = 1,
     world: World | None = None,
 ) -> Report:
     """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
@@ -279,12 +274,7 @@ def report_on(
     ``lint``.
     """
     rules = options.rules(rulebook) if rules is None else rules
-    if jobs > 1:
-        from kubesched_lint.commands.lint.together import lint_together
-
-        report = lint_together(manifests, cluster, options, rules, jobs)
-    else:
-        report = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, world=world)[0]
+    report = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, world=world)[0]
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *report.summary.notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from msgspec import Struct, field
@@ -13,7 +13,7 @@ from kubesched_lint.commands.lint.known import gone_from_all
 from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.commands.lint.remarks import with_notes, with_unused_baseline
 from kubesched_lint.commands.lint.run import LintRun, Request, checked
-from kubesched_lint.commands.lint.workers import Workers, closing
+from kubesched_lint.commands.lint.workers import Lost, Workers, closing
 from kubesched_lint.findings import Report, TargetSummary
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import RENDERED
@@ -70,14 +70,17 @@ def check_targets(
     jobs: int = 1,
     *,
     are_all: bool = False,
+    lost: Callable[[str], None] = lambda reason: None,
 ) -> TargetsRun:
     """Return the run over the targets, at most ``jobs`` at the same time; ``summary_of`` words a name and a report.
 
     If no further target uses the baseline (``are_all``), the run knows which of its entries are gone.
+    What workers lose is linted in this process; at the end ``lost`` is called with the reason.
 
     Raises UnknownRuleError, ChangedError or BaselineError.
     """
-    outcomes = tuple(_in_processes(work, jobs) if jobs > 1 else map(check_target, work))
+    jobs = min(jobs, len(work))
+    outcomes = tuple(_in_processes(work, jobs, lost) if jobs > 1 else map(check_target, work))
     reports = {outcome.name: outcome.report for outcome in outcomes}
     request = work[0].request
     report = merged(reports, {one.name: one.request.paths for one in work}, request.configuration)
@@ -104,19 +107,30 @@ def _rendered(run: LintRun) -> Iterator[tuple[str, Sequence[str]]]:
         yield path, run.rendered_lines(path)
 
 
-def _in_processes(work: Sequence[TargetWork], jobs: int) -> Iterator[TargetOutcome]:
-    with closing(Workers(min(jobs, len(work)))) as pool:
-        waiting = [(pool.submit(check_target, one), one) for one in work]
-        yield from (_answer(future, one, pool) for future, one in waiting)
+def _in_processes(work: Sequence[TargetWork], jobs: int, tell: Callable[[str], None]) -> Iterator[TargetOutcome]:
+    """Yield the outcomes in order. What a worker fails to do, this process does, and fails or not as it would alone."""
+    lost = Lost(tell)
+    with closing(Workers(jobs)) as pool:
+        begun = [(one, _begun(one, pool)) for one in work]
+        for one, future in begun:
+            answer = future if isinstance(future, Exception) else _answer(future, pool)
+            if isinstance(answer, BaseException):
+                lost.note([one.name], answer)
+                answer = check_target(one)
+            yield answer
+    lost.told()
 
 
-def _answer(future: Future[TargetOutcome], work: TargetWork, pool: Workers) -> TargetOutcome:
-    """Return the answer of a worker; if one is gone, this process does the work."""
-    while True:
-        try:
-            return future.result(timeout=_LOOK_AFTER)
-        except TimeoutError:
-            if not pool.is_whole():
-                return check_target(work)
-        except BrokenProcessPool:
-            return check_target(work)
+def _begun(work: TargetWork, pool: Workers) -> Future[TargetOutcome] | Exception:
+    try:
+        return pool.submit(check_target, work)
+    except (BrokenProcessPool, OSError) as error:  # a worker is dead already, or the system starts no further one
+        return error
+
+
+def _answer(future: Future[TargetOutcome], pool: Workers) -> TargetOutcome | BaseException:
+    """Return the answer of a worker, or why there is none."""
+    while not wait([future], _LOOK_AFTER).done:
+        if not pool.is_whole():
+            return BrokenProcessPool()
+    return future.exception() or future.result()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, connection
+from multiprocessing import active_children, connection, parent_process
+from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-from kubesched_lint.commands.lint.sharing import serve
+from kubesched_lint.text import first_few
 
 E = TypeVar("E", bound=Executor)
 P = ParamSpec("P")
 T = TypeVar("T")
+_LONGEST_REASON = 300
+_MOST_NAMED = 8
 
 
 class Workers(ProcessPoolExecutor):
@@ -23,14 +28,22 @@ class Workers(ProcessPoolExecutor):
     """
 
     def __init__(self, workers: int) -> None:
-        super().__init__(workers, initializer=serve)
+        super().__init__(workers, initializer=_serve)
         self._others = set(active_children())
         self._ours: set[Any] = set()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        future = super().submit(fn, *args, **kwargs)
-        self._ours.update(child for child in active_children() if child not in self._others)
+        try:
+            future = super().submit(fn, *args, **kwargs)
+        except Exception:  # the system starts no further process: nothing else would end those that it has started
+            self._note_workers()
+            self._kill()
+            raise
+        self._note_workers()
         return future
+
+    def _note_workers(self) -> None:
+        self._ours.update(child for child in active_children() if child not in self._others)
 
     def is_whole(self) -> bool:
         """Return whether all workers are alive."""
@@ -50,8 +63,51 @@ class Workers(ProcessPoolExecutor):
                 worker = left.pop(sentinel)
                 worker.join()
                 if worker.exitcode:
-                    for other in left.values():
-                        other.kill()
+                    self._kill()
+
+    def _kill(self) -> None:
+        for worker in self._ours:
+            worker.kill()
+
+
+class Lost:
+    """What workers have lost, so that this process does it. ``tell`` is called once for each reason, at the end."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._names: dict[str, list[str]] = {}
+
+    def note(self, names: Iterable[str], error: BaseException) -> None:
+        self._names.setdefault(_in_words(error), []).extend(names)
+
+    def told(self) -> None:
+        for reason, names in self._names.items():
+            what = first_few(sorted(names), _MOST_NAMED)
+            self._tell(f"{what}: linted in this process, because {reason}")
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, BrokenExecutor):  # its own text says nothing else
+        return "a worker died; if memory is short, use fewer processes"
+    why = " ".join(str(error).split())
+    why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
+    return f"a worker failed with {type(error).__name__}: {why}"
+
+
+def _serve() -> None:
+    """Initialise a worker process: it ends with its parent, even if that is killed."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a terminal signals all its processes; only the parent reports it
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

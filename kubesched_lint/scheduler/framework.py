@@ -312,12 +312,15 @@ def _guests(pod: Pod, state: ClusterState, position: int) -> list[BoundPod]:
 # --- the message ----------------------------------------------------------------------------------------------------
 
 
+NO_NODES = "no nodes available to schedule pods"
+
+
 def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
     """Return the text of the PodScheduled condition; ``postfilter`` is preemption's part. Mirrors FitError.Error."""
     if diagnosis.waits_for:
         return diagnosis.waits_for
     if not diagnosis.total:
-        return "no nodes available to schedule pods"
+        return NO_NODES
     if diagnosis.error:
         return diagnosis.error
     text = f"0/{diagnosis.total} nodes are available:"

@@ -83,7 +83,11 @@ def test_the_cluster_s_quota_makes_no_pod_wait() -> None:
 
 
 def test_what_the_same_set_brings_may_come_after_the_pods() -> None:
-    assert severities(web() + LIMITS) == {"admission-refuses-pods": "warning"}
+    """A bare pod is made once; a Deployment's next rollout makes its pods once more, and all of them are refused."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: one, namespace: shop}\nspec:\n"
+    pod += '  containers: [{name: c, image: "registry.example.com/web:1", resources: {requests: {cpu: 100m}}}]\n'
+    assert severities(pod + LIMITS) == {"admission-refuses-pods": "warning"}
+    assert severities(web() + LIMITS) == {"admission-refuses-pods": "error"}
     assert severities(web(), NODES + "objects:\n- " + LIMITS[5:].replace("\n", "\n  ")) == {
         "admission-refuses-pods": "error"
     }

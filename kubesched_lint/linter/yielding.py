@@ -38,7 +38,7 @@ def _explains(one: Judged, verdict: Judged) -> bool:
 
     What an endless rollout leaves missing for good is missing after any deploy: it creates the pods once more.
     """
-    if one.hazard.together not in ((), verdict.hazard.together):
+    if one.hazard.together and not set(verdict.hazard.together) <= set(one.hazard.together):
         return False
     event, pending = one.finding.evidence.event, one.hazard.values.get("pending")
     missing, its = verdict.hazard.values["missing"], verdict.finding.evidence.event

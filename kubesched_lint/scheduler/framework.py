@@ -70,6 +70,7 @@ _LAST = NodeDeclaredFeatures.NAME
 
 _STEPS = 40
 """The cost in steps to run all plugins for a pod."""
+NO_NODES = "no nodes available to schedule pods"
 UNASKED = "node(s) didn't satisfy plugin(s)"
 """Of nodes that PreFilter leaves out, so that no filter is asked about them; the plugins follow in brackets."""
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
@@ -310,9 +311,6 @@ def _guests(pod: Pod, state: ClusterState, position: int) -> list[BoundPod]:
 
 
 # --- the message ----------------------------------------------------------------------------------------------------
-
-
-NO_NODES = "no nodes available to schedule pods"
 
 
 def message(diagnosis: Diagnosis, postfilter: str = "") -> str:

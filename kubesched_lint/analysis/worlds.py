@@ -137,9 +137,10 @@ def with_spares(world: World) -> World | None:
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 
-    potential, plan = world.potential, growth_plan(world)
+    potential = world.potential
     if world.cluster is None or not potential.complete or len(potential.nodes) > MOST_SPARE:
         return None
+    plan = growth_plan(world)
     left = {pool: dict(limits) for pool, limits in plan.left.items()}
     nodes = {node.name: node for node in plan.nodes}
     kinds: dict[int, int] = {}

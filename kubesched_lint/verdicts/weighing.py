@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubesched_lint.analysis.lacks import Lack, emptiness, fate_of_group, lacks_of
+from kubesched_lint.analysis.reachability import blocked_affinities
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.world.devices import devices_unknown, needs_devices
@@ -55,19 +58,20 @@ class Weighing:
             yield replace(row, cells=tuple(_on_empty(cell, self._empty, alone=alone) for cell in cells))
 
     def _may_need_running(self, number: int) -> bool:
-        """Whether running pods, if any were known, could satisfy an affinity that no pod of the set satisfies."""
-        pod, setting = self._setting.pods[number], self._setting
-        assert self._world.cluster is not None
+        """Whether running pods, if any were known, could satisfy an affinity that no pod of the set ever satisfies."""
         if self._world.cluster_has("Pod"):
             return False
-        return any(not setting.selection.of(term, pod.namespace) for term in pod.required_affinity)
+        return id(self._written[self._setting.workloads[number].ref]) in blocked_affinities(self._world)
+
+    @cached_property
+    def _written(self) -> Mapping[ObjectRef, Workload]:
+        return {workload.ref: workload for workload in self._world.manifests.workloads}
 
     @cached_property
     def _lacks(self) -> Mapping[int, tuple[Lack, ...]]:
-        written = {w.ref: w for w in self._world.manifests.workloads}
         return {
             i: (
-                *_lacks(self._world.member(written[w.ref]), nowhere=self._nowhere[i]),
+                *_lacks(self._world.member(self._written[w.ref]), nowhere=self._nowhere[i]),
                 *lacks_of_hypothesis(self._setting, i, self._world),
             )
             for i, w in enumerate(self._setting.workloads)

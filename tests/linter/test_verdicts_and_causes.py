@@ -108,6 +108,17 @@ def test_pods_of_others_that_draw_may_stand_elsewhere_tomorrow(fresh_since: str,
     assert [finding.severity.word for finding in said.values()] == [severity]
 
 
+@pytest.mark.parametrize(("known", "severity"), [("", "warning"), ("kinds: [Pod]\n", "error")])
+def test_a_pod_that_no_list_shows_may_break_a_circle(known: str, severity: str) -> None:
+    """Each requires the other; a running pod with the label of one of them lets both start."""
+    term = "{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: {0}}}}}}}"
+    near = "affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{0}]}}}},"
+    api, db = (
+        web(pod=near.format(term.format(other))).replace("web", name) for name, other in (("api", "db"), ("db", "api"))
+    )
+    assert severities(f"{api}---\n{db}", NODES + known) == {"affinity-deadlock-cycle": severity}
+
+
 def test_a_scale_down_that_ends_badly_is_a_warning() -> None:
     from kubesched_lint.findings import Hazard, proof
     from kubesched_lint.linter.judged import severity_of

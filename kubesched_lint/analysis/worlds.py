@@ -6,12 +6,14 @@ One ``WhatIf`` describes one fact on which an answer may depend. ``linter.what_i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint import work
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.nodepools.templates import NodeTemplate
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Taint
     from kubesched_lint.model.pod import BoundPod
     from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.offers import Offer
 
 
 T = TypeVar("T")
@@ -128,15 +132,17 @@ def grown(cluster: Cluster, plan: Plan) -> Cluster:
 def with_spares(world: World) -> World | None:
     """The world on the nodes of a plan plus more of every kind, as limits allow; it has no pools itself.
 
+    Where limits allow no node of a pool's largest kind, it has one of the next smaller kind that they allow.
     None if the pools could add more than ``MOST_SPARE``.
     """
     from kubesched_lint.analysis.growth import growth_plan
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 
-    potential, plan = world.potential, growth_plan(world)
+    potential = world.potential
     if world.cluster is None or not potential.complete or len(potential.nodes) > MOST_SPARE:
         return None
+    plan = growth_plan(world)
     left = {pool: dict(limits) for pool, limits in plan.left.items()}
     nodes = {node.name: node for node in plan.nodes}
     kinds: dict[int, int] = {}
@@ -148,11 +154,27 @@ def with_spares(world: World) -> World | None:
     for _, node in sorted(ranked, key=lambda pair: pair[0]):
         template = potential.by_name[node.name].template
         limits = left.get(template.pool.name, {})
-        if node.name not in nodes and fits_limits(template, limits) != 0:
-            nodes[node.name] = replace(node, allocatable=template.offered)
-            take(template, limits)
+        if node.name in nodes:
+            continue
+        if fits_limits(template, limits) == 0:
+            smaller = _smaller(potential.alike[node.name], limits)
+            if smaller is None:
+                continue
+            template, stem = smaller, smaller.stem
+            name = next(name for n in count(1) if (name := f"{stem}-{n}") not in nodes)
+            node = template.named(name, template.offered)
+        nodes[node.name] = replace(node, allocatable=template.offered)
+        take(template, limits)
     now = world.without_pools
     return now.on(grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))))
+
+
+def _smaller(offers: Sequence[Offer], limits: Mapping[str, int]) -> NodeTemplate | None:
+    """Return the largest of the kinds that a pool's limits still allow; they are in this order."""
+    from kubesched_lint.cluster.nodepools.templates import fits_limits
+
+    work.spend(len(offers))
+    return next((offer.template for offer in offers if fits_limits(offer.template, limits) != 0), None)
 
 
 # --- The cluster after all temporary taints and cordons are gone, and what a workload could use then ------------------

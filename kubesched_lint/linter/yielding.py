@@ -40,7 +40,7 @@ def _explains(one: Judged, verdict: Judged) -> bool:
 
     What an endless rollout leaves missing for good is missing after any deploy: it creates the pods once more.
     """
-    if one.hazard.together not in ((), verdict.hazard.together):
+    if one.hazard.together and not set(verdict.hazard.together) <= set(one.hazard.together):
         return False
     event, pending = one.finding.evidence.event, one.hazard.values.get("pending")
     missing, its = verdict.hazard.values["missing"], verdict.finding.evidence.event
@@ -54,13 +54,18 @@ def _explains(one: Judged, verdict: Judged) -> bool:
 
 
 def _as_severe(one: Judged, verdict: Judged) -> Judged:
-    """Return the finding with the verdict's premises, and as an error if the verdict and its card allow that."""
+    """Return the finding with the verdict's premises, and as an error if the verdict and its card allow that.
+
+    The error is about the verdict's event: a quota of the same set may come too late for the deploy, and stop the next
+    rollout for sure.
+    """
     told = verdict.finding.evidence.assumes
     evidence = replace(one.hazard.evidence, assumes=told)
     if verdict.finding.severity is not Severity.ERROR or one.rule.severity is not Severity.ERROR:
         own = one.finding.evidence.assumes
         both = (*(premise for premise in told if premise not in own), *own)
         return replace(one, finding=replace(one.finding, evidence=replace(evidence, assumes=both)))
+    evidence = replace(evidence, event=verdict.finding.evidence.event)
     finding = replace(one.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
     return replace(one, finding=finding)
 
@@ -201,7 +206,9 @@ def _tells_of(one: Judged, other: Judged) -> bool:
     """
     event, its = one.finding.evidence.event, other.finding.evidence
     is_as_sure = its.kind == "proof" or one.finding.severity is not Severity.ERROR
-    return is_as_sure and (its.event == event or its.event in _CAUSED_BY.get(event, ()))
+    # An error may have its severity from another event than the one that it was found for.
+    told = {its.event, other.hazard.evidence.event}
+    return is_as_sure and not told.isdisjoint((event, *_CAUSED_BY.get(event, ())))
 
 
 def _better(

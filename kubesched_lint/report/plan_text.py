@@ -115,8 +115,8 @@ def _end(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     for note in plan.notes:
         yield from wrapped(visible(f"note: {note}"), room, 2)
     if words.rest(plan):
-        yield words.rest(plan)
+        yield from wrapped(words.rest(plan), room, 2)
     if plan.cluster:
         yield from wrapped(visible(f"cluster: {plan.cluster}"), room, 2)
-    text = words.result(plan)
-    yield palette.severity(Severity.ERROR, text) if plan.is_worse else palette.bold(text)
+    for line in wrapped(visible(words.result(plan)), room, 2):
+        yield palette.severity(Severity.ERROR, line) if plan.is_worse else palette.bold(line)

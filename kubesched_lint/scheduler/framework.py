@@ -72,6 +72,7 @@ _LAST = NodeDeclaredFeatures.NAME
 
 _STEPS = 40
 """The cost in steps to run all plugins for a pod."""
+NO_NODES = "no nodes available to schedule pods"
 UNASKED = "node(s) didn't satisfy plugin(s)"
 """Of nodes that PreFilter leaves out, so that no filter is asked about them; the plugins follow in brackets."""
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
@@ -319,7 +320,7 @@ def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
     if diagnosis.waits_for:
         return diagnosis.waits_for
     if not diagnosis.total:
-        return "no nodes available to schedule pods"
+        return NO_NODES
     if diagnosis.error:
         return diagnosis.error
     text = f"0/{diagnosis.total} nodes are available:"

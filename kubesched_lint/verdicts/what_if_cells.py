@@ -12,6 +12,7 @@ from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.scheduler.framework import NO_NODES
 from kubesched_lint.text import first_few
 from kubesched_lint.world.claim_names import claim_named
 from kubesched_lint.world.claims import bound_volume
@@ -267,6 +268,8 @@ def _helped(cell: Cell, more: Cell) -> Cell:
         return _perhaps_helped(cell, more)
     if more.verdict == BAD and more.bound.most > cell.bound.most and cell.event != "deploy":  # the plan is for deploy
         return _doubted(_assuming(more, MEANWHILE))
+    if cell.message == NO_NODES and more.text == cell.text:  # only the nodes that may come show why
+        cell = replace(cell, message=more.message, blamed=more.blamed, at=more.at, at_key=more.at_key)
     return _doubted(_assuming(cell, _PLANNED))
 
 

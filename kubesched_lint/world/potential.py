@@ -47,6 +47,8 @@ class Potential(Struct, frozen=True):
     nodes: tuple[Node, ...] = ()
     by_name: Mapping[str, Offer] = field(default_factory=dict)
     first: tuple[int, ...] = ()
+    alike: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
+    """Name of a node → the kinds that pods cannot distinguish from it, the largest first."""
     limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Pool → remaining limits, from ``templates.limits_left``."""
     idle: frozenset[str] = frozenset()
@@ -118,20 +120,24 @@ def potential_of(
     nodes: list[Node] = []
     by_name: dict[str, Offer] = {}
     first: list[int] = []
+    alike: dict[str, Sequence[Offer]] = {}
     chosen = [offer for group in groups for offer in group.largest]
-    for offer, count in zip(chosen, _counts(asked, chosen, demand), strict=True):
+    kinds = (group.offers for group in groups for _ in group.largest)
+    for offer, count, like in zip(chosen, _counts(asked, chosen, demand), kinds, strict=True):
         first.append(len(nodes))
         stem = offer.template.stem
         for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many shows that it is not all
             node = offer.template.named(f"{stem}-{number}", offer.room)
             nodes.append(node)
             by_name[node.name] = offer
+            alike[node.name] = like
     return Potential(
         tuple(pools),
         tuple(every if len(every) <= MOST_OFFERS else _worth_planning(groups, asked)),
         tuple(nodes[:_MOST_NODES]),
         by_name,
         tuple(at for at in first if at < _MOST_NODES),
+        alike,
         {pool.name: limits_left(pool, real) for pool in pools},
         complete=made.complete and len(nodes) <= _MOST_NODES,
         idle=made.idle,

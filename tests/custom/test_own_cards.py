@@ -238,6 +238,31 @@ def test_a_fault_of_a_card_is_told_with_its_line(tmp_path: Path, old: str, new: 
     assert any(said in problem and "widgets.example.com.md:" in problem for problem in problems), problems
 
 
+@pytest.mark.parametrize(
+    ("own", "wrong"),
+    [
+        (" rollout=unknown", []),
+        ("", ["the custom resource has no such finding: rollout-never-ends error", ", rollout: "]),
+    ],
+)
+def test_a_plain_workload_may_have_the_finding_of_a_cell_that_the_card_calls_unknown(
+    tmp_path: Path, own: str, wrong: list[str]
+) -> None:
+    """Two pods fill the only node, so the rollout of a Deployment waits for a third."""
+    _, text = card_of_name("Widget.example.com")
+    for old, new in (
+        ("selects: [example.com/widget]", "selects: [example.com/widget]\n    unknown: {rollout: it decides}"),
+        ('count: 3, zones: [eu-west-1a], allocatable: {cpu: "4"', 'zones: [eu-west-1a], allocatable: {cpu: "2"'),
+        ("```yaml plain", f"```yaml plain{own}"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    write(tmp_path, "widgets.example.com.md", text)
+    problems = tried(tmp_path)[1]
+    assert len(problems) == len(wrong), problems
+    assert all(any(said in problem for problem in problems) for said in wrong), problems
+
+
 def test_an_invalid_card_is_an_error_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "widgets.example.com.md").write_text("no card")
     manifests = read(WIDGET, kinds_with([str(tmp_path), "/no/such/folder"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.commands.workloads.trial import Example, examples, failures
 from kubesched_lint.custom import build
@@ -45,3 +46,12 @@ def test_an_example_that_differs_is_told(old: str, new: str, said: str) -> None:
     changed = type(resource)(resource.info, resource.text.replace(old, new), resource.line)
     example = type(first)(first.card, changed, first.plain, first.cluster, first.own)
     assert any(said in str(failure) for failure in failures(example, SHIPPED))
+
+
+def test_only_a_cell_that_the_card_calls_bad_has_a_finding_of_its_own() -> None:
+    """The pods of a blue-green rollout all stay until the new ones are there, which those of no Deployment do."""
+    its = next(example for example in EXAMPLES if example.own == {"rollout": "bad"})
+    wrong = [str(failure) for failure in failures(replace(its, own={}), SHIPPED)]
+    assert any("the plain workload has no such finding: rollout-never-ends error" in one for one in wrong), wrong
+    unlike = [str(failure) for failure in failures(replace(its, own={"drain": "bad"}), SHIPPED)]
+    assert any("rollout-never-ends" in one for one in unlike), "the finding is about another event"

@@ -51,8 +51,12 @@ def sketch(cpu: int) -> str:
 MIXED = GROUP + job("small", 2, 2) + "---\n" + job("large", 1, 4)
 
 
-def deploy_cells(manifests: str, cpu: int, gates: str = GATES) -> dict[str, Any]:
-    cluster = load_cluster(text=sketch(cpu))
+ALL_PODS = "kinds: [Pod]\n"
+"""A cluster's file that lists every pod, so that none is in a group unseen."""
+
+
+def deploy_cells(manifests: str, cpu: int, gates: str = GATES, known: str = "") -> dict[str, Any]:
+    cluster = load_cluster(text=sketch(cpu) + known)
     found = simulate(text=manifests, cluster=cluster, events=["deploy"], feature_gates=gates)
     return {cell.object.name: cell for cell in found.outcomes}
 
@@ -104,10 +108,14 @@ def counted(manifests: str, gates: str) -> list[str]:
     return [f.message for f in found if f.rule == "podgroup-min-count"]
 
 
-def test_a_gang_with_too_few_pods_is_reported_once_and_never_starts() -> None:
-    assert [m.partition("needs ")[2] for m in counted(FEW, GATES)] == ["3 pods, and there will never be more than 2"]
-    cells = deploy_cells(FEW, 8)
-    assert {(cell.verdict, cell.bound, cell.proven) for cell in cells.values()} == {("bad", (0, 0), True)}
+@pytest.mark.parametrize(("known", "proven", "severity"), [("", False, "warning"), (ALL_PODS, True, "error")])
+def test_a_gang_with_too_few_pods_is_reported_once_and_never_starts(known: str, proven: bool, severity: str) -> None:
+    """Where not all pods are known, one of another workload may run in the group."""
+    (finding,) = lint(text=FEW, cluster=load_cluster(text=sketch(8) + known), feature_gates=GATES).findings
+    assert (finding.rule, finding.severity.word) == ("podgroup-min-count", severity)
+    assert finding.message.endswith("needs 3 pods, and there will never be more than 2")
+    cells = deploy_cells(FEW, 8, known=known)
+    assert {(cell.verdict, cell.bound, cell.proven) for cell in cells.values()} == {("bad", (0, 0), proven)}
     assert cells["small"].because == "PodGroup shop/g needs 3 pods before any is tried, and the manifests create 2"
     assert "no other workload has pods in the group" in cells["small"].assumes
 

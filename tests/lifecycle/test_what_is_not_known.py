@@ -190,15 +190,36 @@ def test_a_claim_that_was_not_captured_is_unknown_and_no_missing_claim() -> None
     assert cell(result, "a", "deploy").verdict == UNKNOWN
 
 
-@pytest.mark.parametrize("mode", ["ReadWriteOncePod", "ReadWriteMany"])
-def test_nobody_knows_how_a_kubelet_mounts_the_claims_of_pods_that_pass_the_scheduler_by(mode: str) -> None:
-    """A claim that waits for the scheduler never binds, and of a ReadWriteOncePod claim one pod gets hold."""
-    late = storage_class("late", "ebs.csi.aws.com", "WaitForFirstConsumer")
+def on_named_node(mode: str, binding: str) -> Any:
+    """The deploy of two pods that name their node and share a claim that has no volume yet."""
+    disks = storage_class("disks", "ebs.csi.aws.com", binding)
+    known = snapshot(*NODES, disks, claim("shared", mode, storageClassName="disks"), kinds=EVERYTHING)
     pods = {**mounting("shared"), "nodeName": "n0"}
-    told_all = snapshot(*NODES, late, claim("shared", mode, storageClassName="late"), kinds=EVERYTHING)
-    found = cell(report_of(told_all, workload("Deployment", "a", 2, pods)), "a", "deploy")
-    assert (found.verdict, found.proven) == (UNKNOWN, False)
+    return cell(report_of(known, workload("Deployment", "a", 2, pods)), "a", "deploy")
+
+
+def test_nobody_knows_how_a_kubelet_mounts_the_claims_of_pods_that_pass_the_scheduler_by():
+    found = on_named_node("ReadWriteMany", "Immediate")
+    assert (found.verdict, found.proven, found.bound.most) == (UNKNOWN, False, 2)
     assert "nodeName bypasses the scheduler" in found.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "binding", "why"),
+    [
+        ("ReadWriteMany", "WaitForFirstConsumer", "class disks waits for the scheduler"),
+        ("ReadWriteOncePod", "Immediate", "2 replicas > 1 pod of a ReadWriteOncePod claim"),
+    ],
+)
+def test_no_kubelet_binds_a_claim_or_shares_one_of_a_single_pod(mode: str, binding: str, why: str) -> None:
+    """Only the scheduler names a node to a claim that waits for one (``pkg/controller/volume/persistentvolume``).
+
+    A kubelet mounts a ReadWriteOncePod claim for one pod (``pkg/volume/util/operationexecutor/operation_generator.go``,
+    GenerateMountVolumeFunc).
+    """
+    found = on_named_node(mode, binding)
+    assert (found.verdict, found.proven, found.missing) == (BAD, True, ())
+    assert why in found.why
 
 
 def test_nodes_of_a_sketch_have_ephemeral_storage_that_it_does_not_write():

@@ -222,18 +222,25 @@ def test_new_pods_of_the_template_that_runs_may_get_more_from_a_limit_range():
     assert "get other requests from a LimitRange" in deployed.missing[-1]
 
 
+@pytest.mark.parametrize("is_stored", [True, False])
 @pytest.mark.parametrize("replicas", [2, 1])
-def test_a_workload_whose_new_pods_are_refused_may_still_take_pods_away(replicas):
-    """A quota wants requests said: no new pod of web comes, and what a smaller web frees is there for db."""
+def test_a_workload_whose_new_pods_are_refused_may_still_take_pods_away(replicas, is_stored):
+    """A quota wants requests said: no new pod of web comes, and what a smaller web frees is there for db.
+
+    A quota that comes with db refuses nothing until its status has been written, and db may be quicker.
+    """
     live = workload("Deployment", "web", 2, {"containers": [{"name": "c"}]})
     smaller = {**live, "spec": {**live["spec"], "replicas": replicas}}
     quota = other("ResourceQuota", "q", spec={"hard": {"pods": "2", "requests.cpu": "4"}})
-    cluster = sketch(1, "abc", "4", "110", *running(live, "w-a", "w-b"))
+    quota["metadata"]["namespace"] = "default"
+    there, here = ((quota,), ()) if is_stored else ((), (quota,))
+    cluster = sketch(1, "abc", "4", "110", *running(live, "w-a", "w-b"), *there)
     deployed = cell(
-        report_of(cluster, quota, smaller, workload("Deployment", "db", 1), events=("deploy",)), "db", "deploy"
+        report_of(cluster, *here, smaller, workload("Deployment", "db", 1), events=("deploy",)), "db", "deploy"
     )
     if replicas == 2:
-        assert (deployed.verdict, deployed.bound.most, deployed.proven) == (BAD, 0, True)
+        assert (deployed.verdict, deployed.bound.most, deployed.proven) == (BAD, 0, is_stored)
+        assert ("quota q is in force before the pods are made" in deployed.assumes) is not is_stored
     else:
         assert deployed.verdict == UNKNOWN
         assert "may be taken away" in deployed.missing[-1]

@@ -83,14 +83,10 @@ def test_the_cluster_s_quota_makes_no_pod_wait() -> None:
 
 
 def test_what_the_same_set_brings_may_come_after_the_pods() -> None:
-    """Then they run, until something makes them again: a Job does not, and the next rollout of a Deployment does."""
-    job = f"""
-apiVersion: batch/v1
-kind: Job
-metadata: {{name: web, namespace: shop}}
-spec: {{template: {{spec: {{restartPolicy: Never, {web()[web().index("containers:") :].rstrip()}}}}}
-"""
-    assert severities(job + LIMITS) == {"admission-refuses-pods": "warning"}
+    """A bare pod is made once; a Deployment's next rollout makes its pods once more, and all of them are refused."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: one, namespace: shop}\nspec:\n"
+    pod += '  containers: [{name: c, image: "registry.example.com/web:1", resources: {requests: {cpu: 100m}}}]\n'
+    assert severities(pod + LIMITS) == {"admission-refuses-pods": "warning"}
     assert severities(web() + LIMITS) == {"admission-refuses-pods": "error"}
     assert severities(web(), NODES + "objects:\n- " + LIMITS[5:].replace("\n", "\n  ")) == {
         "admission-refuses-pods": "error"
@@ -110,6 +106,17 @@ def test_pods_of_others_that_draw_may_stand_elsewhere_tomorrow(fresh_since: str,
     near = f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}},"
     said = found(web("500m", near), NODES + running, fresh_since=fresh_since)
     assert [finding.severity.word for finding in said.values()] == [severity]
+
+
+@pytest.mark.parametrize(("known", "severity"), [("", "warning"), ("kinds: [Pod]\n", "error")])
+def test_a_pod_that_no_list_shows_may_break_a_circle(known: str, severity: str) -> None:
+    """Each requires the other; a running pod with the label of one of them lets both start."""
+    term = "{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: {0}}}}}}}"
+    near = "affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{0}]}}}},"
+    api, db = (
+        web(pod=near.format(term.format(other))).replace("web", name) for name, other in (("api", "db"), ("db", "api"))
+    )
+    assert severities(f"{api}---\n{db}", NODES + known) == {"affinity-deadlock-cycle": severity}
 
 
 def test_a_scale_down_that_ends_badly_is_a_warning() -> None:

@@ -70,10 +70,10 @@ def test_a_copy_of_an_object_hides_no_error(seed: int) -> None:
 
 
 def test_pods_that_a_new_limit_range_refuses_are_never_rolled_out() -> None:
-    """Whether it counts before the first pods are made is open; later pods are refused."""
+    """Whether it counts before the first pods are made is open; later pods are refused, and the rule says by what."""
     limits = item("LimitRange", "l", "default", spec={"limits": [{"type": "Container", "default": {"cpu": "500m"}}]})
     asked = scene(limits, workload("Deployment", "a", 2))
-    assert [finding.rule for finding, _ in asked.errors] == ["rollout-never-ends"]
+    assert [(f.rule, f.evidence.event) for f, _ in asked.errors] == [("admission-refuses-pods", "rollout")]
 
 
 def test_gates_hold_pods_back_whatever_others_terminate() -> None:

@@ -138,7 +138,7 @@ def test_between_what_is_sold_and_what_is_left_as_a_rule_nothing_is_proven(
     assert not findings_of(web(deployment, "6903Mi"), POOL)
     found = findings_of(web(deployment, "6950Mi"), POOL)
     assert {rule: finding.severity.word for rule, finding in found.items()} == {"pods-stay-pending": "warning"}
-    assert "memory" in found["pods-stay-pending"].message
+    assert "Insufficient memory" in found["pods-stay-pending"].message
 
 
 def test_more_than_is_sold_fits_on_no_machine(

@@ -282,7 +282,7 @@ def test_a_scheduler_that_may_fail_is_noted(tmp_path: Path) -> None:
     (note,) = (note for note in report.summary.notes if note.startswith("unknown whether"))
     assert "default-scheduler binds pods: PodTopologySpread runs at score and not at preScore, and may fail" in note
     failing = found(tmp_path, WEB, "- plugins: {preFilter: {disabled: [{name: PodTopologySpread}]}}\n")
-    assert slugs(failing) == [("warning", "deploy-leaves-pending")]
+    assert slugs(failing) == [("error", "pods-stay-pending")]  # a filter without its state fails on every node
 
 
 def test_a_disabled_filter_silences_its_default_constraints(tmp_path: Path) -> None:

@@ -162,18 +162,23 @@ def _unlike_findings(
     # Rules about documents ask what the API server knows, which has no schema of the custom resource.
     about_texts = {rule.slug for rule in Rulebook.shipped() if rule.each == "document"}
     about_cells = {rule.slug for rule in Rulebook.shipped() if rule.about == "verdict"}
-    left = [_said(finding, {}) for finding in plain if finding.rule not in about_texts]
+
+    def of_own(finding: Finding) -> str:
+        """Return the verdict that the card says of the resource's own cell, if the finding is about this cell."""
+        return example.own.get(finding.evidence.event, "") if finding.rule in about_cells else ""
+
+    left = [(_said(finding, {}), of_own(finding)) for finding in plain if finding.rule not in about_texts]
     for finding in custom:
-        said = _said(finding, names)
-        if said in left:
-            left.remove(said)
-        elif finding.rule in about_cells and example.own.get(finding.evidence.event) == BAD:
-            continue  # the resource's own cell is as bad as the card says
-        else:
+        said, own = _said(finding, names), of_own(finding)
+        if (said, own) in left:
+            left.remove((said, own))
+        elif own != BAD:
             line = example.resource.line + finding.location.span.line - 1
             yield CardError(example.card, line, f"the plain workload has no such finding: {' '.join(said)}")
-    for said in left:
-        yield CardError(example.card, example.plain.line, f"the custom resource has no such finding: {' '.join(said)}")
+    for said, own in left:
+        if own not in (FINE, UNKNOWN):
+            words = f"the custom resource has no such finding: {' '.join(said)}"
+            yield CardError(example.card, example.plain.line, words)
 
 
 def _said(finding: Finding, names: Mapping[str, str]) -> tuple[str, str, str]:

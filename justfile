@@ -18,7 +18,7 @@ check:
 generate:
     python -m kubesched_lint.rulebook.build
     python -m kubesched_lint.custom.build
-    python -m kubesched_lint.cli.table
+    python scripts/lint_options.py
     python -m kubesched_lint.rulebook.cel.page
     python -m kubesched_lint.project.config_schema
     python scripts/cloud_table.py

@@ -6,9 +6,10 @@ Run ``python scripts/draw_proofs.py`` in any folder. The pictures contain no fon
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+
+from msgspec import Struct
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 _TEXT, _DIM, _GROUND, _FRAME = "#e6edf3", "#9198a1", "#0d1117", "#3d444d"
@@ -18,8 +19,7 @@ _POD, _HIGH, _GAP = 66, 30, 10
 """Pixels: width and height of a pod, and the space around things."""
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(Struct, frozen=True):
     """A zone, a node or a group with what is in it."""
 
     title: str
@@ -32,8 +32,7 @@ class Box:
         return self.wide * (_POD + _GAP) + _GAP
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """Boxes beside each other below a headline, the pods that wait, and a remark."""
 
     headline: str
@@ -42,8 +41,7 @@ class Row:
     remark: str
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     name: str
     label: str
     rows: Sequence[Row]

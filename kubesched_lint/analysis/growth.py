@@ -9,8 +9,8 @@ Karpenter keeps preferences as long as it can (``preferences``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint import work
@@ -61,8 +61,7 @@ def planned_growth(world: World, seed: int) -> Plan:
     return _Growth(world, seed).plan()
 
 
-@dataclass(slots=True)
-class _Queue:
+class _Queue(Struct):
     """Waiting pods of one workload, with one entry for identical pods."""
 
     workload: Workload

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 EMPTY = "BASE is empty, as if a variable were not set: name a commit."
@@ -46,6 +47,24 @@ class Invocation(Protocol):
 
     def fail(self, message: str, /) -> NoReturn:
         """Raise the parser's UsageError."""
+
+
+def with_base(args: Sequence[str]) -> Iterator[str]:
+    """Yield ``args`` with ``--changed BASE`` as ``--changed=BASE``; an existing path is a manifest, not BASE."""
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            yield arg
+            yield from rest
+        elif arg != "--changed":
+            yield arg
+        else:
+            following = next(rest, None)
+            if following is None or following.startswith("-") or os.path.exists(following):
+                yield "--changed=HEAD"
+                yield from with_base([*([] if following is None else [following]), *rest])
+            else:
+                yield f"--changed={following}"
 
 
 def is_given(invocation: Invocation, name: str) -> bool:

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kubesched_lint.cli.invocation import with_base
 from kubesched_lint.cli.options import (
     GATING,
     Color,
@@ -18,7 +19,6 @@ from kubesched_lint.cli.options import (
     Verbose,
     takes,
 )
-from kubesched_lint.cli.ordinary import with_base
 from kubesched_lint.cli.parser import Command
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

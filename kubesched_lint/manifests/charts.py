@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, Location, Path, Span
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 MARK = "# Source: "
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChartRendering:
+class ChartRendering(Struct, frozen=True, eq=False):
     """The text that Helm rendered.
 
     ``templates`` maps Helm's template names (``shop/templates/web.yaml``) to the files that exist.
     ``starts`` lists the first line of each document, in order, with the name of its template.
     """
 
-    text: str = field(repr=False)
+    text: str
     how: str
     templates: dict[str, Written]
     starts: tuple[tuple[int, str], ...]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from kubesched_lint.findings import Path, Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fragment:
+class Fragment(Struct, frozen=True, eq=False):
     """One document of a source file, or a patch written inside a kustomization, indented by ``indent`` columns."""
 
     path: str
-    text: str = field(repr=False)
+    text: str
     line: int
     value: Any
     is_plain: bool = False

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
@@ -21,8 +22,7 @@ _SPEC = re.compile(rb"^spec:[ \r]*\n(?:(?:[ \t][^\n]*|#[^\n]*|\r?)(?:\n|\Z))*", 
 _NEXT = re.compile(rb"^(?=---)", re.MULTILINE)
 
 
-@dataclass
-class KustomizeTree:
+class KustomizeTree(Struct, dict=True):
     """All that the kustomization in ``folder`` builds on, by real path; its own comes first."""
 
     folder: str

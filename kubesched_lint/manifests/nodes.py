@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.changes import ChangeError
@@ -17,8 +18,7 @@ BLOCKS = ("|", ">")
 """Styles of block scalars: a header line, which may end with a comment, precedes the text."""
 
 
-@dataclass(slots=True)
-class YamlNode:
+class YamlNode(Struct):
     """``start`` and ``end`` are offsets; ``end_of`` returns the real end of a block collection.
 
     ``pairs`` are those of a mapping, ``items`` those of a list. ``start`` is that of an anchor or tag, if any. The

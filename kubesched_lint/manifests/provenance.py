@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, Location, Path, Span
@@ -27,15 +27,14 @@ if TYPE_CHECKING:
 _TOP = Span(1, 1, 1, 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KustomizeRendering:
+class KustomizeRendering(Struct, frozen=True, eq=False):
     """The text that Kustomize rendered.
 
     ``kustomizations`` are in the order in which they refer to one another, the rendered folder's first. ``starts`` maps
     the first line of each document in ``text`` to the path of its source file.
     """
 
-    text: str = field(repr=False)
+    text: str
     how: str
     kustomizations: tuple[Written, ...]
     others: tuple[Written, ...]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, fields
 from importlib import import_module
 from pathlib import Path as File
 from typing import cast
+
+from msgspec import NODEFAULT
+from msgspec.structs import fields
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.rulebook.card import Card, to_rule
@@ -43,7 +45,7 @@ def _constructor(rule: Rule) -> str:
     lines = ["    Rule(\n"]
     for field in fields(rule):
         value = getattr(rule, field.name)
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        default = field.default_factory() if field.default_factory is not NODEFAULT else field.default
         if value != default:
             text = f"Severity.{value.name}" if isinstance(value, Severity) else repr(value)
             lines.append(f"        {field.name}={text},\n")

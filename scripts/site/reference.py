@@ -7,9 +7,10 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 import kubesched_lint
 from kubesched_lint.project.config_schema import schema
@@ -74,9 +75,10 @@ def names() -> Iterator[str]:
     every = {name: getattr(kubesched_lint, name) for name in kubesched_lint.__all__ if not name.startswith("_")}
     for name, thing in sorted(every.items(), key=lambda pair: (inspect.isclass(pair[1]), pair[0].lower())):
         yield from ("", f"## {name}", "", *_signature(name, thing), _prose(inspect.getdoc(thing) or ""))
-        if inspect.isclass(thing) and is_dataclass(thing):
+        if inspect.isclass(thing) and issubclass(thing, Struct):
             notes = _notes(thing)
-            yield from ("", *(f"- `{one.name}`: `{one.type}`{notes.get(one.name, '')}" for one in fields(thing)))
+            kinds = thing.__annotations__
+            yield from ("", *(f"- `{one}`: `{kinds[one]}`{notes.get(one, '')}" for one in thing.__struct_fields__))
 
 
 def _notes(record: type) -> dict[str, str]:

@@ -15,11 +15,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
+from msgspec import Struct
 
 from tests.program import called
 
@@ -52,8 +52,7 @@ NOT_RUN = {
 """What a command begins with, as a pattern, and why it is not run."""
 
 
-@dataclass(frozen=True)
-class Fence:
+class Fence(Struct, frozen=True):
     """``line`` of the page, from 1; ``kind`` is empty for an indented block."""
 
     line: int

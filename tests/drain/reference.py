@@ -6,17 +6,16 @@ It reads the same values as the snapshot that ``drain`` gets, and shares no code
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from itertools import combinations
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 State = tuple[tuple[int, ...], ...]
 """Per workload: its pods per node; the last number counts those that wait."""
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     name: str
     zone: str
     cpu: int
@@ -24,8 +23,7 @@ class Node:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class App:
+class App(Struct, frozen=True):
     name: str
     cpu: int
     on: tuple[int, ...]
@@ -42,8 +40,7 @@ class App:
     """``maxUnavailable`` or ``minAvailable``, and the number."""
 
 
-@dataclass
-class Reference:
+class Reference(Struct):
     nodes: list[Node]
     apps: list[App]
     remove: bool = False

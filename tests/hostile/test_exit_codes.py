@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.labels import go_int
@@ -64,8 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return there
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     command: str
     code: int
     says: str = ""

@@ -412,7 +412,6 @@ MAY_READ = {
     "rulebook/entry_points.py": "metadata of installed packages, on every start; half of what the opener costs",
     "cli/ending.py": "puts the null device where a stream is closed",
     "lsp/server.py": "its own standard input, by a copy of the descriptor; no path",
-    "cli/table.py": "run by those who work on this package, on its own files",
     "custom/build.py": "run by those who work on this package, on its own files",
     "rulebook/build.py": "run by those who work on this package, on its own files",
 }

@@ -5,9 +5,9 @@ It shares only the scheduler and the controllers' single syncs with the real sea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations, permutations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import owner_selector
@@ -24,8 +24,7 @@ from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import score
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """One pod; ``node`` -1 while it waits, ``ready`` whether it will be once it runs."""
 
     workload: int

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster
@@ -49,8 +48,7 @@ SIZED = ("hpa-max", "scale-down")
 """Events whose proven bad ends are warnings."""
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(Struct, frozen=True, dict=True):
     name: str
     manifests: ManifestSet
     cluster: Cluster
@@ -61,7 +59,7 @@ class Scene:
     @property
     def searched(self) -> Scene:
         """The same, with cells that are searched as far as ``lint`` does."""
-        return dataclasses.replace(self, effort=bad_ends.EFFORT)
+        return replace(self, effort=bad_ends.EFFORT)
 
     @cached_property
     def linted(self) -> tuple[Report, tuple[Judged, ...]]:
@@ -204,7 +202,7 @@ def beside_strangers(scene: Scene) -> Scene:
     ours = dict(scene.manifests.inventory.lists())
     both = {name: (*ours[name], *items) for name, items in strangers.lists()}
     manifests = replace(scene.manifests, inventory=Inventory(**both))
-    return dataclasses.replace(scene, name=f"{scene.name} beside strangers", manifests=manifests)
+    return replace(scene, name=f"{scene.name} beside strangers", manifests=manifests)
 
 
 STRANGERS = b"""\
@@ -236,4 +234,4 @@ def with_pods(world: World, *, of_others: bool) -> World:
     cluster = [
         one for one in kept if one["kind"] != "Pod" or (of_others and one["metadata"]["name"].startswith("guest"))
     ]
-    return dataclasses.replace(world, cluster=cluster)
+    return replace(world, cluster=cluster)

@@ -8,10 +8,10 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from tests.dependencies import linked
 
@@ -50,8 +50,7 @@ spec:
 """
 
 
-@dataclass(frozen=True)
-class Scratch:
+class Scratch(Struct, frozen=True):
     """A repository with the hook installed; commands run in it, with pre-commit's cache in a folder of their own."""
 
     folder: Path

@@ -7,11 +7,11 @@ real control plane; the rest follows from upstream source.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
@@ -31,8 +31,7 @@ ASSUMED = "*"
 """Ends the text of a cell that rests on what the cluster file does not tell of volumes."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True, dict=True):
     manifests: str
     """A file, or a folder of files."""
     runs: dict[str, int]
@@ -50,7 +49,7 @@ class Row:
     """Workloads of which the cluster file, or one pod that stands for all, does not tell enough for a verdict."""
     noted: tuple[str, ...] = ()
     """Parts of notes of both reports."""
-    text: bytes = field(default=b"", repr=False)
+    text: bytes = b""
     """The manifests, where they are in no file."""
 
     def __str__(self) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.model.labels import Requirement, Selector
@@ -224,8 +224,7 @@ def nodes(draw: st.DrawFn, number: int, features: Features) -> Node:
     )
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     nodes: tuple[Node, ...]
     pods: tuple[BoundPod, ...]
     claims: tuple[Claim, ...]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.model.labels import Requirement, Selector
@@ -19,15 +19,13 @@ from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
 UNSCHEDULABLE, UNRESOLVABLE = "Unschedulable", "UnschedulableAndUnresolvable"
 
 
-@dataclass
-class Status:
+class Status(Struct):
     code: str
     reasons: list[str]
     plugin: str
 
 
-@dataclass
-class NodeInfo:
+class NodeInfo(Struct):
     node: Node
     pods: list[BoundPod] = field(default_factory=list)
 
@@ -35,8 +33,7 @@ class NodeInfo:
         return sum(p.pod.requests.get(resource, 0) for p in self.pods)
 
 
-@dataclass
-class Cluster:
+class Cluster(Struct):
     nodes: list[NodeInfo]
     namespaces: dict[str, dict[str, str]]
     claims: dict[tuple[str, str], Claim] = field(default_factory=dict)
@@ -465,8 +462,7 @@ def allowed_topology(storage_class: StorageClass, node: Node) -> bool:
 # --- one attempt ----------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Attempt:
+class Attempt(Struct):
     feasible: list[str]
     message: str
     statuses: dict[str, Status]

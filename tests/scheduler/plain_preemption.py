@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
 from tests.scheduler.plain_engine import UNSCHEDULABLE, Attempt, Cluster, CycleState, NodeInfo, filter_node
 
 
-@dataclass
-class Victims:
+class Victims(Struct):
     node: str
     pods: list[BoundPod]
     violations: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.pod import Pod
@@ -35,8 +36,7 @@ def milli(text: str | int) -> int:
     return int(text) * 1000
 
 
-@dataclass
-class Admission:
+class Admission(Struct):
     """The objects that admission reads."""
 
     priorities: Mapping[str, Value] = field(default_factory=dict)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import yaml
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.analysis import attempts
@@ -55,8 +55,7 @@ def rulebook() -> Rulebook:
     return Rulebook.shipped()
 
 
-@dataclass(frozen=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True):
     """Two answers that cannot both hold."""
 
     kind: str
@@ -68,8 +67,7 @@ class Contradiction:
         return f"{self.kind}: said {self.said}; {self.true}"
 
 
-@dataclass
-class Reading:
+class Reading(Struct, dict=True):
     """One world as the product reads and judges it."""
 
     world: World

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace as with_fields
 from typing import Any
 
 from msgspec.structs import replace
@@ -206,7 +205,7 @@ class Courses(Wanted):
             return kind
         known = self._holding.get((kind.number, held))
         if known is None:
-            known = self._holding[kind.number, held] = with_fields(kind, number=len(self.filters.kinds), held=held)
+            known = self._holding[kind.number, held] = replace(kind, number=len(self.filters.kinds), held=held)
             self.filters.kinds.append(known)
         return known
 

@@ -7,9 +7,10 @@ Imports nothing of the product but its records. Each function cites the plugin u
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import permutations
+
+from msgspec import Struct, field
 
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
@@ -28,8 +29,7 @@ Placed = tuple[int, int]
 """(number of a kind of pod, position of its node)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Kind:
+class Kind(Struct, frozen=True, eq=False):
     """Pods that nothing tells apart."""
 
     number: int
@@ -51,8 +51,7 @@ class Kind:
         return self.pod.priority or 0
 
 
-@dataclass
-class Filters:
+class Filters(Struct, dict=True):
     nodes: Sequence[Node]
     namespaces: dict[str, dict[str, str]]
     storage: Storage

@@ -8,12 +8,12 @@ taints and affinity may have changed since it came.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kubesched_lint.partly_compared import PartlyCompared
 from tests.worlds import clusters
 from tests.worlds.admission import merge_label_keys
 from tests.worlds.clusters import APPS, Value, item
@@ -45,15 +45,16 @@ SNAPSHOT_KINDS = (
 )
 
 
-@dataclass
-class World:
+class World(PartlyCompared, frozen=True):
     """``manifests`` are applied in their order to the cluster that ``cluster`` tells whole."""
+
+    uncompared: ClassVar[tuple[str, ...]] = ("features",)
 
     manifests: list[Value]
     cluster: list[Value]
     snapshot: bool = True
     """Written as ``kubesched-lint snapshot`` does, which says that all kinds are told; else as kubectl does."""
-    features: tuple[str, ...] = field(default=(), compare=False)
+    features: tuple[str, ...] = ()
     scheduler: Value | None = None
     """The configuration of kube-scheduler, which a snapshot holds."""
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from tests.worlds.clusters import Value
 
@@ -43,8 +44,7 @@ class Option(NamedTuple):
     share: int
 
 
-@dataclass(frozen=True)
-class Want:
+class Want(Struct, frozen=True):
     """One claim of a pod: any of ``options``; ``shared`` names a claim of several pods."""
 
     options: tuple[Option, ...]

@@ -8,9 +8,10 @@ a feasible node until nothing moves. Only decoding and the model's records come 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.controllers import State
@@ -30,8 +31,7 @@ class End(NamedTuple):
     """All that are wanted are bound and fresh, and there are no others."""
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(Struct, frozen=True):
     """All ends of one workload."""
 
     wanted: int
@@ -54,8 +54,7 @@ class Ends:
         return any(not end.whole for end in self.ends)
 
 
-@dataclass(frozen=True)
-class Outcomes:
+class Outcomes(Struct, frozen=True, dict=True):
     """``names`` are ``Kind namespace/name``; each row of ``rows`` has one end per name, in their order."""
 
     names: tuple[str, ...]

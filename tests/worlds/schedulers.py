@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as with_fields
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.model.decode.pods import node_terms, spread_constraint
@@ -46,8 +45,8 @@ def configured(seed: int) -> World:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [_profile(dice, name) for name in names],
     }
-    found = with_fields(world, manifests=[*services, *manifests], snapshot=True, scheduler=configuration)
-    return with_fields(found, manifests=list({(v["kind"], *_name(v)): v for v in found.manifests}.values()))
+    found = replace(world, manifests=[*services, *manifests], snapshot=True, scheduler=configuration)
+    return replace(found, manifests=list({(v["kind"], *_name(v)): v for v in found.manifests}.values()))
 
 
 def _name(value: Value) -> tuple[str, str]:
@@ -110,8 +109,7 @@ def _constraint(dice: Dice, key: str) -> Value:
 # --- the reference ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """What a profile does to all its pods."""
 
     added: tuple[NodeSelectorTerm, ...] | None = None

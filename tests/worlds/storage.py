@@ -7,7 +7,8 @@ Mirrors ``pkg/scheduler/framework/plugins/volumebinding/binder.go`` and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import NodeSelectorTerm
@@ -22,8 +23,7 @@ FITS, NEVER = "", "UnschedulableAndUnresolvable"
 ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
-@dataclass
-class Storage:
+class Storage(Struct):
     claims: dict[Key, Claim] = field(default_factory=dict)
     """All that exist or may come to exist."""
     volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kubesched_lint.cluster.capture.answers import (
     AnswerError,
@@ -36,8 +37,7 @@ class CaptureError(Exception):
         super().__init__(" ".join(message.split()))
 
 
-@dataclass
-class Connection:
+class Connection(Struct):
     """A connection to one API server.
 
     ``pool`` is urllib3's, with the certificates of the kubeconfig; ``headers`` is called for every request, because a

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -47,8 +46,7 @@ class _Page(Struct, Generic[T]):
     metadata: _ListMeta = field(default_factory=_ListMeta)
 
 
-@dataclass(slots=True)
-class Items:
+class Items(Struct):
     """JSON of trimmed items, compressed page by page: 150,000 pods take about ten megabytes of memory."""
 
     pages: list[bytes]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kubesched_lint.model.pod import BoundPod
 
 
-@dataclass(slots=True)
-class Score:
+class Score(Struct):
     """How many of the ``asked`` answers agree.
 
     ``explained``: they differ for a reason that is not the model's, which ``Agreement.excuse`` names.
@@ -48,8 +46,7 @@ class Answer(Struct, frozen=True):
     explained: bool = False
 
 
-@dataclass(slots=True)
-class Agreement:
+class Agreement(Struct):
     """The counts for one kind of recording."""
 
     kind: str

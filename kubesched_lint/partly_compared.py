@@ -21,6 +21,9 @@ class PartlyCompared(Struct, frozen=True, eq=False):
         compared = _compared(type(self))
         return compared(self) == compared(other)
 
+    def __ne__(self, other: object) -> bool:  # that of Struct does not ask __eq__
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(_compared(type(self))(self))
 

@@ -15,7 +15,6 @@ from pathlib import Path as File
 from typing import cast
 
 from msgspec import NODEFAULT
-from msgspec.structs import fields
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.rulebook.card import Card, to_rule
@@ -43,12 +42,13 @@ def index_text(rules: Sequence[Rule]) -> str:
 
 def _constructor(rule: Rule) -> str:
     lines = ["    Rule(\n"]
-    for field in fields(rule):
-        value = getattr(rule, field.name)
-        default = field.default_factory() if field.default_factory is not NODEFAULT else field.default
-        if value != default:
+    required = len(Rule.__struct_fields__) - len(Rule.__struct_defaults__)
+    defaults = dict(zip(Rule.__struct_fields__[required:], Rule.__struct_defaults__, strict=True))
+    for name in Rule.__struct_fields__:
+        value, default = getattr(rule, name), defaults.get(name, NODEFAULT)
+        if value != (default.factory() if hasattr(default, "factory") else default):
             text = f"Severity.{value.name}" if isinstance(value, Severity) else repr(value)
-            lines.append(f"        {field.name}={text},\n")
+            lines.append(f"        {name}={text},\n")
     return "".join(lines) + "    ),\n"
 
 

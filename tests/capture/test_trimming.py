@@ -189,7 +189,7 @@ def test_a_workload_with_everything_is_the_same_workload(kind: str) -> None:
     assert cut is not None
     whole = {**value, "apiVersion": cut["apiVersion"], "kind": kind}
     ours, theirs = decode_object(cut, "b")[1], decode_object(whole, "b")[1]
-    for name in ours.__dataclass_fields__:
+    for name in ours.__struct_fields__:
         if name not in ("template", "annotations"):
             assert getattr(ours, name) == getattr(theirs, name), name
     assert difference(theirs.template, ours.template, trimmed=True) is not True, "the same template is no change"

@@ -1,0 +1,41 @@
+"""Objects are equal wherever they are written, and differ in all else."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from kubesched_lint.partly_compared import PartlyCompared
+
+
+class Toleration(PartlyCompared, frozen=True):
+    key: str
+    path: tuple[str, ...] = ()
+
+
+class Note(PartlyCompared, frozen=True):
+    uncompared: ClassVar[tuple[str, ...]] = ("text",)
+
+    key: str
+    path: tuple[str, ...] = ()
+    text: str = ""
+
+
+def test_a_place_makes_no_difference() -> None:
+    here, there = Toleration("a", ("spec",)), Toleration("a", ("status",))
+    assert here == there
+    assert not here != there  # noqa: SIM202 - both operators are defined
+    assert {here, there} == {there}
+    assert replace(here, key="b") != here
+    assert not replace(here, key="b") == here  # noqa: SIM201
+
+
+def test_a_class_may_name_other_fields() -> None:
+    assert Note("a", text="x") == Note("a", text="y")
+    assert Note("a", ("x",)) != Note("a", ("y",))
+
+
+def test_records_of_two_classes_differ() -> None:
+    assert Toleration("a") != Note("a")
+    assert Toleration("a") != ("a", ())

@@ -7,20 +7,17 @@ First strict decoding (a 400), with the published schema of each version, then d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from kubesched_lint.releases import MODELLED, RECORDED, minor_of
-from kubesched_lint.validation import devices, jobs, pod_groups, policies, quotas, storage, workloads
-from kubesched_lint.validation.autoscalers import autoscaler
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
-from kubesched_lint.validation.device_slices import resource_slice
-from kubesched_lint.validation.pods import pod
 from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.validation.schema import ROOTS, knows
-from kubesched_lint.validation.services import service
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.class_plugins import Classes
@@ -71,7 +68,7 @@ def _judged(value: dict[str, Any], version: str) -> ApiServerAnswer:
     if meta.get("generateName") and not meta.get("name"):
         # names.SimpleNameGenerator: at most 58 characters, plus five random ones.
         value = value | {"metadata": meta | {"name": f"{meta['generateName'][:58]}xxxxx"}}
-    causes = tuple(_RULES[value["kind"]](value))
+    causes = tuple(_rules(value["kind"])(value))
     if minor_of(version) != RECORDED:
         from kubesched_lint.validation.differences import as_in
 
@@ -107,30 +104,39 @@ def _unserved(api_version: str, kind: str) -> ApiServerAnswer:
     return ApiServerAnswer(False, (Cause("", "", message, ("apiVersion",)),), 404, message)
 
 
-_RULES: Mapping[str, Rules] = {
-    "CronJob": jobs.cron_job,
-    "DaemonSet": workloads.daemon_set,
-    "Deployment": workloads.deployment,
-    "DeviceClass": devices.device_class,
-    "HorizontalPodAutoscaler": autoscaler,
-    "Job": jobs.job,
-    "LimitRange": quotas.limit_range,
-    "Namespace": policies.namespace,
-    "PersistentVolume": storage.volume,
-    "PersistentVolumeClaim": storage.claim,
-    "Pod": pod,
-    "PodDisruptionBudget": policies.disruption_budget,
-    "PodGroup": pod_groups.pod_group,
-    "PriorityClass": policies.priority_class,
-    "ReplicaSet": workloads.replica_set,
-    "ReplicationController": workloads.replication_controller,
-    "ResourceClaim": devices.claim,
-    "ResourceClaimTemplate": devices.claim_template,
-    "ResourceQuota": quotas.resource_quota,
-    "ResourceSlice": resource_slice,
-    "RuntimeClass": policies.runtime_class,
-    "Service": service,
-    "StatefulSet": workloads.stateful_set,
-    "StorageClass": storage.storage_class,
-    "Workload": pod_groups.workload,
+_RULES: Mapping[str, str] = {
+    "CronJob": "jobs.cron_job",
+    "DaemonSet": "workloads.daemon_set",
+    "Deployment": "workloads.deployment",
+    "DeviceClass": "devices.device_class",
+    "HorizontalPodAutoscaler": "autoscalers.autoscaler",
+    "Job": "jobs.job",
+    "LimitRange": "quotas.limit_range",
+    "Namespace": "policies.namespace",
+    "PersistentVolume": "storage.volume",
+    "PersistentVolumeClaim": "storage.claim",
+    "Pod": "pods.pod",
+    "PodDisruptionBudget": "policies.disruption_budget",
+    "PodGroup": "pod_groups.pod_group",
+    "PriorityClass": "policies.priority_class",
+    "ReplicaSet": "workloads.replica_set",
+    "ReplicationController": "workloads.replication_controller",
+    "ResourceClaim": "devices.claim",
+    "ResourceClaimTemplate": "devices.claim_template",
+    "ResourceQuota": "quotas.resource_quota",
+    "ResourceSlice": "device_slices.resource_slice",
+    "RuntimeClass": "policies.runtime_class",
+    "Service": "services.service",
+    "StatefulSet": "workloads.stateful_set",
+    "StorageClass": "storage.storage_class",
+    "Workload": "pod_groups.workload",
 }
+"""Kind → module and function of its rules."""
+
+
+@cache
+def _rules(kind: str) -> Rules:
+    """Return the rules of a kind; a file of Deployments does not load those of volumes."""
+    module, _, name = _RULES[kind].partition(".")
+    rules: Rules = getattr(import_module(f"kubesched_lint.validation.{module}"), name)
+    return rules

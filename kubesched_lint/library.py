@@ -16,11 +16,20 @@ from msgspec import Struct
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, ClusterOptions
 from kubesched_lint.cluster.read import cluster_from, read_stated, stated
+from kubesched_lint.commands.lint.run import entries_of, report_on, scope_of
+from kubesched_lint.commands.simulate.run import simulate as matrix_of
+from kubesched_lint.commands.simulate.wishes import Wishes
+from kubesched_lint.custom.own import kinds_with
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
+from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.linter.options import PROFILES, Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.loader import documents, find_files
+from kubesched_lint.model.feature_gates import parsed
+from kubesched_lint.project.rule_settings import param_of, severity_of
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.own import rulebook_with
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.simulate.run import SimulationReport
@@ -108,8 +117,6 @@ def load_rules(*folders: Path) -> Rulebook:
 
     ``faults``, and ``Report.errors`` of each run, list the rules that cannot be used.
     """
-    from kubesched_lint.rulebook.own import rulebook_with
-
     return rulebook_with([os.fspath(folder) for folder in folders])
 
 
@@ -147,8 +154,6 @@ def lint(
     Raises ClusterError for a cluster that cannot be read, UnknownRuleError for an unknown rule or family, and
     ValueError for an invalid option.
     """
-    from kubesched_lint.commands.lint.run import report_on
-
     book = rules if isinstance(rules, Rulebook) else load_rules(*rules)
     options = Options(
         profile=_one_of("profile", profile, PROFILES),
@@ -200,10 +205,6 @@ def simulate(
     search; ``seed`` seeds the random runs that replace a search that is too large. Raises ClusterError, and ValueError
     for an unknown event, name, node, label or option.
     """
-    from kubesched_lint.commands.simulate.run import simulate as matrix_of
-    from kubesched_lint.commands.simulate.wishes import Wishes
-    from kubesched_lint.lifecycle.courses import Effort
-
     options = Options(
         namespace=namespace,
         apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
@@ -263,8 +264,6 @@ def _cluster(given: Path | Cluster | None, elastic: bool | None) -> Cluster | No
 def _manifests(
     paths: Sequence[Path], text: Texts | None, objects: Objects, options: Options, cluster: Path | Cluster | None
 ) -> ManifestSet:
-    from kubesched_lint.commands.lint.run import scope_of
-
     own = () if cluster is None or isinstance(cluster, Cluster) else (os.fspath(cluster),)
     entries = _entries(paths, _texts(text, objects), scope_of(options, own), options.kinds)
     return manifest_set(entries, options.namespace, kinds=options.kinds)
@@ -277,9 +276,6 @@ def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
 
 
 def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]], scope: Scope, kinds: Kinds) -> Iterator[Entry]:
-    from kubesched_lint.commands.lint.run import entries_of
-    from kubesched_lint.manifests.loader import documents, find_files
-
     if paths:
         yield from entries_of(find_files([os.fspath(path) for path in paths], scope=scope), kinds)
     for path, data in texts:
@@ -299,15 +295,11 @@ def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:
 
 
 def _kinds(folders: Sequence[Path]) -> Kinds:
-    from kubesched_lint.custom.own import kinds_with
-
     return kinds_with([os.fspath(folder) for folder in folders])
 
 
 def _gates(text: str) -> str:
     """Return the text. Raises ValueError if it is no list of feature gates."""
-    from kubesched_lint.model.feature_gates import parsed
-
     parsed(text)
     return text
 
@@ -325,8 +317,6 @@ def _version(asked: str) -> str:
 
 
 def _severities(given: Mapping[str, Severity | str], book: Rulebook) -> Mapping[str, Severity]:
-    from kubesched_lint.project.rule_settings import severity_of
-
     found = {}
     for slug, wanted in given.items():
         rule = book.get(slug)
@@ -335,8 +325,6 @@ def _severities(given: Mapping[str, Severity | str], book: Rulebook) -> Mapping[
 
 
 def _params(given: Mapping[str, Mapping[str, object]], book: Rulebook) -> Mapping[str, Mapping[str, object]]:
-    from kubesched_lint.project.rule_settings import param_of
-
     found = {}
     for slug, values in given.items():
         rule = book.get(slug)

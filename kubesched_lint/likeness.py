@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 
@@ -32,8 +33,6 @@ class Names:
 
         Of equally similar ones it is the last in the alphabet, as with ``difflib.get_close_matches``.
         """
-        from difflib import SequenceMatcher
-
         matcher = SequenceMatcher(None, "", wrong)
         shared_in_order = _common_letters(wrong)
         best = likeness, ""

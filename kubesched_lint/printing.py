@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
+from json import dumps
 from typing import TextIO
 
 _REPLACEMENT = "\ufffd"
@@ -84,8 +85,6 @@ def cells_of(text: str) -> list[str]:
 
 def json_text(value: object, indent: int | None = None) -> str:
     """Return JSON that escapes hidden characters and CI commands in its strings; its value is the same."""
-    from json import dumps
-
     return safe_json(dumps(value, ensure_ascii=False, indent=indent))
 
 

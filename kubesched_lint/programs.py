@@ -8,8 +8,14 @@ repository's configuration names.
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from shutil import which
+from tempfile import TemporaryFile
+from threading import Thread
+from time import monotonic
 from typing import IO
 
 from msgspec import Struct
@@ -71,10 +77,6 @@ def run(
     more than ``largest`` bytes (``LARGEST`` if 0).
     """
     largest = largest or LARGEST
-    import subprocess
-    from threading import Thread
-    from time import monotonic
-
     try:
         process = subprocess.Popen(
             command,
@@ -134,8 +136,6 @@ def run(
 
 def _holding(data: bytes) -> IO[bytes]:
     """Return an unnamed file: unlike a pipe, it needs nobody who fills it while the program writes."""
-    from tempfile import TemporaryFile
-
     file = TemporaryFile()  # noqa: SIM115 - the program reads it after this call
     file.write(data)
     file.seek(0)
@@ -155,8 +155,6 @@ def _alone() -> tuple[str, ...]:
     Linux lets every user do this unless the container or the administrator forbids it; the check takes some
     milliseconds and runs once.
     """
-    from shutil import which
-
     unshare = which("unshare", path="/usr/bin:/bin")
     if unshare is None:
         return ()
@@ -169,8 +167,6 @@ def _alone() -> tuple[str, ...]:
 
 def _end(process: int) -> None:
     """End the process and its child processes, which share a session."""
-    import signal
-
     try:
         os.killpg(process, signal.SIGKILL)
     except (OSError, AttributeError):

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
+from kubesched_lint.admission.limits import Defaults, SizedPod, broken, broken_by_claim, invalid_by_default, together
 from kubesched_lint.admission.mutating import admit, default_priority_class, system_priority_classes
+from kubesched_lint.admission.podsecurity import policy_of, violation
+from kubesched_lint.admission.quota_index import QuotasOfNamespace
+from kubesched_lint.admission.quotas import in_words, unset
 from kubesched_lint.admission.reach import InReach, is_in_reach
 from kubesched_lint.admission.schedulers import Schedulers
 from kubesched_lint.findings import Source
@@ -21,7 +25,9 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
 from kubesched_lint.releases import RECORDED
+from kubesched_lint.validation import class_plugins
 from kubesched_lint.validation.removed import no_matches, removed_in
+from kubesched_lint.validation.validate import in_brackets
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -161,8 +167,6 @@ class Admission:
 
     def _by_priority(self, pod: Pod) -> Iterator[AdmissionRefusal]:
         """Yield the refusals of admitPod in ``plugin/pkg/admission/priority``."""
-        from kubesched_lint.validation import class_plugins
-
         computed = self._priority_class_of(pod)
         if computed is None:
             if "PriorityClass" in self.known:
@@ -204,8 +208,6 @@ class Admission:
         """Yield what prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass`` refuse."""
         if not pod.runtime_class:
             return
-        from kubesched_lint.validation import class_plugins
-
         found = self.runtime_classes.get(pod.runtime_class)
         if found is None:
             if "RuntimeClass" in self.known:
@@ -226,8 +228,6 @@ class Admission:
         """Yield the refusal of validateOverhead: only a class may set a pod's overhead."""
         found = self.runtime_classes.get(pod.runtime_class)
         if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
-            from kubesched_lint.validation import class_plugins
-
             yield AdmissionRefusal("RuntimeClass", class_plugins.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
 
     # --- LimitRanger ------------------------------------------------------------------------------------------------
@@ -243,9 +243,6 @@ class Admission:
 
     def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         """Yield the refusal of validation for the pod with defaults, then of the first violated LimitRange."""
-        from kubesched_lint.admission.limits import SizedPod, broken, broken_by_claim, invalid_by_default, together
-        from kubesched_lint.validation.validate import in_brackets
-
         defaults, differing = self._bounds_of(ranges)
         pod = SizedPod.of(workload.pod, written_template(workload), defaults)
         causes = tuple(invalid_by_default(pod))
@@ -268,8 +265,6 @@ class Admission:
 
     def _bounds_of(self, ranges: tuple[LimitRange, ...]) -> tuple[Defaults, Sequence[LimitRange]]:
         """Return the defaults of the LimitRanges, and the first of each that have the same bounds."""
-        from kubesched_lint.admission.limits import Defaults
-
         key = tuple(map(id, ranges))
         known = self._bounds.get(key)
         if known is None:
@@ -290,8 +285,6 @@ class Admission:
         """Name → namespace and the policy that it enforces."""
         if not any(ENFORCE in n.labels for n in self.objects.namespaces):
             return {}
-        from kubesched_lint.admission.podsecurity import policy_of
-
         found = ((n, policy_of(n.labels)) for n in self.objects.namespaces)
         return {n.name: (n, policy) for n, policy in found if policy is not None}
 
@@ -303,8 +296,6 @@ class Admission:
         if not isinstance(template, dict):
             return
         if is_in_reach(namespace.source, workload.source, namespace.name):
-            from kubesched_lint.admission.podsecurity import violation
-
             message = violation(policy, template, self.minor)
             if message:
                 assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")
@@ -335,14 +326,10 @@ class Admission:
     def _quotas(self) -> Mapping[str, QuotasOfNamespace]:
         if not self.objects.quotas:
             return {}
-        from kubesched_lint.admission.quota_index import QuotasOfNamespace
-
         return {name: QuotasOfNamespace(found) for name, found in _by_namespace(self.objects.quotas).items()}
 
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
-        from kubesched_lint.admission.quotas import in_words, unset
-
         pod = self.stored(workload.pod, source=workload.source)
         for quota in self.quotas_of(workload, pod):
             work.spend(_STEPS)

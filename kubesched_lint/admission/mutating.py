@@ -16,13 +16,12 @@ from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.resources import effective_requests
+from kubesched_lint.validation.class_plugins import SYSTEM_PRIORITIES
 
 
 @cache
 def system_priority_classes() -> Mapping[str, PriorityClass]:
     """Return name → class of those that every API server creates."""
-    from kubesched_lint.validation.class_plugins import SYSTEM_PRIORITIES
-
     return {name: PriorityClass(name, value) for name, value in SYSTEM_PRIORITIES.items()}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
+from kubesched_lint.admission.quotas import counts
 from kubesched_lint.admission.reach import InReach
 from kubesched_lint.model.workload import written_template
 
@@ -47,8 +48,6 @@ class QuotasOfNamespace:
         for number in (*self._of_any_class, *self._of_class.get(pod.priority_class, ())):
             alike = self._alike[number]
             if self._have_scopes:
-                from kubesched_lint.admission.quotas import counts
-
                 work.spend()
                 if not counts(alike.all[0], pod, template):
                     continue

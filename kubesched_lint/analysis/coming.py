@@ -8,9 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import owner_selector
+from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.wanted import lasting_pods_wanted
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
+from kubesched_lint.controllers.statefulset import pod_with_claims
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, knows_scheduler
 from kubesched_lint.model.workload import Workload
@@ -79,8 +82,6 @@ def created_counts(world: World) -> Mapping[int, int]:
     wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
     counts = [count for _, count in wanted]
     if world.objects.quotas:
-        from kubesched_lint.analysis.quota_demand import granted
-
         counts = granted(wanted, world)
     return {id(workload): count for (workload, _), count in zip(wanted, counts, strict=True)}
 
@@ -102,14 +103,10 @@ def queued_pods(it: Member) -> Iterator[Queued]:
     if pod is None or not values_known(it.workload.pod):
         return
     if it.workload.kind == "DaemonSet":
-        from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
-
         pod = with_daemon_tolerations(pod)
         for position in positions(it.daemon_nodes):
             yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
     elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
-        from kubesched_lint.controllers.statefulset import pod_with_claims
-
         known = replace(it.workload, claim_templates=modelled_templates(it))
         before: Queued | None = None
         for ordinal in range(it.replicas):

@@ -17,7 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.problem import Demand, NodeClass, Problem
+from kubesched_lint.analysis.programme import most_pods
 from kubesched_lint.analysis.reachability import blocked_affinities
+from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import each_trial
 from kubesched_lint.analysis.wanted import pods_of_the_set
@@ -115,8 +117,6 @@ def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
     pod, running = it.pod, it.running_pods
     if not running:
         return pod
-    from kubesched_lint.analysis.rollout import stays
-
     if not stays(it, running):
         return pod
     at = (it.world.index.positions.get(bound.node, -1) for bound in running if bound.node)
@@ -334,8 +334,6 @@ def _placeable(problem: Problem, groups: Sequence[str]) -> int:
         return bound
     if len(problem.demands) * len(problem.classes) > _MOST_VARIABLES:
         return bound
-    from kubesched_lint.analysis.programme import most_pods
-
     solved = most_pods(problem, groups)
     return bound if solved is None else min(bound, solved)
 

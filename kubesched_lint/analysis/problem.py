@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property, reduce
 from math import inf
 from operator import or_
@@ -99,8 +100,6 @@ class Problem:
 
     def without(self, demand: Demand) -> Problem:
         """The same problem without one demand."""
-        from copy import copy
-
         less = copy(self)
         less.demands = tuple(d for d in self.demands if d is not demand)
         less.totals = {nodes: list(total) for nodes, total in self.totals.items()}

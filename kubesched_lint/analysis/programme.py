@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from kubesched_lint.analysis.spread import counted_nodes, spread_room
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.world.running import running_match
 from kubesched_lint.world.staying import may_be_preempted
@@ -146,8 +147,6 @@ def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
 
 def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: SpreadConstraint) -> Iterator[Row]:
     """No domain ends more than maxSkew above another one that counts (see ``spread``)."""
-    from kubesched_lint.analysis.spread import counted_nodes, spread_room
-
     world, key = problem.world, constraint.topology_key
     if demand.one_a_node:
         return  # node affinity pins each pod of a DaemonSet to its node: its own domain alone counts

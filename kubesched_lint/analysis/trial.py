@@ -16,8 +16,10 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.analysis.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
+from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.lifecycle.hints import ANYWHERE, Hopeless
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
@@ -127,8 +129,6 @@ def tried_and_read(
 
 def _place_daemons(world: World, state: ClusterState) -> None:
     """Bind the pods of each DaemonSet to its nodes that have room for them."""
-    from kubesched_lint.controllers.daemonset import with_daemon_tolerations
-
     for workload in world.as_created:
         it = world.member(workload)
         pod = reaching_scheduler(it.pod, it) if workload.kind == "DaemonSet" else None
@@ -162,11 +162,8 @@ def _standing(it: Member) -> Sequence[BoundPod]:
     there = [bound for bound in running if bound.node in it.world.index.positions and not bound.terminating]
     if it.workload.kind not in _INTERCHANGEABLE:
         return () if it.is_created else there
-    if it.is_created:
-        from kubesched_lint.analysis.rollout import stays
-
-        if not stays(it, running):
-            return ()
+    if it.is_created and not stays(it, running):
+        return ()
     return there[: it.replicas]
 
 

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
+from kubesched_lint.likeness import Names
 from kubesched_lint.text import closest
 
 if TYPE_CHECKING:
@@ -54,8 +55,6 @@ class Words:
 
     @cached_property
     def _names(self) -> Names:
-        from kubesched_lint.likeness import Names
-
         return Names(self._words)
 
     @cached_property

@@ -14,6 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.analysis.plan import Plan
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.template import AS_IT_RUNS
+from kubesched_lint.scheduler.tolerance import tolerates
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import revision_label
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -136,7 +140,6 @@ def with_spares(world: World) -> World | None:
     None if the pools could add more than ``MOST_SPARE``.
     """
     from kubesched_lint.analysis.growth import growth_plan
-    from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 
     potential = world.potential
@@ -202,8 +205,6 @@ def _evicting(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
 def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
     if not taints or bound.owner is not None or bound.terminating:
         return bound
-    from kubesched_lint.scheduler.tolerance import tolerates
-
     for taint in taints:
         first = next((t for t in bound.pod.tolerations if tolerates(t, taint)), None)
         if first is None or first.seconds is not None:
@@ -222,8 +223,6 @@ def usable_without_transient(it: Member) -> NodeSet:
 @once_per_world
 def _nodes_without_transient(world: World) -> NodeIndex | None:
     """Return the nodes after all transient states have ended, in their order; None if there are none."""
-    from kubesched_lint.cluster.index import NodeIndex
-
     assert world.cluster is not None, "a rule that reads nodes runs only with a cluster"
     later = world.cluster.without_transient()
     return None if later is world.cluster else NodeIndex(later.inventory.nodes, world.device_resources)
@@ -252,8 +251,6 @@ def amid_rollout(world: World) -> tuple[Workload, ...]:
 
 def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
     """The workload as its controller treats it while it is paused or suspended: only running pods, or none."""
-    from kubesched_lint.cluster.template import AS_IT_RUNS
-
     staying = _staying(running)
     if workload.suspended != "paused" or not staying:
         return replace(workload, replicas=0)

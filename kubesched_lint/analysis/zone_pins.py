@@ -13,6 +13,7 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import PLACE_LIKE, REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
+from kubesched_lint.scheduler.framework import static_reach
 from kubesched_lint.world.claims import bound_volume, has_free_volume, storage_class_of, topology_nodes, unbound_claims
 from kubesched_lint.world.neighbours import may_be_answered_by_set
 from kubesched_lint.world.room import nodes_near_running
@@ -47,8 +48,6 @@ def outside_pools(it: Member) -> Iterator[Pin]:
 
 def _of_selector(it: Member, usable: NodeSet) -> Iterator[Pin]:
     """Yield the pin of nodeSelector and required node affinity by zone or region."""
-    from kubesched_lint.scheduler.framework import static_reach
-
     pod = it.pod
     asked = list(_asked(pod))
     if not asked or not static_reach(_anywhere(pod), it.world.index)[2] & ~it.world.today:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubesched_lint.analysis.gang_answers import Answer
+from kubesched_lint.analysis.gangs import answers
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.world.gangs import Gang, gangs_of
 from kubesched_lint.world.world import World
@@ -14,8 +15,6 @@ def answers_about(world: World) -> Sequence[Answer]:
     """Return the answers about the gangs of the set; only a set with gangs imports the search for them."""
     if not gangs_of(world):
         return ()
-    from kubesched_lint.analysis.gangs import answers
-
     return answers(world)
 
 

@@ -10,10 +10,16 @@ from sys import intern
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.capacity import copies
+from kubesched_lint.scheduler.framework import diagnose, static_feasible
 from kubesched_lint.text import plural
+from kubesched_lint.world.offers import room_beside
 from kubesched_lint.world.running import lasting_pods, lasting_state
 from kubesched_lint.world.staying import may_preempt, preempting_priority
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -140,8 +146,6 @@ def _looked_at(it: Member, daemon: Member) -> NodeSet:
 
 
 def _fitting(it: Member) -> NodeSet:
-    from kubesched_lint.scheduler.framework import diagnose
-
     return diagnose(it.pod, lasting_state(it.world)).feasible
 
 
@@ -195,9 +199,6 @@ def _roomy(it: Member, daemons: Iterable[_Daemon]) -> Mapping[int, NodeSet]:
     All nodes get these pods at once. More pods turn a pod away, and never let it in, so it also fits where its node
     alone has them. Only pods that spread or follow others look at other nodes: for them there is no answer here.
     """
-    from kubesched_lint.scheduler.capacity import copies
-    from kubesched_lint.scheduler.framework import diagnose
-
     looking, nodes = [], EMPTY
     for daemon in daemons:
         pod = daemon.member.pod
@@ -234,9 +235,6 @@ def _locked_out(it: Member, daemon: Member, nodes: NodeSet) -> _LockedOut | None
 
 
 def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> _LockedOut | None:
-    from kubesched_lint.scheduler.capacity import copies
-    from kubesched_lint.scheduler.framework import diagnose
-
     state, pod, here = lasting_state(it.world), it.pod, only(position)
     mark = state.mark()
     try:
@@ -256,13 +254,6 @@ def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> _LockedOu
 
 def _too_small(it: Member, daemon: Member) -> str | None:
     """Why pools may choose a too small machine before the DaemonSet exists; None if all types hold both."""
-    from kubesched_lint.cluster.index import NodeIndex
-    from kubesched_lint.cluster.state import ClusterState
-    from kubesched_lint.controllers.daemonset import with_daemon_tolerations
-    from kubesched_lint.scheduler.capacity import copies
-    from kubesched_lint.scheduler.framework import static_feasible
-    from kubesched_lint.world.offers import room_beside
-
     pod, itself = it.pod, with_daemon_tolerations(daemon.pod)
     kinds = [offer for offer in it.world.potential.offers if itself in offer.daemons]
     rooms = [room_beside(o.template.offered, (d for d in o.daemons if d != itself)) for o in kinds]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.device_room import nodes_with_devices
 from kubesched_lint.cluster.elastic import CONTROL_PLANE
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, pattern
@@ -40,8 +41,6 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _nodes_with_devices(it: Member) -> NodeSet:
-    from kubesched_lint.analysis.device_room import nodes_with_devices
-
     return nodes_with_devices(it)
 
 

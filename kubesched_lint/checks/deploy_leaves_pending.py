@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.joint import contradictions
 from kubesched_lint.analysis.trial import SEEDS
 from kubesched_lint.analysis.waiting import Race, Waiting, races, waiting_everywhere
@@ -137,8 +138,6 @@ def _reason(message: str) -> str:
 
 def _planned(workload: Workload, world: World) -> Verdict | None:
     """Return what the pools add for a workload."""
-    from kubesched_lint.analysis.growth import growth_plan  # most clusters have no pools
-
     return growth_plan(world).of(workload)
 
 

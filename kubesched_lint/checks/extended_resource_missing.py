@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.nearest import correction, hint, nearest_resource
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, proof
@@ -28,8 +29,6 @@ def check(it: Member) -> Iterator[Hazard]:
         offering = it.world.index.all & ~it.world.index.short_of(resource, 1)
         if within & offering:
             continue
-        from kubesched_lint.analysis.nearest import correction, hint, nearest_resource
-
         near = nearest_resource(resource, it.world.index.offered)
         lacked = resource if offering else _lacked(it, resource)
         yield Hazard(
@@ -55,8 +54,6 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Name the resource as nodes do."""
-    from kubesched_lint.analysis.nearest import nearest_resource
-
     resource = str(hazard.values["resource"])
     nearest = nearest_resource(resource, it.world.index.offered) if hazard.variant == "default" else ""
     if not nearest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kubesched_lint.analysis.half_placed import half_placed
 from kubesched_lint.findings import Hazard, ObjectRef, Place, witness
 from kubesched_lint.text import many
 from kubesched_lint.world.gangs import Gang, loose_groups
@@ -18,8 +19,6 @@ _POLICY = ("spec", "schedulingPolicy")
 
 def check(world: World) -> Iterator[Hazard]:
     if any(True for _ in loose_groups(world)):
-        from kubesched_lint.analysis.half_placed import half_placed
-
         yield from map(_hazard, half_placed(world))
 
 

@@ -16,6 +16,7 @@ from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import DEVICE_CLASS, is_extended, request_path
 from kubesched_lint.text import first_few, many, plural
 from kubesched_lint.world.device_premises import class_premises
+from kubesched_lint.world.offers import room_beside
 from kubesched_lint.world.premises import ONE_NODE, count_existing, node_premises, nodes_in_words
 from kubesched_lint.world.room import large_enough, left_by_others, shortages_on, taints_in_the_way, too_small
 from kubesched_lint.world.world import Member
@@ -199,7 +200,5 @@ def _usual(offer: Offer, resource: str) -> int | None:
     """The usual amount on a machine of that type, if only a bound is certain and the table has it; else None."""
     if offer.template.shape.most is None:
         return None
-    from kubesched_lint.world.offers import room_beside
-
     usual = (room_beside(offer.template.shape.allocatable, offer.daemons) or {}).get(resource)
     return None if usual == offer.template.shape.most.get(resource) else usual

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.device_room import room_for_copies
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.wanted import places_that_scale, scaling_values
 from kubesched_lint.analysis.worlds import with_groups
+from kubesched_lint.checks._devices import place_of, words_for
 from kubesched_lint.findings import Hazard, Path, Place, UncheckedError, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
@@ -96,9 +98,6 @@ def _by_room(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
 def _by_devices(it: Member, scaler: Autoscaler) -> Iterator[Hazard]:
     if not needs_devices(it.workload.pod, it.world):
         return
-    from kubesched_lint.analysis.device_room import room_for_copies
-    from kubesched_lint.checks._devices import place_of, words_for
-
     try:
         room = room_for_copies(it)
     except UncheckedError:

@@ -67,14 +67,14 @@ def _rollouts(it: Member) -> Sequence[Skew]:
         or it.replicas > _MOST_REPLICAS
     ):
         return ()
-    from kubesched_lint.analysis.setting import setting_of
-    from kubesched_lint.lifecycle.skew import skews
-
     world = it.world
     if len(world.manifests.workloads) > _MOST_WORKLOADS:
         if it.workload.ref not in _simulated_alone(world):
             return ()
         world = world.with_manifests(replace(world.manifests, workloads=(it.workload,)))
+    from kubesched_lint.analysis.setting import setting_of  # the simulation, for which few sets ask
+    from kubesched_lint.lifecycle.skew import skews
+
     setting = setting_of(world)
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > _MOST_REPLICAS:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
+from kubesched_lint.lifecycle.event_outcomes import scale_event
+from kubesched_lint.lifecycle.skew import skews
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.policy import Autoscaler
@@ -99,10 +102,6 @@ def _ends(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
     )
     if large or it.world.pools:
         return ()
-    from kubesched_lint.analysis.setting import setting_of
-    from kubesched_lint.lifecycle.event_outcomes import scale_event
-    from kubesched_lint.lifecycle.skew import skews
-
     start = setting_of(it.world)
     number = next((i for i, w in enumerate(start.workloads) if w.ref == it.workload.ref), None)
     if number is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.nearest import nearest_key_among
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import WELL_KNOWN, correction_of
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
@@ -76,6 +77,4 @@ def _nearest_usable(it: Member, key: str) -> str:
     meant = correction_of(key)
     if meant is not None and usable & it.world.index.with_key(meant.key):
         return meant.key
-    from kubesched_lint.analysis.nearest import nearest_key_among
-
     return nearest_key_among(it.world, key, usable)

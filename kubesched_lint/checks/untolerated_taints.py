@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from kubesched_lint.analysis.meant_taints import meant_taint
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import tolerate, tolerate_as_written
 from kubesched_lint.cluster.nodeset import NodeSet
@@ -48,8 +49,6 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint that keeps most nodes closed."""
     if hazard.variant == "misspelt":
-        from kubesched_lint.analysis.meant_taints import meant_taint
-
         toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
         meant = meant_taint(toleration, it.world)
         if meant is not None:
@@ -66,8 +65,6 @@ def _further(it: Member, nodes: NodeSet, meant: Taint | None) -> str:
 
 def _misspelt(it: Member, taints: Collection[Taint]) -> tuple[Toleration | None, Taint | None]:
     """The toleration that nearly matches one of ``taints`` and no taint of any node, and that taint."""
-    from kubesched_lint.analysis.meant_taints import meant_taint
-
     for toleration in it.workload.pod.tolerations:
         meant = meant_taint(toleration, it.world)
         if meant in taints:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING
+
+from kubesched_lint.printing import say
+from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +28,6 @@ def kubectl_plugin() -> None:
 
 
 def _start(run: Callable[[], int]) -> None:
-    import gc
-
     gc.disable()  # `lint` makes almost no reference cycles, and garbage collection takes a third of a run
     from kubesched_lint.cli.ending import ended_by
 
@@ -35,9 +37,6 @@ def _start(run: Callable[[], int]) -> None:
 def _run(program: str | None = None) -> int:
     """Return the exit code. Help names ``program``; by default the name of the started file."""
     if sys.argv[1:] == ["--version"]:  # answered before the parser's 60 ms of imports
-        from kubesched_lint.printing import say
-        from kubesched_lint.version import __version__
-
         say(f"kubesched-lint {__version__}")
         return 0
     if sys.argv[1:2] == ["lint"] and COMPLETE not in os.environ:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +15,8 @@ from kubesched_lint.cli._lint_options import OPTIONS
 from kubesched_lint.cli.invocation import is_given
 from kubesched_lint.cli.ordinary import Ordinary
 from kubesched_lint.cli.settings import Settings, settled
+from kubesched_lint.cli.targets import settings_of
+from kubesched_lint.cluster.cluster import LIVE
 from kubesched_lint.cluster.read import is_absent
 from kubesched_lint.commands.lint.request import Before, Past, Request
 from kubesched_lint.files import content, is_within
@@ -50,8 +53,6 @@ class Against(Struct, frozen=True):
             return replace(request, before=Before(self.changes))
         settings, paths = self.past, self.paths
         if name:
-            from kubesched_lint.cli.targets import settings_of
-
             target = next((one for one in settings.config.targets if one.name == name), None)
             settings, paths = (settings, ()) if target is None else (settings_of(settings, target), target.paths)
         names = filter(None, (request.cluster, request.cluster_options.scheduler_config))
@@ -193,8 +194,6 @@ def _is_same_place(now: str | None, then: str | None) -> bool:
 
 
 def _is_no_file(path: str) -> bool:
-    from kubesched_lint.cluster.cluster import LIVE
-
     return path.partition(":")[0] == LIVE
 
 
@@ -209,8 +208,6 @@ def _upwards(start: str) -> Iterator[str]:
 
 def _texts(place: str) -> Iterator[str]:
     """Yield the texts of a configuration; none of one that cannot be read."""
-    import tomllib
-
     try:
         found = tomllib.loads(content(place, _LARGEST).decode("utf-8-sig"))
         yield from _texts_in(found["tool"]["kubesched-lint"] if os.path.basename(place).endswith(SHARED) else found)

@@ -6,10 +6,12 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer._completion_shared import get_completion_script
 
 from kubesched_lint.cli import COMPLETE
 from kubesched_lint.cli.parser import CommandGroup
 from kubesched_lint.printing import say, say_exactly
+from kubesched_lint.version import __version__
 
 _COMMANDS = (
     "lint",
@@ -64,16 +66,12 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from kubesched_lint.version import __version__
-
         say(f"kubesched-lint {__version__}")
         raise typer.Exit()
 
 
 def _show_completion(shell: str | None) -> None:
     if shell:
-        from typer._completion_shared import get_completion_script
-
         say_exactly([get_completion_script(prog_name="kubesched-lint", complete_var=COMPLETE, shell=shell), "\n"])
         raise typer.Exit()
 

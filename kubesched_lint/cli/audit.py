@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -9,7 +12,16 @@ import typer
 
 from kubesched_lint.cli.options import READING, Color, ColorOption, FailOn, Verbose, takes
 from kubesched_lint.cli.parser import OUTPUT, Command
+from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
+from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.progress import shown
+from kubesched_lint.report.audit_json import as_json
+from kubesched_lint.report.audit_pages import as_html, as_markdown
+from kubesched_lint.report.audit_text import as_text
+from kubesched_lint.report.footer import FAIL_ON
+from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.text import many
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -58,20 +70,7 @@ def audit(
 
       kubesched-lint audit -c snapshot.json.gz --fail-on warning --format json
     """
-    import os
-    import sys
-    from datetime import UTC, datetime
-
-    from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-    from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.audit.run import audit as audited
-    from kubesched_lint.progress import shown
-    from kubesched_lint.report.audit_json import as_json
-    from kubesched_lint.report.audit_pages import as_html, as_markdown
-    from kubesched_lint.report.audit_text import as_text
-    from kubesched_lint.report.footer import FAIL_ON
-    from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.text import many
 
     settings = settle(context, ())
     tell_configuration(settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -9,8 +11,14 @@ from msgspec import Struct
 
 from kubesched_lint.cli.options import JUDGING, OptionalPaths, Targets, takes
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets
 from kubesched_lint.commands.lint.remarks import BASELINE
-from kubesched_lint.printing import say, tell, visible
+from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.printing import OutputError, say, tell, visible
+from kubesched_lint.project.baseline import changes, entries_of, read_baseline, text_of, updated, without
+from kubesched_lint.report.formats import write_file
+from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.text import plural
 from kubesched_lint.version import __version__
 
@@ -64,11 +72,6 @@ def write(
 
       kubesched-lint lint manifests/ --cluster cluster.yaml --baseline kubesched-baseline.json
     """
-    import os
-    from collections import Counter
-
-    from kubesched_lint.cli.settings import settle
-
     settings = settle(context, paths or ())
     file = output or settings.maybe("baseline") or BASELINE
     work = _work(context, settings, paths, target)
@@ -104,9 +107,6 @@ def prune(
 
     Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
     """
-    from kubesched_lint.cli.settings import settle
-    from kubesched_lint.project.baseline import without
-
     settings = settle(context, paths or ())
     file = settings.maybe("baseline") or BASELINE
     work = _work(context, settings, paths, target)
@@ -137,9 +137,6 @@ def update(
 
     Example: kubesched-lint baseline update manifests/ --cluster cluster.yaml
     """
-    from kubesched_lint.cli.settings import settle
-    from kubesched_lint.project.baseline import changes, updated
-
     settings = settle(context, paths or ())
     file = settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook)
@@ -190,14 +187,11 @@ class _Work(Struct, frozen=True):
     @property
     def leaves_out_targets(self) -> bool:
         """Whether other targets share the baseline, so that these alone must not remove entries."""
-        from kubesched_lint.cli.targets import has_whole_baseline
-
         return not has_whole_baseline(self.settings, self.targets)
 
     def run(self, baseline: str | None) -> _Found:
         """Return what is found. Exits with 2 if an input cannot be read, because the findings would be incomplete."""
         from kubesched_lint.commands.lint.run import Request
-        from kubesched_lint.rulebook.library import UnknownRuleError
 
         settings = self.settings
         request = Request(
@@ -214,7 +208,6 @@ class _Work(Struct, frozen=True):
 
     def _of_paths(self, request: Request) -> _Found:
         from kubesched_lint.commands.lint.run import checked
-        from kubesched_lint.project.baseline import entries_of
 
         run = checked(request, self.settings.options, self.settings.rulebook)
         _refuse_errors(run.report)
@@ -222,11 +215,6 @@ class _Work(Struct, frozen=True):
 
     def _of_targets(self, request: Request) -> _Found:
         """Return entries that cover each target alone: one for a finding that several have."""
-        from collections import Counter
-
-        from kubesched_lint.cli.targets import run_targets
-        from kubesched_lint.project.baseline import entries_of
-
         run = run_targets(request, self.settings, self.targets, 1)
         _refuse_errors(run.report)
         entries: Counter[KnownFinding] = Counter()
@@ -236,8 +224,6 @@ class _Work(Struct, frozen=True):
 
 
 def _work(context: typer.Context, settings: Settings, paths: list[str] | None, names: list[str] | None) -> _Work:
-    from kubesched_lint.cli.targets import chosen
-
     found, targets, question = chosen(context, settings, paths or (), names)
     if question:
         context.fail(f"{question}.")
@@ -254,9 +240,6 @@ def _refuse_errors(report: Report) -> None:
 
 def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding, ...]:
     """Return the entries of the baseline. If it is invalid, print the reason and ``aside``, and exit with 2."""
-    from kubesched_lint.linter.options import BaselineError
-    from kubesched_lint.project.baseline import read_baseline
-
     try:
         return read_baseline(file, rulebook)
     except BaselineError as error:
@@ -264,10 +247,6 @@ def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding,
 
 
 def _write(file: str, entries: tuple[KnownFinding, ...]) -> None:
-    from kubesched_lint.printing import OutputError
-    from kubesched_lint.project.baseline import text_of
-    from kubesched_lint.report.formats import write_file
-
     try:
         write_file(file, [text_of(entries)])
     except OutputError as error:

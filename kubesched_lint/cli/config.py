@@ -9,7 +9,12 @@ import typer
 
 from kubesched_lint.cli.options import GATING, Format, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.cli.settings import settle
 from kubesched_lint.printing import json_text, say, say_exactly, visible
+from kubesched_lint.project.config import OF_CLUSTER, Given
+from kubesched_lint.project.config_schema import text
+from kubesched_lint.project.rule_settings import shown
+from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -39,8 +44,6 @@ def show(
 
       kubesched-lint config show manifests/ --fail-on warning --format json
     """
-    from kubesched_lint.cli.settings import settle
-
     settings = settle(context, paths or ())
     rulebook = settings.rulebook
     if form is Format.JSON:
@@ -58,9 +61,6 @@ def print_clusters(context: typer.Context, **shared: Any) -> None:
 
     Example: kubesched-lint config clusters --config kubesched.toml
     """
-    from kubesched_lint.cli.settings import settle
-    from kubesched_lint.project.config import OF_CLUSTER
-
     config = settle(context, ()).config
     tables = [config.values, *(target.values for target in config.targets)]
     for path in dict.fromkeys(str(values[key].value) for values in tables for key in OF_CLUSTER if key in values):
@@ -73,9 +73,6 @@ def print_schema() -> None:
 
     Example: kubesched-lint config schema > kubesched.schema.json
     """
-    from kubesched_lint.project.config_schema import text
-    from kubesched_lint.rulebook.library import Rulebook
-
     say_exactly([text(Rulebook.shipped())])
 
 
@@ -122,9 +119,6 @@ def _as_json(settings: Settings, rulebook: Rulebook) -> dict[str, Any]:
 
 
 def _as_text(settings: Settings, rulebook: Rulebook) -> Iterator[str]:
-    from kubesched_lint.project.config import Given
-    from kubesched_lint.project.rule_settings import shown
-
     rows = [(name, _toml(given.value), given.origin) for name, given in settings.values.items()]
     rows += [(f"rules.{slug}.{name}", _toml(v), origin) for slug, name, v, origin in _of_rules(settings, rulebook)]
     for number, override in enumerate(settings.config.overrides):
@@ -148,6 +142,4 @@ def _severities(override: Override) -> str:
 
 
 def _toml(value: object) -> str:
-    from kubesched_lint.project.rule_settings import shown
-
     return "-" if value is None else shown(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -9,7 +11,14 @@ import typer
 
 from kubesched_lint.cli.options import READING, Color, ColorOption, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
+from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.printing import say, say_exactly, say_markdown, tell
+from kubesched_lint.progress import shown
+from kubesched_lint.report.drain_markdown import as_markdown
+from kubesched_lint.report.drain_report import as_json, as_text
+from kubesched_lint.report.palette import terminal_width, wants_color
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -57,19 +66,10 @@ def drain(
 
       kubesched-lint drain -c snapshot.yaml --nodes worker-3,worker-4 --remove
     """
-    import os
-    import sys
-
-    from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-    from kubesched_lint.cli.targets import one_target
-    from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.drain.replay import Rules
     from kubesched_lint.commands.drain.run import Effort
     from kubesched_lint.commands.drain.run import drain as planned
     from kubesched_lint.commands.lint.run import read_manifests
-    from kubesched_lint.progress import shown
-    from kubesched_lint.report.drain_report import as_json, as_text
-    from kubesched_lint.report.palette import terminal_width, wants_color
 
     settings = settle(context, paths or ())
     if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
@@ -96,8 +96,6 @@ def drain(
     if output is DrainFormat.JSON:
         say_exactly([as_json(plan), "\n"])
     elif output is DrainFormat.MARKDOWN:
-        from kubesched_lint.report.drain_markdown import as_markdown
-
         say_markdown(as_markdown(plan))
     else:
         painted = wants_color(color.value, sys.stdout, os.environ)

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 from collections.abc import Callable
+from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
+from io import BufferedReader, RawIOBase, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from kubesched_lint.printing import OutputError, forget, tell
+from kubesched_lint.printing import OutputError, forget, tell, visible
+from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     import threading
@@ -79,7 +83,7 @@ def _answer(command: Callable[[], int]) -> int:
 
 def _failed(error: BaseException, message: str) -> int:
     if os.environ.get(TRACEBACK):
-        from traceback import format_exception
+        from traceback import format_exception  # only a bug needs it
 
         for line in "".join(format_exception(error)).rstrip("\n").split("\n"):
             tell(line)
@@ -88,8 +92,6 @@ def _failed(error: BaseException, message: str) -> int:
 
 
 def _system_message(error: OSError) -> str:
-    from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
-
     words = error.strerror or str(error) or type(error).__name__
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {words}"
@@ -100,8 +102,6 @@ def _system_message(error: OSError) -> str:
 
 
 def _bug(error: BaseException) -> str:
-    from kubesched_lint.version import __version__
-
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}…"
@@ -117,10 +117,6 @@ def _bug(error: BaseException) -> str:
 
 def _usage(error: Any) -> int:
     """Print the parser's usage, hint and error. Return the exit code."""
-    from io import StringIO
-
-    from kubesched_lint.printing import visible
-
     text = StringIO()
     if type(error).__name__ != "NoArgsIsHelpError":  # its message is the help
         message = visible(error.format_message())
@@ -141,8 +137,6 @@ def _hide_thread_tracebacks() -> None:
     if "threading" in sys.modules:
         sys.modules["threading"].excepthook = hook  # type: ignore[attr-defined]
     else:
-        import _thread
-
         _thread._excepthook = hook  # threading takes it from there when a thread is needed
     if not os.environ.get(TRACEBACK):
         sys.unraisablehook = lambda _: None
@@ -165,9 +159,6 @@ def _open_closed_streams() -> None:
 
 
 def _unreadable() -> TextIO:
-    from errno import EBADF
-    from io import BufferedReader, RawIOBase, TextIOWrapper
-
     class Closed(RawIOBase):
         def readable(self) -> bool:
             return True

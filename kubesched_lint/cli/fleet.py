@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from kubesched_lint.cli.options import (
     GATING,
@@ -16,8 +19,19 @@ from kubesched_lint.cli.options import (
     Verbose,
     takes,
 )
+from kubesched_lint.cli.output import tell_undecided
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.printing import tell
+from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.targets import chosen, request_of, run_targets
+from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.printing import OutputError, tell, write_stream
+from kubesched_lint.project.baseline import held_against, read_baseline
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.fleet import FORMATS, Fleet, fleet_of, render_json, render_text, worst_exit_code
+from kubesched_lint.report.footer import FAIL_ON
+from kubesched_lint.report.formats import write_file
+from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.rulebook.library import UnknownRuleError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,15 +87,7 @@ def fleet(
 
       kubesched-lint fleet --target prod-eu --target prod-us
     """
-    from kubesched_lint.cli.output import tell_undecided
-    from kubesched_lint.cli.settings import settle
     from kubesched_lint.commands.fleet.run import FleetError
-    from kubesched_lint.linter.options import BaselineError
-    from kubesched_lint.printing import OutputError
-    from kubesched_lint.report.context import RenderContext
-    from kubesched_lint.report.fleet import FORMATS, worst_exit_code
-    from kubesched_lint.report.footer import FAIL_ON
-    from kubesched_lint.rulebook.library import UnknownRuleError
 
     if format_ not in FORMATS:
         raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
@@ -107,8 +113,6 @@ def _of_clusters(
     """Return the outcomes of the paths in each cluster of the folder. Raises FleetError, BaselineError and others."""
     from kubesched_lint.commands.fleet.executors import executor_of
     from kubesched_lint.commands.fleet.run import clusters_in, lint_fleet
-    from kubesched_lint.project.baseline import read_baseline
-    from kubesched_lint.report.fleet import fleet_of
 
     if names:
         raise typer.BadParameter("a target names its cluster; leave out --clusters.", param_hint="'--target'")
@@ -138,11 +142,9 @@ def _of_targets(
     context: typer.Context, settings: Settings, paths: Sequence[str], names: list[str] | None, executor: str
 ) -> Fleet:
     """Return the outcomes of the targets. Raises FleetError, BaselineError and others."""
-    from kubesched_lint.cli.targets import chosen, request_of, run_targets
     from kubesched_lint.commands.fleet.executors import processes_of
     from kubesched_lint.commands.fleet.run import FleetOutcome
     from kubesched_lint.commands.lint.run import Request
-    from kubesched_lint.report.fleet import Fleet
 
     if not settings.config.targets and not names:
         context.fail("Missing option '--clusters'.")
@@ -165,33 +167,17 @@ def _of_targets(
 
 def _with_baseline(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
     """Return the outcome with known findings marked; an entry without a finding may belong to another cluster."""
-    from msgspec.structs import replace
-
-    from kubesched_lint.project.baseline import held_against
-
     return replace(outcome, report=held_against(outcome.report, entries, source=source).report)
 
 
 def _with_configuration(outcome: FleetOutcome, configuration: str) -> FleetOutcome:
     """Return the outcome with the footer line about the configuration."""
-    from msgspec.structs import replace
-
     summary = replace(outcome.report.summary, configuration=configuration)
     return replace(outcome, report=replace(outcome.report, summary=summary))
 
 
 def _show(fleet: Fleet, plain: RenderContext, format_: str, output: str | None, color: str) -> None:
     """Write the reports. Raises OutputError."""
-    import os
-    import sys
-
-    from msgspec.structs import replace
-
-    from kubesched_lint.printing import write_stream
-    from kubesched_lint.report.fleet import render_json, render_text
-    from kubesched_lint.report.formats import write_file
-    from kubesched_lint.report.palette import terminal_width, wants_color
-
     render = render_json if format_ == "json" else render_text
     if output is not None:
         write_file(output, render(fleet, plain))

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kubesched_lint.cli.options import NodeGroups
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.nodepools.known import KnownGroups
+from kubesched_lint.cluster.read import cluster_from, read_cluster
+from kubesched_lint.cluster.sketching import Style, sketch_of
 from kubesched_lint.printing import say, tell
+from kubesched_lint.programs import ProgramError, run
+from kubesched_lint.writing import destination, replacing
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -70,9 +79,6 @@ def init(
 
       kubesched-lint init nodes.json --exact
     """
-    from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.sketching import Style, sketch_of
-
     try:
         cluster = _cluster(file)
     except ClusterError as error:
@@ -107,10 +113,6 @@ def _entries(sketch: str) -> int:
 
 def _asked(cluster: Cluster) -> str:
     """Return the answer of a person at a terminal; empty if nobody can answer, or the answer is known or no matter."""
-    import sys
-
-    from kubesched_lint.cluster.nodepools.known import KnownGroups
-
     known = KnownGroups(cluster)
     if cluster.node_groups or not known.is_elastic or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return ""
@@ -124,10 +126,6 @@ def _asked(cluster: Cluster) -> str:
 
 
 def _cluster(file: str | None) -> Cluster:
-    import sys
-
-    from kubesched_lint.cluster.read import cluster_from, read_cluster
-
     if file is not None and file != "-":
         return read_cluster(file)
     if file is None and sys.stdin.isatty():
@@ -139,8 +137,6 @@ def _cluster(file: str | None) -> Cluster:
 
 
 def _kubectl() -> bytes:
-    import shutil
-
     if shutil.which(_KUBECTL[0]) is None:
         raise _failed(
             "no FILE is given, and kubectl is not on the PATH. Pass the output of `kubectl get nodes -o json` "
@@ -163,8 +159,6 @@ def _node_pools() -> bytes | None:
 
 def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
     """Return (standard output, error message) of a command; the message is empty on success."""
-    from kubesched_lint.programs import ProgramError, run
-
     tell(f"running {' '.join(command)}")
     try:
         done = run(command, name="kubectl", largest=1 << 30)
@@ -174,10 +168,6 @@ def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
 
 
 def _write(output: str, sketch: str, force: bool) -> None:
-    import os
-
-    from kubesched_lint.writing import destination, replacing
-
     try:
         real = destination(output)
         if os.path.lexists(real) and not force:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from kubesched_lint.cli.invocation import with_base
+from kubesched_lint.cli.linting import linted
 from kubesched_lint.cli.options import (
     GATING,
     Color,
@@ -104,6 +105,4 @@ def lint(
 
       kubesched-lint lint --target prod-eu --target prod-us
     """
-    from kubesched_lint.cli.linting import linted
-
     raise typer.Exit(linted(context))

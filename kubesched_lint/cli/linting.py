@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.output import show, tell_undecided
 from kubesched_lint.cli.settings import settle
+from kubesched_lint.cli.targets import chosen, has_whole_baseline, run_targets, settings_of
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.linter.options import BaselineError, ChangedError
 from kubesched_lint.printing import OutputError, tell
@@ -18,6 +19,7 @@ from kubesched_lint.progress import at, shown
 from kubesched_lint.report.footer import FAIL_ON, exit_code
 from kubesched_lint.report.formats import FormatError, targets
 from kubesched_lint.rulebook.library import UnknownRuleError
+from kubesched_lint.text import many
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.against import Against
@@ -100,8 +102,6 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     settings = settle(call, paths)
     if not names and paths and not settings.config.targets:
         return _Wanted(settings, paths)
-    from kubesched_lint.cli.targets import chosen, has_whole_baseline, settings_of
-
     paths, several, question = chosen(call, settings, paths, names)
     shares_baseline = not has_whole_baseline(settings, several)
     if len(several) == 1:
@@ -182,8 +182,6 @@ def _over(
     compared: Against | None,
 ) -> TargetsRun:
     """Return the run over several targets, in as many processes as --jobs says, else as there are cores."""
-    from kubesched_lint.cli.targets import run_targets
-
     jobs = call.params["jobs"] or 0
     names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
     return run_targets(request, settings, several, jobs, compared.of if compared else None, names_files=names_files)
@@ -193,6 +191,4 @@ def _tell_missing_cluster(report: Report) -> None:
     """Print on stderr how many rules need a cluster, because --quiet hides the footer that names them."""
     missing = sum(skip.reason == "needs a cluster (--cluster)" for skip in report.skipped)
     if missing and not report.summary.unreadable_cluster:
-        from kubesched_lint.text import many
-
         tell(f"no cluster given (--cluster): {many(missing, 'rule')} skipped")

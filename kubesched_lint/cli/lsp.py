@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from kubesched_lint.cli.opening import opened
 from kubesched_lint.cli.options import JUDGING, Targets, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.extras import LSP_NEEDED, has_lsp
+from kubesched_lint.lsp.server import serve
 from kubesched_lint.printing import tell
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -37,7 +39,4 @@ def lsp(
     if not has_lsp():
         tell(f"error: the language server needs pygls: {LSP_NEEDED}")
         raise typer.Exit(2)
-    from kubesched_lint.cli.opening import opened
-    from kubesched_lint.lsp.server import serve
-
     serve(lambda root: opened(context, [root], prefers_targets=True))

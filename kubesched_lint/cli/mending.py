@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
+from difflib import unified_diff
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,8 +43,6 @@ def mending_of(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> 
 
 def mend(run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
     """Return (run to report, minimum exit code): 1 for a diff, 2 for a file that could not be written."""
-    import gc
-
     gc.freeze()  # the manifests stay until the end
     gc.enable()  # fixing lints the set many times
     mended = search.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
@@ -106,8 +106,6 @@ def _report(verb: str, mended: Mended) -> None:
 
 def _diff(open_file: OpenFile) -> Iterator[str]:
     """Yield a unified diff for ``patch -p0`` and ``git apply -p0``, with the path as the user gave it."""
-    from difflib import unified_diff
-
     name = "-" if open_file.path == STDIN else _name(open_file.path)
     before, after = _lines(open_file.first), _lines(open_file.data)
     for line in unified_diff(before, after, name, name):

@@ -9,6 +9,8 @@ import typer
 
 from kubesched_lint.cli.parser import CONFIG, INPUT, OUTPUT, RULES
 from kubesched_lint.releases import RECORDED
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.rule import FAMILIES
 
 
 class Profile(StrEnum):
@@ -60,9 +62,6 @@ OptionalPaths = Annotated[list[str] | None, _PATHS]
 
 def _rule_names(incomplete: str) -> list[tuple[str, str]]:
     """Return (name, summary) of rules and families that start with ``incomplete``, for shell completion."""
-    from kubesched_lint.rulebook.library import Rulebook
-    from kubesched_lint.rulebook.rule import FAMILIES
-
     book = Rulebook.shipped()
     named = [(name, FAMILIES.get(name, "")) for name in book.families]
     named += [(rule.slug, rule.summary) for rule in book]
@@ -71,8 +70,6 @@ def _rule_names(incomplete: str) -> list[tuple[str, str]]:
 
 def rule_slugs(incomplete: str) -> list[tuple[str, str]]:
     """Return (slug, summary) of rules that start with ``incomplete``, for shell completion."""
-    from kubesched_lint.rulebook.library import Rulebook
-
     return [(rule.slug, rule.summary) for rule in Rulebook.shipped() if rule.slug.startswith(incomplete)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.manifests.loader import source_lines
 from kubesched_lint.printing import tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.causes import one_per_cause
@@ -63,8 +65,6 @@ def tell_undecided(report: Report) -> None:
 
 
 def _extras(run: LintRun | TargetsRun) -> ReportExtras | None:
-    import gc
-
     gc.enable()  # a simulation, unlike lint, makes reference cycles
     with shown("simulating for the report"):
         return run.extras()
@@ -80,6 +80,4 @@ def _folder() -> str:
 def _lines(run: LintRun | TargetsRun, path: str) -> Sequence[str]:
     if path.endswith(RENDERED):
         return run.rendered_lines(path)
-    from kubesched_lint.manifests.loader import source_lines
-
     return source_lines(path)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import cleandoc
+from os.path import exists
+from textwrap import wrap
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from kubesched_lint.text import did_you_mean
 
 INPUT, RULES, OUTPUT, CONFIG = "Input", "Rules", "Output", "Configuration"
 """Sections of options: values for ``rich_help_panel``. An option without a section is listed under ``Options``."""
@@ -60,10 +65,6 @@ class CommandGroup(TyperGroup):
         """Return the command. Raises UsageError with a suggestion: a similar command, or ``lint`` for a path."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
-            from os.path import exists
-
-            from kubesched_lint.text import did_you_mean
-
             guess = did_you_mean(name, known).replace("`", "'")
             if not guess and exists(name) and "lint" in known:
                 guess = f"; did you mean '{ctx.command_path} lint {name}'?"
@@ -107,16 +108,12 @@ def _in_words(names: str) -> str:
 
 def _without_examples(text: str) -> tuple[str, list[str]]:
     """Return (text of a docstring before its examples, the example lines)."""
-    from inspect import cleandoc
-
     about, _, rest = cleandoc(text).partition("\nExample")
     return about.strip(), [line.strip() for line in rest.partition(":")[2].splitlines() if line.strip()]
 
 
 def _wrapped(example: str, width: int) -> Iterator[str]:
     r"""Yield lines of at most ``width`` cells, joined by ``\`` as in a shell; an option and its value share a line."""
-    from textwrap import wrap
-
     words = example.split(" ")
     glued = "".join(f"{word}\0" if word.startswith("-") and word != "-" else f"{word} " for word in words).strip()
     glued = glued.replace("\0-", " -").rstrip("\0")

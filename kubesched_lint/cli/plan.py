@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from kubesched_lint.cli.invocation import EMPTY, refused
 from kubesched_lint.cli.options import EVENTS, JUDGING, Color, ColorOption, OneTarget, takes
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
+from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.progress import shown
+from kubesched_lint.project.commits import HEAD
+from kubesched_lint.report.footer import FAIL_ON
+from kubesched_lint.report.html.plan import as_html
+from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.report.plan_json import as_json
+from kubesched_lint.report.plan_markdown import as_markdown
+from kubesched_lint.report.plan_text import as_text
+from kubesched_lint.rulebook.library import UnknownRuleError
+from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -91,12 +107,7 @@ def plan(
 
       kubesched-lint plan rendered-before/ rendered-after/ -c cluster.yaml --detailed-exitcode
     """
-    from kubesched_lint.cli.settings import settle, tell_configuration
-    from kubesched_lint.cli.targets import one_target
-    from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.plan.sides import SideError
-    from kubesched_lint.progress import shown
-    from kubesched_lint.rulebook.library import UnknownRuleError
 
     if arguments and not against_cluster and _lacks_base(arguments[0]):
         raise refused(EMPTY, "BASE")
@@ -118,8 +129,6 @@ def plan(
 
 def _lacks_base(argument: str) -> bool:
     """Whether a commit is empty, alone or where a range starts; ``../manifests`` is a path."""
-    import os
-
     return not argument or (
         argument.startswith("..") and not argument.startswith("../") and not os.path.lexists(argument)
     )
@@ -127,10 +136,6 @@ def _lacks_base(argument: str) -> bool:
 
 def _parted(arguments: Sequence[str], *, has_target: bool) -> tuple[str, Sequence[str]]:
     """Return (BASE, paths). One argument is a path, unless it names two commits or a target has the paths."""
-    import os
-
-    from kubesched_lint.project.commits import HEAD
-
     if len(arguments) == 1:
         is_range = ".." in arguments[0] and not os.path.lexists(arguments[0])
         return (arguments[0], ()) if is_range or has_target else (HEAD, arguments)
@@ -144,14 +149,10 @@ def _planned(
 
     Raises ClusterError, SideError, UnknownRuleError, and ValueError for an unknown event.
     """
-    from msgspec.structs import replace
-
-    from kubesched_lint.cli.settings import cluster_of
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.plan.run import as_it_runs, plan
     from kubesched_lint.commands.plan.sides import changed_submodules, sides_of
     from kubesched_lint.commands.plan.version import Version
-    from kubesched_lint.text import first_few
 
     options, where = settings.options, settings.maybe("cluster")
     cluster = cluster_of(context, settings)
@@ -176,34 +177,19 @@ def _check_not_empty(*versions: Version) -> None:
 
 
 def _print(found: Plan, output: PlanFormat, color: Color) -> None:
-    import os
-    import sys
-
-    from kubesched_lint.report.palette import terminal_width, wants_color
-
     match output:
         case PlanFormat.TEXT:
-            from kubesched_lint.report.plan_text import as_text
-
             painted = wants_color(color.value, sys.stdout, os.environ)
             say(as_text(found, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
         case PlanFormat.JSON:
-            from kubesched_lint.report.plan_json import as_json
-
             say_exactly([as_json(found), "\n"])
         case PlanFormat.MARKDOWN:
-            from kubesched_lint.report.plan_markdown import as_markdown
-
             say_exactly([as_markdown(found)])
         case PlanFormat.HTML:
-            from kubesched_lint.report.html.plan import as_html
-
             say_exactly(as_html(found))
 
 
 def _exit_code(found: Plan, gate: Gate, *, detailed: bool) -> int:
-    from kubesched_lint.report.footer import FAIL_ON
-
     if found.errors:
         return 2
     if gate is Gate.WORSE:

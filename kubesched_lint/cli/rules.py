@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from kubesched_lint.cli.options import Format, rule_slugs
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible
+from kubesched_lint.rulebook.card import as_markdown
+from kubesched_lint.rulebook.examples import Trial
+from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.rulebook.library import UnknownRuleError, cards_folder
+from kubesched_lint.rulebook.new import NewRuleError, new_card, new_check
+from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.rulebook.rule import FAMILIES
+from kubesched_lint.text import many
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.examples import Trial
@@ -42,8 +52,6 @@ def list_rules(
 
       kubesched-lint rules list --rules ops/rules
     """
-    from kubesched_lint.rulebook.library import UnknownRuleError
-
     book = _book(own)
     try:
         families = {name: book.family(name) for name in family or book.families}
@@ -73,10 +81,6 @@ def explain(
 
     Example: kubesched-lint rules explain anti-affinity-exceeds-domains
     """
-    from kubesched_lint.rulebook.card import as_markdown
-    from kubesched_lint.rulebook.frontmatter import CardError
-    from kubesched_lint.rulebook.library import UnknownRuleError
-
     book = _book(own)
     if slug in book.families and slug not in book.rules:
         rules = book.family(slug)
@@ -106,11 +110,6 @@ def run_examples(
 
     Exits with 2 when a card is invalid or an example fails.
     """
-    from pathlib import Path
-
-    from kubesched_lint.rulebook.examples import Trial
-    from kubesched_lint.rulebook.library import UnknownRuleError, cards_folder
-
     where = cards_folder() if folder is None else Path(folder)
     if not where.is_dir():
         _give_up(f"{where} is not a folder")
@@ -153,10 +152,6 @@ def new_rule(
 
       kubesched-lint rules new payment-needs-two-zones --python --dir acme-rules
     """
-    from pathlib import Path
-
-    from kubesched_lint.rulebook.new import NewRuleError, new_card, new_check
-
     where = Path(folder or ("own-rules" if python else "ops/rules"))
     try:
         files = (new_check if python else new_card)(slug, where)
@@ -178,8 +173,6 @@ def new_rule(
 
 def _book(own: list[str] | None) -> Rulebook:
     """Return all rules; print the faults in the user's own cards."""
-    from kubesched_lint.rulebook.own import rulebook_with
-
     book = rulebook_with(own or ())
     for fault in book.faults:
         tell(f"error: {fault}")
@@ -188,15 +181,11 @@ def _book(own: list[str] | None) -> Rulebook:
 
 def _failures(trial: Trial) -> Iterator[CardError]:
     if trial.cards:
-        from kubesched_lint.linter.lint_text import lint_example
-
         yield from trial.failures(lint_example)
 
 
 def _verdict(trial: Trial, failed: int) -> str:
     """Return ``2 cards, 5 examples: all as marked; 1 card cannot be used``."""
-    from kubesched_lint.text import many
-
     parts = []
     if trial.cards:
         tested = f"{many(len(trial.cards), 'card')}, {many(len(trial.examples), 'example')}"
@@ -208,8 +197,6 @@ def _verdict(trial: Trial, failed: int) -> str:
 
 
 def _table(families: dict[str, tuple[Rule, ...]]) -> Iterator[str]:
-    from kubesched_lint.rulebook.rule import FAMILIES
-
     wide = max((len(rule.slug) for rules in families.values() for rule in rules), default=0)
     for number, (family, rules) in enumerate(families.items()):
         if number:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from time import gmtime, strftime, time
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
@@ -13,12 +15,15 @@ from msgspec.structs import replace
 from kubesched_lint.cli.invocation import is_given, refused
 from kubesched_lint.cluster.elastic import ClusterOptions
 from kubesched_lint.custom.own import kinds_with
-from kubesched_lint.findings import Severity
+from kubesched_lint.findings import InputError, Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options
+from kubesched_lint.model.feature_gates import parsed
 from kubesched_lint.printing import tell
 from kubesched_lint.project.config import DECLARED, KEYS, OF_CLUSTER, OWN_RULES, Config, ConfigError, Given, Target
 from kubesched_lint.project.config_file import find_config, read_config
+from kubesched_lint.project.rule_settings import SettingError, from_flags
+from kubesched_lint.project.weakening import in_force
 from kubesched_lint.releases import NO_VERSION, is_asked_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
@@ -72,8 +77,6 @@ class Settings(Struct, frozen=True):
         """The text of the footer's ``config`` line in a run over these targets; empty without a configuration file."""
         if not self.config.file:
             return ""
-        from kubesched_lint.project.weakening import in_force
-
         return in_force(self.config, self.values, targets)
 
     @property
@@ -148,8 +151,6 @@ def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
 
 def _fresh_since(duration: str) -> str:
     """Return the time before which running pods are too old for an error, in full hours: reports are kept as long."""
-    from time import gmtime, strftime, time
-
     return strftime("%Y-%m-%dT%H:00:00+00:00", gmtime(time() - (seconds_of(duration) or 0)))
 
 
@@ -158,8 +159,6 @@ def cluster_of(context: Invocation, settings: Settings) -> Cluster:
 
     Garbage collection pauses meanwhile: to read makes no cycles, and what was read stays until the end.
     """
-    import gc
-
     from kubesched_lint.cluster.read import read_stated
 
     path = settings.maybe("cluster")
@@ -209,8 +208,6 @@ def _flag(context: Invocation, name: str) -> Given | None:
     elif name == "max-age" and seconds_of(value) is None:
         raise refused(f"{value!r} is no duration such as 12h, 7d or 2w.", flag)
     elif name == "feature-gates":
-        from kubesched_lint.model.feature_gates import parsed
-
         try:
             parsed(value)
         except ValueError as error:
@@ -229,9 +226,6 @@ def _of_rules(
     texts = context.params.get("sets")
     if not texts:
         return config.params, config.severities
-    from kubesched_lint.findings import InputError
-    from kubesched_lint.project.rule_settings import SettingError, from_flags
-
     try:
         params, severities = from_flags(texts, rulebook)
     except SettingError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -9,7 +11,15 @@ import typer
 
 from kubesched_lint.cli.options import EVENTS, READING, Color, ColorOption, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
+from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.progress import shown
+from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
+from kubesched_lint.text import many
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -108,20 +118,9 @@ def simulate(
 
       kubesched-lint simulate --target prod-eu
     """
-    import os
-    import sys
-
-    from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-    from kubesched_lint.cli.targets import one_target
-    from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.simulate.run import simulate as simulated
     from kubesched_lint.commands.simulate.wishes import Wishes
-    from kubesched_lint.lifecycle.courses import Effort
-    from kubesched_lint.progress import shown
-    from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
-    from kubesched_lint.text import many
 
     settings, paths = one_target(context, settle(context, paths or ()), paths or (), target)
     options = settings.options

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
+from hashlib import scrypt
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cluster.capture import CaptureError, capture, connect
+from kubesched_lint.cluster.capture.snapshot import now
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.redact import Redactor
+from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
 from kubesched_lint.printing import safe_json, tell, write_bytes
+from kubesched_lint.progress import at, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,10 +81,6 @@ def snapshot(
 
       kubesched-lint snapshot --context prod --redact -o prod.json.gz
     """
-    from kubesched_lint.cluster.capture import CaptureError, capture, connect
-    from kubesched_lint.cluster.capture.snapshot import now
-    from kubesched_lint.progress import at, shown
-
     scheduler = _configuration(scheduler_config) if scheduler_config else None
     try:
         connection = connect(context, read_seconds=request_timeout, list_seconds=list_timeout)
@@ -111,9 +115,6 @@ def snapshot(
 
 def _configuration(path: str) -> Mapping[str, object]:
     """Return a configuration of kube-scheduler that it would accept."""
-    from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
-
     try:
         return read_scheduler_config(path, scores_capacity=True)[0].configuration
     except ClusterError as error:
@@ -122,11 +123,6 @@ def _configuration(path: str) -> Mapping[str, object]:
 
 def _redactor(key: str | None) -> Redactor:
     """Return a redactor with this key, or with a random one, so that nobody can verify a guessed name."""
-    import secrets
-    from hashlib import scrypt
-
-    from kubesched_lint.cluster.redact import Redactor
-
     if not key:
         return Redactor(secrets.token_bytes(32))
     # scrypt is slow on purpose: it makes guessing names and short keys expensive.

@@ -9,6 +9,7 @@ import typer
 from kubesched_lint.cli.options import Format
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.report.agreement import as_json, as_text
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -41,7 +42,6 @@ def verify_command(
     """
     from kubesched_lint.commands.verify.recordings import CaseError
     from kubesched_lint.commands.verify.run import verify_files
-    from kubesched_lint.report.agreement import as_json, as_text
 
     try:
         accounts = verify_files(cases, predictions, kubernetes_version)

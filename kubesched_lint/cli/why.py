@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
+from kubesched_lint.analysis.pending import agreement
 from kubesched_lint.cli.options import READING, Color, ColorOption, Format, OneTarget, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
+from kubesched_lint.cli.targets import one_target
+from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.printing import say, say_exactly, tell
+from kubesched_lint.report.explanation import as_json, as_text
+from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.work import OutOfWorkError
 
 if TYPE_CHECKING:
     from kubesched_lint.model.inventory import Inventory
@@ -62,25 +72,12 @@ def why(
 
       kubesched-lint why web --target prod-eu
     """
-    import os
-    import sys
-
-    from msgspec.structs import replace
-
-    from kubesched_lint.analysis.pending import agreement
-    from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
-    from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.why.ask import Question, answer
     from kubesched_lint.commands.why.naming import NamingError
-    from kubesched_lint.report.explanation import as_json, as_text
-    from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.work import OutOfWorkError
 
     settings = settle(context, paths or ())
     if target or (settings.config.targets and (paths or not settings.values["cluster"].origin.startswith("-"))):
-        from kubesched_lint.cli.targets import one_target
-
         settings, paths = one_target(context, settings, paths or (), target)
     tell_configuration(settings)
     try:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from kubesched_lint.cli.options import Format
 from kubesched_lint.cli.parser import Command, command_group
+from kubesched_lint.custom.card import cards_folder
+from kubesched_lint.custom.own import kinds_with
+from kubesched_lint.files import content
+from kubesched_lint.linter.options import Options
+from kubesched_lint.manifests.inputs import LARGEST
 from kubesched_lint.printing import json_text, say, say_exactly, say_markdown, tell, visible, visible_lines
+from kubesched_lint.text import did_you_mean, many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,8 +89,6 @@ def explain(
     asked = name.lower()
     found = [k for k in kinds if asked in (k.kind.lower(), f"{k.kind}.{k.group}".lower(), k.slug)]
     if not found:
-        from kubesched_lint.text import did_you_mean
-
         nearest = did_you_mean(name, [kind.kind for kind in kinds])
         _give_up(f"no card has the kind `{name}`{nearest or ' (--workloads names a folder of your own cards)'}")
     if paths:
@@ -96,7 +101,6 @@ def explain(
 def _explain_resources(found: Sequence[CustomKind], kinds: Kinds, paths: Sequence[str]) -> None:
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.workloads.mapping import resources
-    from kubesched_lint.linter.options import Options
 
     manifests = read_manifests(paths, Options(kinds=kinds))
     for error in manifests.errors:
@@ -130,14 +134,8 @@ def run_examples(
 
     Example: kubesched-lint workloads test ops/workloads --crd widgets-crd.yaml
     """
-    from pathlib import Path
-
     from kubesched_lint.commands.workloads.schema import SchemaError
     from kubesched_lint.commands.workloads.trial import trial_of
-    from kubesched_lint.custom.card import cards_folder
-    from kubesched_lint.files import content
-    from kubesched_lint.manifests.inputs import LARGEST
-    from kubesched_lint.text import many
 
     where = cards_folder() if folder is None else Path(folder)
     if not where.is_dir():
@@ -180,11 +178,7 @@ def new_card(
 
       kubesched-lint workloads new --crd widgets-crd.yaml
     """
-    from pathlib import Path
-
     from kubesched_lint.commands.workloads.new import NewCardError, card_of_crd, card_of_name, remark, write
-    from kubesched_lint.files import content
-    from kubesched_lint.manifests.inputs import LARGEST
 
     if (name is None) == (crd is None):
         _give_up("name either a kind (Widget.example.com) or --crd FILE")
@@ -208,8 +202,6 @@ def new_card(
 
 def _kinds(own: list[str] | None) -> Kinds:
     """Return all kinds; print the faults of the user's own cards."""
-    from kubesched_lint.custom.own import kinds_with
-
     kinds = kinds_with(own or ())
     for fault in kinds.faults:
         tell(f"error: {fault}")

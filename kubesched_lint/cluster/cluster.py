@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.alike import alike
+from kubesched_lint.cluster.running import Running
+from kubesched_lint.cluster.skew import newer_kubelets, newest_kubelet, old_kubelets
 from kubesched_lint.cluster.transient import TransientState, transient_state_of, without_transient_state
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
@@ -133,8 +137,6 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
         """The pods on the nodes, in groups of equal ones: many worlds may ask for them."""
-        from kubesched_lint.cluster.alike import alike
-
         nodes = self.inventory.nodes
         return alike(self.inventory.pods, {node.name: position for position, node in enumerate(nodes)})
 
@@ -156,8 +158,6 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
             return ""
         if not self.captured_at:
             return "of unknown age"
-        from datetime import UTC, datetime
-
         try:
             then, limit = map(datetime.fromisoformat, (self.captured_at, since))
         except ValueError:
@@ -223,8 +223,6 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     @cached_property
     def running(self) -> Running:
         """The owners of the running pods."""
-        from kubesched_lint.cluster.running import Running
-
         return Running(self.inventory)
 
     @cached_property
@@ -235,15 +233,11 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     @cached_property
     def skew(self) -> str:
         """One sentence on kubelets newer than the API server, which suggest a stale file; empty if there are none."""
-        from kubesched_lint.cluster.skew import newer_kubelets
-
         return newer_kubelets(self.version, self.inventory.nodes)
 
     @cached_property
     def server_version(self) -> str:
         """Version of the API server; if the file names none, the minor of its newest kubelet; empty if unknown."""
-        from kubesched_lint.cluster.skew import newest_kubelet
-
         return self.version or newest_kubelet(self.inventory.nodes)
 
     @property
@@ -255,8 +249,6 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
         if not self.knows_nodes:
             yield "the snapshot holds no nodes (they were not captured): nothing is reported about where pods run"
         if self.version:
-            from kubesched_lint.cluster.skew import old_kubelets
-
             yield from filter(None, [self.skew, old_kubelets(self.version, self.inventory.nodes)])
         if self.stranded:
             few = (f"{pod.namespace}/{pod.name} on {pod.node}" for pod in self.stranded)
@@ -324,8 +316,6 @@ def _listed(texts: Iterator[str], most: int = 3) -> str:
 
 
 def _age(captured_at: str, now: datetime, *, exact: bool) -> str:
-    from datetime import UTC, datetime
-
     try:
         then = datetime.fromisoformat(captured_at)
     except ValueError:

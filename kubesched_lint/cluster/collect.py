@@ -12,12 +12,15 @@ from msgspec.structs import replace
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
+from kubesched_lint.cluster.node_json import NodeJsonDecoder
+from kubesched_lint.cluster.nodepools.minimum import standing
 from kubesched_lint.cluster.nodepools.status import group_sizes, grouped_by_likeness, has_unshown, is_status
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
+from kubesched_lint.model.decode.policy import decode_replica_set_revision
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.text import many, plural
@@ -141,8 +144,6 @@ class Collector:
 
     @cached_property
     def _node_decoder(self) -> NodeJsonDecoder:
-        from kubesched_lint.cluster.node_json import NodeJsonDecoder
-
         return NodeJsonDecoder()
 
     def _add_pods(self, pods: Iterable[BoundPod | None]) -> None:
@@ -180,8 +181,6 @@ class Collector:
         meta = mapping(value, "metadata", ())
         key = (kind, text(meta, "namespace", ("metadata",)), text(meta, "name", ("metadata",)))
         if kind == "ReplicaSet":
-            from kubesched_lint.model.decode.policy import decode_replica_set_revision
-
             revision = decode_replica_set_revision(value, "default", source)
             self._others[("Revision", *key[1:])] = ("replica_sets", revision)
             if revision.owner:
@@ -227,8 +226,6 @@ class Collector:
         # A sketch keeps its own order.
         nodes = tuple(self._nodes.values() if "sketch" in origins else _by_name(self._nodes))
         if any(pool.minimum for pool in pools):
-            from kubesched_lint.cluster.nodepools.minimum import standing
-
             nodes += tuple(standing(pools, nodes))
         sizes = {} if self._elastic is False else self._sizes
         unshown = has_unshown(sizes, nodes)

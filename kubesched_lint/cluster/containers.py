@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kubesched_lint.cluster.collect import Collector, Header
+from kubesched_lint.cluster.nodepools.written import written_groups, written_pools
+from kubesched_lint.cluster.scheduler_config.file import schedulers_in
 from kubesched_lint.cluster.sketch import API_VERSION, KIND, feature_gates_of, node_groups_of, sketched_nodes
+from kubesched_lint.cluster.sketch_devices import classes_of
 from kubesched_lint.cluster.sketch_fields import known
 from kubesched_lint.findings import Path, Source, Span
 from kubesched_lint.manifests.meant import is_ours
@@ -51,22 +54,16 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
     )
     more = boolean(sketch, "morePools", ())
     if sketch.get("pools") is not None:
-        from kubesched_lint.cluster.nodepools.written import written_pools
-
         for pool in written_pools(sketch):
             collector.pool(pool, source, all_written=not more)
     for value, at in items(sketch, "objects", ()):
         add(value, at, collector, source)
     if collector.has_device_offers:
-        from kubesched_lint.cluster.sketch_devices import classes_of
-
         collector.device_classes(classes_of(sketch))
 
 
 def read_groups(value: Value, collector: Collector, source: Source | None = None) -> None:
     """Read node groups of cluster-autoscaler. Raises DecodeError."""
-    from kubesched_lint.cluster.nodepools.written import written_groups
-
     for pool in written_groups(value):
         collector.pool(pool, source)
 
@@ -91,8 +88,6 @@ def read_metadata(meta: Value, collector: Collector) -> None:
 
 
 def _read_scheduler(configuration: Value, at: Path, collector: Collector) -> None:
-    from kubesched_lint.cluster.scheduler_config.file import schedulers_in
-
     if collector.schedulers:
         raise DecodeError(at, "a second KubeSchedulerConfiguration: expected one")
     try:

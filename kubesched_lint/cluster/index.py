@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import compress, repeat
 from math import inf
@@ -81,8 +82,6 @@ class NodeIndex(LabelIndex):
 
     def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:
         """Return the index after some nodes changed, by position, in nothing but taints and cordons."""
-        from copy import copy
-
         found = copy(self)  # shares all answers about names, labels and amounts
         after = list(self.nodes)
         for position, node in nodes.items():

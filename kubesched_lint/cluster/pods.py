@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import ValidationError
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.pod_json import PodJsonDecoder
 from kubesched_lint.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
@@ -70,8 +72,6 @@ class PodReader:
 
     def listed(self, part: bytes) -> list[BoundPod | None] | None:
         """Return the pods of a part of a list, each as ``json`` returns it; None if it may hold anything else."""
-        from msgspec import ValidationError
-
         found = self._wire.pods(part)
         try:
             return None if found is None else [*map(self._bound, found)]
@@ -80,8 +80,6 @@ class PodReader:
 
     @cached_property
     def _wire(self) -> PodJsonDecoder:
-        from kubesched_lint.cluster.pod_json import PodJsonDecoder
-
         return PodJsonDecoder()
 
     def _bound(self, parts: PodParts) -> BoundPod | None:

@@ -18,7 +18,10 @@ from kubesched_lint.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import explained, read_plain
 from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.read_json import JsonSyntaxError, read_blocks, read_json
+from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config, schedulers_of
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
+from kubesched_lint.cluster.unpack import GZIP, LARGEST, UnpackError, gunzipped, limited
 from kubesched_lint.files import opened, whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped, Unread
@@ -26,7 +29,9 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.feature_gates import CAPACITY_SCORES, parsed
 from kubesched_lint.model.pod import SchedulerProfile
+from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.releases import judged_by
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
@@ -74,16 +79,11 @@ def stated(cluster: Cluster, cluster_options: ClusterOptions) -> Cluster:
 
 def stated_schedulers(said: ClusterOptions, cluster: Cluster | None = None) -> tuple[SchedulerProfile, ...]:
     """Return the profiles of the configuration that the user names. Raises ClusterError."""
-    from kubesched_lint.cluster.scheduler_config.file import read_scheduler_config
-
     return read_scheduler_config(said.scheduler_config, scores_capacity=_scores_capacity(said, cluster))
 
 
 def _scores_capacity(said: ClusterOptions, cluster: Cluster | None) -> bool:
     """Return whether StorageCapacityScoring is on: as the user states, else as the cluster shows, else by version."""
-    from kubesched_lint.model.feature_gates import CAPACITY_SCORES, parsed
-    from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
-
     version, gates = ("", {}) if cluster is None else (cluster.version, cluster.feature_gates)
     known = {**gates, **parsed(said.feature_gates)}
     by_version = has(judged_by(said.kubernetes_version, version), STORAGE_CAPACITY_SCORES)
@@ -98,8 +98,6 @@ def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:
 
 
 def _bytes(path: str) -> bytes:
-    from kubesched_lint.cluster.unpack import LARGEST
-
     return whole(path, LARGEST)
 
 
@@ -162,15 +160,11 @@ def _streamed(chunks: Iterator[bytes], collector: Collector) -> frozenset[str] |
     layout = layout_of(first)
     if layout is None:
         return None
-    from kubesched_lint.cluster.read_json import read_blocks
-
     return read_blocks(blocks(chain([first], chunks), layout), collector)
 
 
 def unpacked(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the content of a file in pieces, unpacked if it is gzipped. Raises ClusterError."""
-    from kubesched_lint.cluster.unpack import GZIP, LARGEST, UnpackError, gunzipped, limited
-
     chunks = iter(chunks)
     first = next(chunks, b"")
     whole = chain([first], chunks)
@@ -187,8 +181,6 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
     if not data.strip(b" \t\r\n"):
         raise ClusterError(name, 0, 0, "the file is empty")
     if start in (b"{", b"[") and not _names_a_configuration(data):
-        from kubesched_lint.cluster.read_json import JsonSyntaxError, read_json
-
         try:
             return read_json(name, data, collector)
         except JsonSyntaxError as error:
@@ -266,8 +258,6 @@ _ALSO_READ = ("Node", "ConfigMap", "KubeSchedulerConfiguration")
 
 def _document(document: Document, collector: Collector) -> str:
     if document.kind == "KubeSchedulerConfiguration":
-        from kubesched_lint.cluster.scheduler_config.file import schedulers_of
-
         if collector.schedulers:
             raise ClusterError(document.path, document.span(()).line, 1, f"a second {document.kind}: expected one")
         collector.schedulers = schedulers_of(document)

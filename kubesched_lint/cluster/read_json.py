@@ -18,6 +18,7 @@ from kubesched_lint.cluster.containers import (
     element_kind,
     explained,
     read_metadata,
+    read_plain,
 )
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
 from kubesched_lint.findings import Path
@@ -191,8 +192,6 @@ def _item(item: Raw, at: Path, kind: str, version: str, collector: Collector) ->
 
 def _plainly(value: Value, collector: Collector) -> str:
     """Read a document as plain values; for small documents and wrong types."""
-    from kubesched_lint.cluster.containers import read_plain
-
     return read_plain(value, collector)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from typing import Any
 
 from kubesched_lint.cluster.open_words import (
@@ -25,6 +26,7 @@ from kubesched_lint.cluster.open_words import (
     is_open_value,
     open_version,
 )
+from kubesched_lint.cluster.pod_scheduled import redacted
 from kubesched_lint.cluster.redact_cel import Expressions
 from kubesched_lint.model.devices import SEMVER
 
@@ -131,8 +133,6 @@ class Redactor:
 
     def _free(self, word: str) -> str:
         """Return seven letters of a keyed hash; more in the rare case that another word has the same."""
-        from hashlib import blake2b
-
         number = int.from_bytes(blake2b(word.encode(), key=self._secret, digest_size=32).digest())
         letters = ""
         while len(letters) < 7 or letters in self._taken:
@@ -152,8 +152,6 @@ class Redactor:
         if key == "expression":
             return self._selectors.redacted(value)
         if key == "message":
-            from kubesched_lint.cluster.pod_scheduled import redacted
-
             return redacted(value, self.resource, self.name)
         if key in ("matchAttribute", "distinctAttribute"):
             return self._qualified(value)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jsonschema import Draft202012Validator
+
 from kubesched_lint.cluster.sketch_fields import UnknownFieldError
+from kubesched_lint.files import shipped
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import DecodeError, Value, describe, words
 from kubesched_lint.text import closest, plural
@@ -25,10 +29,6 @@ _TYPES = {
 
 def schema() -> Value:
     """Return the JSON Schema of sketches and snapshots."""
-    import json
-
-    from kubesched_lint.files import shipped
-
     found: Value = json.loads(shipped("schemas/cluster.schema.json"))
     return found
 
@@ -46,8 +46,6 @@ def explain(value: Value, error: DecodeError) -> DecodeError:
 
 
 def _errors(value: Value) -> Iterator[DecodeError]:
-    from jsonschema import Draft202012Validator
-
     whole = schema()
     part = {"$ref": f"#/$defs/{value.get('kind')}", "$defs": whole["$defs"]}
     for error in Draft202012Validator(part).iter_errors(value):

@@ -8,10 +8,12 @@ eviction threshold. Autoscalers calculate with this; a real node may differ: ``S
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from kubesched_lint.files import shipped
 from kubesched_lint.model.node import Shape
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -49,10 +51,6 @@ def cloud_of(names: Sequence[str]) -> str:
 @cache
 def machine_data() -> Mapping[str, Any]:
     """Return ``data/machines.json``."""
-    import json
-
-    from kubesched_lint.files import shipped
-
     found: Mapping[str, Any] = json.loads(shipped("cluster/data/machines.json"))
     return found
 

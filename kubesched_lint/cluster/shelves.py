@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
@@ -78,8 +79,6 @@ class Shelf(LabelIndex):
         return found
 
     def _open_to(self, claim: Claim) -> VolumeSet:
-        from bisect import bisect_left
-
         work.spend(1 + len(self._by_modes))
         wanted, found = set(claim.access_modes), EMPTY
         for (mode, access), volumes in self._by_modes.items():

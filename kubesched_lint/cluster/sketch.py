@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Maker, maker_of
+from kubesched_lint.cluster.sketch_devices import offers_of
 from kubesched_lint.cluster.sketch_fields import known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode import fields
@@ -170,8 +171,6 @@ def offers_in(entry: Value, here: Path) -> tuple[DeviceOffer, ...] | None:
     """Return the devices that an entry writes for each node; None if it writes none. Raises DecodeError."""
     if entry.get("devices") is None:
         return None
-    from kubesched_lint.cluster.sketch_devices import offers_of
-
     return offers_of(entry, here)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import yaml
 from msgspec import Struct
 
 from kubesched_lint.cluster.cluster import Cluster
@@ -15,10 +16,12 @@ from kubesched_lint.cluster.nodepools.groups import AUTOPILOT_NAMES, is_autopilo
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.sketching import pool_lines
+from kubesched_lint.cluster.scheduler_config.kept import kept_of
 from kubesched_lint.cluster.shapes import INSTANCE_TYPE
 from kubesched_lint.cluster.shortening import Shortening
 from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, node_name
 from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint
+from kubesched_lint.cluster.sketching_devices import WrittenDevices
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
@@ -126,18 +129,12 @@ def _devices(cluster: Cluster, style: Style) -> WrittenDevices | None:
     objects = cluster.inventory
     if not (objects.resource_slices or objects.device_classes):
         return None
-    from kubesched_lint.cluster.sketching_devices import WrittenDevices
-
     return WrittenDevices(objects, exact=style.exact)
 
 
 def _scheduler(cluster: Cluster) -> Iterator[str]:
     """Yield the configuration of kube-scheduler as a document of its own."""
     for profile in cluster.inventory.schedulers[:1]:
-        import yaml
-
-        from kubesched_lint.cluster.scheduler_config.kept import kept_of
-
         yield "---"
         yield yaml.safe_dump(kept_of(profile.configuration), sort_keys=False).removesuffix("\n")
 

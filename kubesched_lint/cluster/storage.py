@@ -10,6 +10,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from kubesched_lint import work
+from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Shelves
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,
@@ -88,8 +89,6 @@ class Storage(PartlyCompared, frozen=True, dict=True):
 
     def loose(self, storage_class: str) -> Loose:
         """Return the volumes of a class that are reserved for no claim."""
-        from kubesched_lint.cluster.shelves import NOTHING_LOOSE
-
         return self._shelves.loose.get(storage_class, NOTHING_LOOSE)
 
     def reserved(self, claim: Claim) -> Sequence[PersistentVolume]:
@@ -113,8 +112,6 @@ class Storage(PartlyCompared, frozen=True, dict=True):
     def _shelves(self) -> Shelves:
         if self.kept is not None:
             return self.kept
-        from kubesched_lint.cluster.shelves import Shelves
-
         work.spend(len(self.volumes))
         return Shelves.of(self.volumes.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
 GZIP = b"\x1f\x8b"
@@ -19,8 +20,6 @@ class UnpackError(Exception):
 
 def gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the unpacked members of a gzip file; a decompression bomb is refused before it fills the memory."""
-    import zlib
-
     inflate = zlib.decompressobj(wbits=31)
     packed = size = 0
     for chunk in chunks:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kubesched_lint.custom._generated import FRONTS
 from kubesched_lint.custom._index import KINDS
 from kubesched_lint.model.decode.objects import is_read
 
@@ -57,7 +58,6 @@ SHIPPED = Kinds()
 
 @cache
 def _shipped(slug: str) -> CustomKind:
-    from kubesched_lint.custom._generated import FRONTS
     from kubesched_lint.custom.card import kind_of
 
     return kind_of(slug, FRONTS[slug])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.rulebook.entry_points import is_any_installed
+from kubesched_lint.rulebook.packages import rulebook_packages
 
 if TYPE_CHECKING:
     from pathlib import Path as File
@@ -48,8 +49,6 @@ def _joined(folders: Sequence[str]) -> Kinds:
 
 
 def _of_packages() -> Iterator[File]:
-    from kubesched_lint.rulebook.packages import rulebook_packages
-
     for package in rulebook_packages():
         if (folder := package.folder / "workloads").is_dir():
             yield folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.devices import CHOSEN
 from kubesched_lint.lifecycle.event_bounds import Counted, EventBounds
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 
@@ -33,8 +34,6 @@ def by_allocator(setting: Setting, members: Iterable[int]) -> bool:
     """Return whether a search knows only the devices that kube-scheduler's own allocator gives to pods of a group."""
     if not setting.need_devices(members):
         return False
-    from kubesched_lint.cluster.devices import CHOSEN
-
     return any(each.over_time == CHOSEN for each in setting.objects.allocator)
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of
@@ -208,8 +209,6 @@ class Setting(Struct, frozen=True, dict=True):
         """Per workload: the quotas that count its pods."""
         if not self.objects.quotas:
             return ((),) * len(self.workloads)
-        from kubesched_lint.admission.admission import Admission
-
         asked = Admission(self.objects)
         return tuple(asked.quotas_of(w, pod) for w, pod in zip(self.workloads, self.pods, strict=True))
 

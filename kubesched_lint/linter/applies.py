@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import with_added_terms
+from kubesched_lint.analysis.rollout import stays
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Hazard
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import FEATURES
+from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
@@ -99,8 +102,6 @@ def is_cut_short(hazard: Hazard, world: World) -> bool:
     """Whether a proof counts nodes of pools that could add more nodes than were examined."""
     if hazard.evidence.kind != "proof" or not world.pools or world.potential.complete:
         return False
-    from kubesched_lint.world.premises import node_premise
-
     return node_premise(world) in hazard.evidence.assumes
 
 
@@ -126,8 +127,6 @@ def _has_no_target(it: Member) -> bool:
     """Whether no known node takes a pod of the DaemonSet; the rule daemonset-matches-no-node reports this."""
     if it.world.cluster is None or not it.world.cluster.knows_nodes:
         return False
-    from kubesched_lint.analysis.wanted import pods_wanted
-
     return not pods_wanted(it)
 
 
@@ -138,8 +137,6 @@ def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
     running = it.running_pods
     if not running:
         return False
-    from kubesched_lint.analysis.rollout import stays
-
     return stays(it, running)
 
 

@@ -6,6 +6,7 @@ again in a set that has, of each object, only the definition nearest to the find
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -199,8 +200,6 @@ def _differ(items: Sequence[Any]) -> bool:
 
 def _key(item: Any) -> str:
     """A hash key that equal definitions share."""
-    import json
-
     value = getattr(item.source, "value", None)
     try:
         return json.dumps(value, sort_keys=True, default=str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 from msgspec import Struct
@@ -45,8 +46,6 @@ def _segments(pattern: str) -> tuple[str, ...]:
 
 def _matches(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
     """Whether the pattern matches the whole path or its first parts."""
-    from fnmatch import fnmatchcase
-
     reached = {0}
     for part in parts:
         further = set()

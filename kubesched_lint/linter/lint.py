@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.analysis.worlds import surviving, without_suspended, without_transient
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
+from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.applies import Carriers, is_cut_short, is_left_out, lacking, rests_on_nodes
+from kubesched_lint.linter.duplicate_definitions import note_on
 from kubesched_lint.linter.judged import (
     Judged,
     assuming,
@@ -28,6 +30,7 @@ from kubesched_lint.linter.judged import (
 )
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
+from kubesched_lint.linter.variants import Variants
 from kubesched_lint.linter.yielding import explained, not_ignored, without_yielding
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.model.workload import Workload
@@ -262,9 +265,6 @@ class Run:
     @cached_property
     def variants(self) -> Variants:
         """The sets that somebody may apply, because some files and folders are alternatives."""
-        from kubesched_lint.linter.alternatives import Alternatives
-        from kubesched_lint.linter.variants import Variants
-
         return Variants(Alternatives(self.manifests.inventory, self.options.together))
 
     @cached_property
@@ -304,8 +304,6 @@ class Run:
     def notes(self) -> Iterator[str]:
         """Notes for the footer about alternatives and duplicate definitions."""
         if self.of_all is not None:
-            from kubesched_lint.linter.duplicate_definitions import note_on
-
             yield from self.variants.notes()
             differing = {key: items for of_set in self.sets if of_set for key, items in of_set.differing.items()}
             yield from note_on(list(differing.values()))

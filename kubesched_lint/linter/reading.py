@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.findings import InputError, ObjectRef, Path
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.wrong_types import decoded_anyway
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.meant import is_ours
 from kubesched_lint.model.decode.fields import DecodeError
@@ -214,8 +215,6 @@ def manifest_set(
             try:
                 objects.append(decode(entry, namespace, len(documents)))
             except DecodeError as error:
-                from kubesched_lint.linter.wrong_types import decoded_anyway  # rarely needed
-
                 anyway = decoded_anyway(entry, error, namespace, len(documents))
                 if anyway.skipped is not None:
                     skipped.append(anyway.skipped)

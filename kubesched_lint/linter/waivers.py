@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
 from kubesched_lint.manifests.document import RENDERED, location_of
+from kubesched_lint.text import did_you_mean
 
 if TYPE_CHECKING:
     from re import Match
@@ -155,8 +158,6 @@ def _nearest(waiver: Waiver, rule: str, findings: Iterable[Finding]) -> Location
 def _guess(name: str, known: Collection[str], families: Collection[str]) -> str:
     if name in families:
         return f"; `{name}` is a family, and a waiver names rules"
-    from kubesched_lint.text import did_you_mean
-
     return did_you_mean(name, known) or " "
 
 
@@ -167,8 +168,6 @@ def _reason(text: str) -> str:
 
 
 def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
-    import re
-
     # With brackets, another word than ignore is a mistake to report; without brackets, it is prose.
     directive = re.compile(r"#[ \t]*kubesched:[ \t]*(?P<verb>[\w-]*)[ \t]*(?:\[(?P<slugs>[^\]]*)\])?(?P<reason>.*)")
     for comment in comments_with(MARKER, text):
@@ -224,8 +223,6 @@ def comments_with(marker: str, text: str) -> Iterator[Comment]:
     """Yield the comments that contain ``marker``; in a document with invalid YAML, only those before the error."""
     if marker not in text:
         return
-    import re
-
     lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", text)  # the line breaks of YAML 1.1, as libyaml counts them
     ends = _block_ends(lines)
     for first, last in _documents(lines):
@@ -271,8 +268,6 @@ def _block_ends(lines: Sequence[str]) -> list[int]:
 
 def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     """Line (from 0) → column ranges (from 0, end exclusive) of tokens, and of all text after a YAML error."""
-    import yaml
-
     found: dict[int, list[tuple[int, int]]] = {}
     text = "\n".join(lines)
     if not text.isascii():  # bytes that are not UTF-8 were decoded to lone surrogates

@@ -15,6 +15,7 @@ from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
 from kubesched_lint.validation.refusals import affordable, set_aside
+from kubesched_lint.validation.validate import validate
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.validate import ApiServerAnswer
@@ -98,8 +99,6 @@ def _to_fill_in(document: Document, error: DecodeError, line: int) -> str | None
 
 
 def _verdict(document: Document) -> ApiServerAnswer:
-    from kubesched_lint.validation.validate import validate  # rarely needed
-
     return validate(document.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterator
@@ -64,8 +65,6 @@ def _obstacle(path: str, root: str) -> Skipped | InputError | None:
 
 def _reference(path: str, data: bytes) -> Skipped | None:
     """Return the first external reference of the schema, else None."""
-    import json
-
     try:
         waiting = [json.loads(data)]
     except (ValueError, RecursionError):

@@ -9,7 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, Location, Path, Span
-from kubesched_lint.manifests.document import RENDERED, Written
+from kubesched_lint.manifests.document import RENDERED, Document, Written
+from kubesched_lint.manifests.split import parts
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.document import Document, Skipped, Unread
@@ -64,8 +65,6 @@ class ChartRendering(Struct, frozen=True, eq=False):
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
         """Return the entry with the path of its template."""
-        from kubesched_lint.manifests.document import Document
-
         path = self.path_at(entry.line, entry.path)
         if isinstance(entry, Document):
             return replace(entry, path=path, rendering=self)
@@ -85,8 +84,6 @@ def chart_rendering(text: str, how: str, find: Callable[[str], Written | None]) 
 
 def _starts(text: str) -> Iterator[tuple[int, str]]:
     """Yield (first line, template name) of each document; the name is empty if the document names no template."""
-    from kubesched_lint.manifests.split import parts
-
     for part in parts(text):
         lines = part.text.split("\n", 2)
         head = lines[1] if lines[0].startswith("---") and len(lines) > 1 else lines[0]

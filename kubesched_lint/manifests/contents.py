@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
 OURS = "a snapshot or sketch of a cluster"
 DUMP = "a dump of a cluster (nodes, or pods that run)"
 BASELINE = "a baseline of kubesched-lint"
@@ -66,8 +68,6 @@ def _is_dump(document: bytes) -> bool:
     kinds = set(re.findall(_OF_JSON, document))
     if not kinds:
         return False
-    import msgspec
-
     try:
         value = msgspec.json.decode(document)
     except (msgspec.MsgspecError, ValueError, RecursionError):  # YAML in braces, or the first part of a large file

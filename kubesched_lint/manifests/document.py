@@ -10,6 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, Location, Path, Source, Span
+from kubesched_lint.manifests.fast_reader import read_plain
+from kubesched_lint.manifests.places import span_of
+from kubesched_lint.manifests.split import texts_in
 from kubesched_lint.partly_compared import PartlyCompared
 
 if TYPE_CHECKING:
@@ -136,8 +139,6 @@ class Text:
 @lru_cache(maxsize=8)
 def _texts_in(file: str) -> tuple[str, ...]:
     """Return the texts of the documents of a file; none if it cannot be read any more."""
-    from kubesched_lint.manifests.split import texts_in
-
     return texts_in(file)
 
 
@@ -188,8 +189,6 @@ class Document(PartlyCompared, frozen=True):
     def value(self) -> dict[str, Any]:
         """Return the object as plain values; after ``release`` it is read again and kept."""
         if self.written.value is None:
-            from kubesched_lint.manifests.fast_reader import read_plain
-
             self.written.value = read_plain(self.text)
         return self.written.value
 
@@ -253,8 +252,6 @@ class Document(PartlyCompared, frozen=True):
         if self.moves:
             move = self.moved(path)
             return move.document.span(move.at, key=key)
-        from kubesched_lint.manifests.places import span_of
-
         return span_of(self.text, self.line, (*self.prefix, *path), key=key, plain=self.is_plain)
 
     def line_text(self, number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -82,8 +83,6 @@ def dash_before(item: YamlNode, text: str) -> int:
 
 def scalar(value: Any, style: Style, quote: str = "") -> str:
     """Return a scalar as written; text is quoted with ``quote``, or only if necessary when ``quote`` is empty."""
-    import json
-
     if not isinstance(value, str):
         return json.dumps(value)
     if style.json or quote == '"' or not value.isprintable():
@@ -120,8 +119,6 @@ def pair(key: str, value: Any, style: Style) -> str:
 
 def in_lines(value: Any, indent: str, step: int) -> str:
     """Return JSON over several lines; the first line follows a key whose indentation is ``indent``."""
-    import json
-
     return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{indent}")
 
 

@@ -9,6 +9,10 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.findings import Path, Span
+from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
+from kubesched_lint.manifests.full_reader import BuildError, build
+from kubesched_lint.manifests.places import span_of
+from kubesched_lint.manifests.split import parts
 
 
 class Fragment(Struct, frozen=True, eq=False):
@@ -23,8 +27,6 @@ class Fragment(Struct, frozen=True, eq=False):
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """Like ``Document.span``."""
-        from kubesched_lint.manifests.places import span_of
-
         found = span_of(self.text, self.line, path, key=key, plain=self.is_plain)
         return Span(found.line, found.column + self.indent, found.end_line, found.end_column + self.indent)
 
@@ -43,16 +45,11 @@ class Fragment(Struct, frozen=True, eq=False):
 @lru_cache(maxsize=256)
 def fragments(path: str, text: str) -> tuple[Fragment, ...]:
     """Return the readable documents of a file."""
-    from kubesched_lint.manifests.split import parts
-
     found = (fragment(path, part.text, part.line) for part in parts(text))
     return tuple(one for one in found if one is not None)
 
 
 def fragment(path: str, text: str, line: int, indent: int = 0) -> Fragment | None:
-    from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
-    from kubesched_lint.manifests.full_reader import BuildError, build
-
     try:
         return Fragment(path, text, line, read_plain(text), True, indent)
     except NotPlainError:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Container
 from typing import Any, TypeAlias
 
+import yaml
 from msgspec import Struct
 
 from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, shown, tagged
@@ -104,8 +105,6 @@ def tree(text: str, line: int = 1, *, places: bool = False) -> ComposedValue:
 def _tree(text: str, line: int, places: bool) -> ComposedValue:
     if text.startswith("%") and text.count("\n%") > MOST_DIRECTIVES:
         raise BuildError(f"more than {MOST_DIRECTIVES} directives", line, 1)
-    import yaml
-
     module: Any = yaml
     try:
         return _Builder(module, text, line, places).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -14,8 +15,6 @@ _TOO_DEEP = f"nested deeper than {MOST_DEPTH} levels"
 
 def objects(text: str) -> Iterator[tuple[Any, str, int]]:
     """Yield each value with its text and the line in which the text begins. Raises BuildError."""
-    import json
-
     decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
     at = _skip(text, 0)
     line = 1 + text.count("\n", 0, at)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
+from kubesched_lint.manifests.full_reader import BuildError, build
+from kubesched_lint.manifests.split import parts
+
 _SUFFIXES = (".yaml", ".yml", ".json")
 _ADDRESS = re.compile(
     r"[:?\\\x00-\x1f\x7f]|^[^/]*@|^(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)(?:/|$)|amazonaws\.com/|_git/",
@@ -41,9 +45,6 @@ def text_to_read(data: bytes) -> str:
 
 def documents_of(text: str) -> list[dict[str, Any]] | None:
     """Return the objects of a text; None if one of its documents is not an object."""
-    from kubesched_lint.manifests.full_reader import BuildError
-    from kubesched_lint.manifests.split import parts
-
     try:
         values = [value for part in parts(text) if (value := _value(part.text)) is not None]
     except BuildError:
@@ -81,8 +82,6 @@ def is_empty(data: bytes) -> bool:
 
 def value_in(text: str) -> Any:
     """Return the value of a document; None if it cannot be read."""
-    from kubesched_lint.manifests.full_reader import BuildError
-
     try:
         return _value(text)
     except BuildError:
@@ -90,13 +89,9 @@ def value_in(text: str) -> Any:
 
 
 def _value(text: str) -> Any:
-    from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
-
     try:
         return read_plain(text)
     except NotPlainError:
-        from kubesched_lint.manifests.full_reader import build
-
         return build(text)
 
 

@@ -7,6 +7,7 @@ in their standard spelling. Fields: ``api/types`` of kubernetes-sigs/kustomize.
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -105,8 +106,6 @@ def _file_source(reader: Reader, entry: str, where: Path) -> str:
     """Return ``path`` or ``key=path`` with the path replaced; without a key, the file's own name is the key."""
     key, separator, path = entry.partition("=")
     if not separator:
-        import os.path
-
         key, path = os.path.basename(entry), entry
     elif "=" in path or not key or not path:
         reader.refuse(f"{entry!r} is neither a path nor key=path", where)

@@ -31,6 +31,7 @@ from kubesched_lint.manifests.kustomization import (
 )
 from kubesched_lint.manifests.kustomize_copy import KustomizeTree
 from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
+from kubesched_lint.manifests.places import span_of
 
 _MOST_FOLDERS = 2000
 _MOST_BYTES = 256 * 1024 * 1024
@@ -333,8 +334,6 @@ class _Here:
         self._walk.tree.obstacle = self._walk.tree.obstacle or obstacle
 
     def _place(self, where: Path, key: bool = False) -> tuple[int, int]:
-        from kubesched_lint.manifests.places import span_of
-
         if self._report_at is not None:
             where, key = self._report_at, False
         span = span_of(text_to_read(self._known.data), 1, where, key=key)

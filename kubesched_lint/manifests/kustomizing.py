@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 from itertools import accumulate
 from typing import Protocol
 
@@ -106,8 +108,6 @@ def _in_parallel(parts: Sequence[list[KustomizeTree]], tool: Tool) -> Iterator[d
     if len(parts) < 2:
         yield from (_rendered(part, tool) for part in parts)
         return
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
         yield from pool.map(lambda part: _rendered(part, tool), parts)
 
@@ -184,8 +184,6 @@ def _marked(lines: Sequence[str]) -> int:
 
 def _key(tree: KustomizeTree, tool: Tool) -> str:
     """Return the digest of the tool, and of all that it may read."""
-    from hashlib import blake2b
-
     digest = blake2b(digest_size=20)
     program = os.stat(tool.command[0])
     about = (__version__, tool.building(tree), program.st_mtime_ns, program.st_size, tree.real, sorted(tree.folders))

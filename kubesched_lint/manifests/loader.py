@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
+from kubesched_lint.manifests.braces import NotJsonError, value_of
 from kubesched_lint.manifests.classify import (
     HELM,
     YTT,
@@ -357,7 +358,6 @@ def _in_braces(text: str) -> ComposedValue | None:
     """Return the value of a document that is JSON; None if only the full reader knows what it means."""
     if not is_in_braces(text):
         return None
-    from kubesched_lint.manifests.braces import NotJsonError, value_of
     from kubesched_lint.manifests.full_reader import ComposedValue
 
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct, field
 
@@ -158,8 +159,6 @@ def _is_environment(name: str, parent: str) -> bool:
 
 def _holds_code(folder: str) -> bool:
     """Return whether one of the first files in a folder or below is a program."""
-    from itertools import islice
-
     names = (name for _, _, names in os.walk(folder) for name in names)
     return any(re.fullmatch(_CODE, name) for name in islice(names, _MOST_LISTED))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
 from msgspec import Struct, field
 
 from kubesched_lint.findings import Path
@@ -59,8 +60,6 @@ class YamlNode(Struct):
 
 def parsed(text: str) -> YamlNode:
     """Return the tree of a document's text. Raises ChangeError if the text is empty or not YAML."""
-    import yaml
-
     module: Any = yaml
     try:
         return _parsed(module, module.cyaml.CParser(text))

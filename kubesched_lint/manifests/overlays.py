@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.chart_folder import obstacle_in
+from kubesched_lint.manifests.charts import chart_rendering
 from kubesched_lint.manifests.document import RENDERED, Skipped, Written
 from kubesched_lint.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.manifests.inputs import LARGEST, Applied, InputFile, Progress
@@ -17,6 +19,7 @@ from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, shown, tree_of
 from kubesched_lint.manifests.kustomizing import Store, render_trees
 from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render
+from kubesched_lint.manifests.split import text_of
 
 _NEEDS_PLUGIN = ("must specify --enable-helm", "external plugins disabled", "unable to find plugin", "enable-exec")
 
@@ -94,8 +97,6 @@ def _outcome(tree: KustomizeTree, tool: Tool, done: Rendered | RenderError) -> I
 
 
 def _sources(tree: KustomizeTree) -> tuple[tuple[Written, ...], tuple[Written, ...]]:
-    from kubesched_lint.manifests.split import text_of
-
     both = []
     for pairs in (tree.kustomizations.items(), sorted(tree.files.items())):
         texts = ((shown(path, tree.folder), text_of(path, data)) for path, data in pairs)
@@ -133,9 +134,6 @@ def _without_origins(tree: KustomizeTree, done: Rendered) -> tuple[str, dict[int
 
 def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
     """Return the output of ``helm template`` for a chart with its own values."""
-    from kubesched_lint.manifests.chart_folder import obstacle_in
-    from kubesched_lint.manifests.charts import chart_rendering
-
     obstacle = obstacle_in(folder)
     if obstacle is not None:
         return obstacle
@@ -156,9 +154,6 @@ def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
 
 def piped(file: InputFile) -> InputFile:
     """Return standard input with its source templates if Helm has written it."""
-    from kubesched_lint.manifests.charts import chart_rendering
-    from kubesched_lint.manifests.split import text_of
-
     text = text_of(file.path, file.data)
     if not isinstance(text, str):
         return file
@@ -178,8 +173,6 @@ def _template(name: str) -> Written | None:
 
 def written(path: str, folder: str) -> Written | None:
     """Return a file named in a tool's output if it lies in the repository of ``folder``; else None."""
-    from kubesched_lint.manifests.split import text_of
-
     try:
         data = content(path, LARGEST, root=root_of(folder) or os.path.realpath(folder))
     except (OSError, ValueError):

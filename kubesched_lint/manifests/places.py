@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path, Span
+from kubesched_lint.manifests.braces import NotJsonError, place_of
+from kubesched_lint.manifests.fast_places import find
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.fast_places import Items, Range
@@ -50,8 +53,6 @@ def _in_tree(text: str, path: Path, key: bool) -> Range | None:
 
 @lru_cache(maxsize=_REMEMBERED_PLAIN)
 def _in_plain(text: str, path: Path, key: bool) -> Range:
-    from kubesched_lint.manifests.fast_places import find
-
     lines, known = _lines(text)
     place, named = find(lines, path, known)
     return named if key and named else place
@@ -59,8 +60,6 @@ def _in_plain(text: str, path: Path, key: bool) -> Range:
 
 def _ends(text: str, path: Path, key: bool) -> _Ends | None:
     if is_in_braces(text):
-        from kubesched_lint.manifests.braces import NotJsonError, place_of
-
         try:
             return place_of(text, path, key=key)
         except NotJsonError:
@@ -77,8 +76,6 @@ def _lines(text: str) -> tuple[list[str], Items]:
 
 def _place(text: str, at: int) -> tuple[int, int]:
     """Return line and column of an offset, both from 0."""
-    from bisect import bisect_right
-
     starts = _starts(text)
     before = bisect_right(starts, at) - 1
     return before, at - starts[before]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os.path
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.findings import InputError, Location, Path, Span
-from kubesched_lint.manifests.document import Written
+from kubesched_lint.manifests.document import Document, Written
 from kubesched_lint.manifests.fragments import (
     Fragment,
     counterpart,
@@ -41,8 +43,6 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
     starts: dict[int, str] = field(default_factory=dict)
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
-        from kubesched_lint.manifests.document import Document
-
         return replace(entry, rendering=self) if isinstance(entry, Document) else entry
 
     @property
@@ -124,8 +124,6 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
                         yield one, target
 
     def _beside(self, kustomization: str, path: str) -> tuple[Fragment, ...]:
-        import os.path
-
         shown = os.path.normpath(os.path.join(os.path.dirname(kustomization), path))
         return next((fragments(one.path, one.text) for one in self.others if one.path == shown), ())
 
@@ -159,8 +157,6 @@ def _is_part(place: tuple[Fragment, Path], value: Any) -> bool:
 def _targets(patch: Fragment, target: Any, kind: str, names: set[str]) -> bool:
     if not isinstance(target, dict):
         return patch.kind == kind and patch.name in names
-    import re
-
     if target.get("kind") not in (None, "", kind):
         return False
     wanted = target.get("name")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from shutil import which
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,8 +43,6 @@ class Tool(Struct, frozen=True):
 
 def kustomizer() -> Tool | None:
     """Return the tool that renders kustomizations on this machine, if any."""
-    from shutil import which
-
     if kubectl := which("kubectl"):
         return Tool("kubectl kustomize", (kubectl, "kustomize"))
     if kustomize := which("kustomize"):
@@ -51,8 +52,6 @@ def kustomizer() -> Tool | None:
 
 def helm() -> Tool | None:
     """Return the tool that renders charts on this machine, if any."""
-    from shutil import which
-
     found = which("helm")
     return Tool("helm template", (found, "template", "--skip-tests")) if found else None
 
@@ -87,8 +86,6 @@ def render_copy(tool: Tool, tree: KustomizeTree, *, whole: bool = False) -> Rend
     Each object is annotated with its source file. For this, a kustomization in a folder of its own builds on the given
     one and repeats what only the outermost kustomization can set. Raises RenderError.
     """
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory(prefix="kubesched-lint-") as name:
         top = os.path.realpath(name)
         copy, around = os.path.join(top, "copy"), os.path.join(top, "around")
@@ -112,8 +109,6 @@ def render_copies(tool: Tool, trees: Sequence[KustomizeTree]) -> Rendered:
     Names of objects, and references to them, end with ``SUFFIX``, so that trees may define the same objects. Objects
     are annotated with their source files, as by ``render_copy``. Raises RenderError if one of the trees fails.
     """
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory(prefix="kubesched-lint-") as name:
         top = os.path.realpath(name)
         copy, around = os.path.join(top, "copy"), os.path.join(top, "around")
@@ -154,8 +149,6 @@ def _of_the_original(words: str, folder: str, copy: str) -> str:
 
 def _message(error: str) -> str:
     """Return the failure without preceding warnings; kubectl logs it with a time and a source position."""
-    import re
-
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(("# Warning", "WARNING", "walk.go", "Use --debug"))]
     text = " ".join(lines)

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
+from struct import pack, unpack
 
 Scalar = str | int | float | bool | None
 
@@ -120,8 +122,6 @@ def tagged(tag: str, text: str) -> Scalar:
 
 
 def _binary(text: str) -> str:
-    from base64 import b64decode
-
     try:
         return b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
     except ValueError:
@@ -175,8 +175,6 @@ def _short_float(value: float) -> str:
 
 def _single(value: float) -> float:
     """Return the nearest single-precision number."""
-    from struct import pack, unpack
-
     try:
         return float(unpack("f", pack("f", value))[0])
     except OverflowError:

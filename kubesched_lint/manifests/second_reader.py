@@ -6,13 +6,20 @@ only the changed documents: the text of all others must be identical.
 
 from __future__ import annotations
 
+import json
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.scanner import Scanner
 
 from kubesched_lint.manifests.changes import Change, ChangeError, applied
 from kubesched_lint.manifests.nodes import BLOCKS
@@ -101,8 +108,6 @@ def _read(text: str) -> _Read:
 
 
 def _json(text: str) -> _Read:
-    import json
-
     try:
         return _Read(json.loads(text), ())
     except ValueError:
@@ -111,10 +116,6 @@ def _json(text: str) -> _Read:
 
 def _yaml(text: str) -> _Read:
     """Read with ruamel's own scanner and parser, in pure Python, independent of libyaml."""
-    import warnings
-
-    from ruamel.yaml.error import YAMLError
-
     marks: list[Mark] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 1e3 has no dot
@@ -130,10 +131,6 @@ def _reader(marks: list[Mark]) -> Any:
 
     It appends each token to ``marks``: between tokens there are only white space and comments.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import SafeConstructor
-    from ruamel.yaml.resolver import VersionedResolver
-    from ruamel.yaml.scanner import Scanner
 
     class Noting(Scanner):
         def get_token(self) -> Any:

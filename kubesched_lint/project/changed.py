@@ -16,6 +16,7 @@ from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import HEAD, CommitError, how_to_complete, where_left
+from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.text import many, plural
 
 _WHOLE = (1, 1 << 60)
@@ -107,8 +108,6 @@ def only_changed(
 
 def _new(before: Report, after: Report) -> set[int]:
     """Return the ``id`` of each open finding that is new or more severe."""
-    from kubesched_lint.project.finding_changes import finding_changes
-
     return {id(one.after) for one in finding_changes(before, after).changes if one.is_more_severe}
 
 

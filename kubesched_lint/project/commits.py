@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from tempfile import mkdtemp
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -199,8 +200,6 @@ class Copy:
 @contextmanager
 def copy_of(commits: Iterable[tuple[WorkTree, str]]) -> Iterator[Copy]:
     """Yield a copy of commits without files yet; its folder is deleted at the end. Raises CommitError, ProgramError."""
-    from tempfile import mkdtemp
-
     folder = os.path.realpath(mkdtemp(prefix="kubesched-lint-"))
     try:
         yield Copy(folder, commits)

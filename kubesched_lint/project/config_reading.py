@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
 
+from kubesched_lint.cluster.nodepools.written import DECLARED_FIELDS, declared_groups
+from kubesched_lint.cluster.sketch_fields import UnknownFieldError
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Path, Severity, one_line
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Override
+from kubesched_lint.model.decode.fields import DecodeError
+from kubesched_lint.model.feature_gates import parsed
 from kubesched_lint.project.config import (
     BY_NAME,
     OVERRIDE_KEYS,
@@ -120,10 +124,6 @@ class _Reading:
 
     def _groups(self, value: object, path: Path) -> tuple[NodePool, ...] | None:
         """The declared node groups; None when they are invalid, after recording the problem."""
-        from kubesched_lint.cluster.nodepools.written import DECLARED_FIELDS, declared_groups
-        from kubesched_lint.cluster.sketch_fields import UnknownFieldError
-        from kubesched_lint.model.decode.fields import DecodeError
-
         try:
             return tuple(declared_groups({str(path[-1]): value}, str(path[-1])))
         except UnknownFieldError as error:
@@ -329,8 +329,6 @@ class _Reading:
 
 
 def _wrong_gates(value: str) -> str:
-    from kubesched_lint.model.feature_gates import parsed
-
     try:
         parsed(value)
     except ValueError as error:

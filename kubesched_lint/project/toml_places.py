@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from bisect import bisect_right
 
 from msgspec import Struct
@@ -147,6 +148,4 @@ class _Scanner:
 
 
 def _unquoted(raw: str) -> str:
-    import tomllib
-
     return str(tomllib.loads(f"key = {raw}")["key"])

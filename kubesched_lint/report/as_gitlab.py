@@ -6,6 +6,7 @@ The properties are those of "Code Quality report format" in GitLab's documentati
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
@@ -81,6 +82,4 @@ def _entry(text: str, check: str, fingerprint: str, severity: str, path: str, li
 
 
 def _digest(text: str) -> str:
-    from hashlib import blake2b
-
     return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Report, Severity, Skip, Span
 from kubesched_lint.printing import json_text, visible
@@ -51,8 +54,6 @@ def _most_severe(findings: Sequence[Finding], most: int) -> Sequence[Finding]:
 def _is_too_large(text: str) -> bool:
     if len(text) <= _MOST_BYTES // 4:  # a character has at most four bytes
         return False
-    import zlib
-
     return len(zlib.compress(text.encode("utf-8", "surrogateescape"))) > _MOST_BYTES
 
 
@@ -246,8 +247,6 @@ def _region(span: Span) -> dict[str, int]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    from urllib.parse import quote
-
     address = quote(path.encode("utf-8", "surrogateescape").removeprefix(b"./"))
     if path.startswith("/"):
         return {"uri": f"file://{address}"}
@@ -261,6 +260,4 @@ def _message(text: str) -> str:
     text = "\n".join(map(visible, text.split("\n")))
     if "{" not in text:
         return text or " "
-    import re
-
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text)

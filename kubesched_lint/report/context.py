@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def cards_of(rulebook: Rulebook) -> Callable[[str], CardView | None]:
 
     def view(slug: str) -> CardView | None:
         from kubesched_lint.rulebook.frontmatter import CardError
-        from kubesched_lint.rulebook.library import UnknownRuleError
 
         try:
             card = rulebook.card(slug)

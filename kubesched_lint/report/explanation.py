@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from kubesched_lint.commands.why.explain import Explanation, NodeVerdict, Obstacle
 from kubesched_lint.printing import json_text, visible
@@ -135,8 +140,6 @@ def _sentence(paint: Callable[[str], str], text: str, width: int) -> str:
 
 
 def _scores(found: Explanation, grouped: bool) -> Table:
-    from rich.text import Text
-
     plugins = [p for p in found.plugins if any(node.scores.get(p) for node in found.fitting)]
     table = _table("NODE", *(_broken(p) for p in plugins), "TOTAL")
     for column in table.columns[1:]:
@@ -155,8 +158,6 @@ def _scores(found: Explanation, grouped: bool) -> Table:
 
 
 def _refusals(refused: Sequence[NodeVerdict], grouped: bool) -> Table:
-    from rich.text import Text
-
     table = _table("NODE", "PLUGIN", "REASON", "DETAIL", "EVICTING PODS")
     for nodes in _grouped(refused, grouped, lambda n: tuple((o.plugin, o.reason, o.removable) for o in n.obstacles)):
         for number, obstacle in enumerate(nodes[0].obstacles):
@@ -176,8 +177,6 @@ def _has_room(table: str, width: int) -> bool:
 
 
 def _cells(line: str) -> int:
-    from rich.text import Text
-
     return Text.from_ansi(line).cell_len
 
 
@@ -226,8 +225,6 @@ def _grouped(
 
 
 def _table(*headers: str) -> Table:
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for header in headers:
         table.add_column(header, vertical="top")
@@ -236,10 +233,6 @@ def _table(*headers: str) -> Table:
 
 def _rendered(table: Table, color: bool) -> str:
     """The table as text, without a limit of width."""
-    from io import StringIO
-
-    from rich.console import Console
-
     out = StringIO()
     console = Console(
         file=out,

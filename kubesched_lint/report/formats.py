@@ -15,6 +15,7 @@ from kubesched_lint.findings import Report
 from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.text import closest
+from kubesched_lint.writing import destination, replacing
 
 Renderer = Callable[[Report, RenderContext], Iterable[str]]
 
@@ -92,8 +93,6 @@ def write(
 
 def write_file(path: str, pieces: Iterable[str]) -> None:
     """Replace ``path`` in one step; write directly to what is not a regular file (a pipe, ``/dev/stderr``)."""
-    from kubesched_lint.writing import destination, replacing
-
     # Bytes of names that are not UTF-8 become \udcXX escapes, as in JSON.
     data = (piece.encode("utf-8", "backslashreplace") for piece in pieces)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import get_terminal_size
 from typing import TextIO
 
 from msgspec import Struct
@@ -58,8 +59,6 @@ def terminal_width(stream: TextIO, environ: Mapping[str, str]) -> int:
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
-    from os import get_terminal_size
-
     try:
         return get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):  # a terminal without a size, or a stream without a descriptor

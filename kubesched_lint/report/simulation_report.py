@@ -17,6 +17,7 @@ from kubesched_lint.report.cell_details import details as behind
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.words import esc
 from kubesched_lint.text import many
 
 
@@ -309,8 +310,6 @@ def _cell(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
 
 def as_html_fragment(simulation: SimulationReport) -> str:
     """Return a table for a page: each cell has its verdict as class and the reason as title."""
-    from kubesched_lint.report.words import esc
-
     head = "".join(f"<th>{esc(event_title(e))}</th>" for e in simulation.events)
     rows = []
     for row in simulation.rows:

@@ -5,19 +5,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, cast
 
+import jsonschema
+from jsonschema.exceptions import best_match
 from msgspec import Struct
 
 from kubesched_lint.files import content_at
 from kubesched_lint.findings import Path, Severity
+from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
-from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates
+from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates, cards_folder
 from kubesched_lint.rulebook.wording import WordingError, placeholders
+from kubesched_lint.text import did_you_mean
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -145,29 +150,21 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
 @cache
 def rule_schema() -> File:
     """The file with the schema of a rule's front matter."""
-    from kubesched_lint.rulebook.rule import cards_folder
-
     return cards_folder() / "card.schema.json"
 
 
 @cache
 def _schema(file: File) -> Mapping[str, Any]:
-    import json
-
     return cast("dict[str, Any]", json.loads(content_at(os.path.realpath(file), _LARGEST)))
 
 
 @cache
 def _validator(file: File) -> Validator:
-    import jsonschema
-
     return jsonschema.Draft202012Validator(_schema(file))
 
 
 def _fits(value: object, file: File) -> bool:
     """Whether the front matter fits the schema, so that no error must be explained."""
-    from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
-
     try:
         return fits(value, _schema(file), _schema(file))
     except UnknownKeywordError:
@@ -178,8 +175,6 @@ def schema_faults(card: Card, file: File) -> Iterator[CardError]:
     """Yield how the front matter of a card differs from the schema in a file."""
     if _fits(card.front.value, file):
         return
-    from jsonschema.exceptions import best_match
-
     for error in sorted(
         _validator(file).iter_errors(cast("Any", card.front.value)), key=lambda e: list(map(str, e.absolute_path))
     ):
@@ -191,8 +186,6 @@ def schema_faults(card: Card, file: File) -> Iterator[CardError]:
 
 def _in_words(error: Any, at: Path, card: Card) -> str:
     if error.validator == "additionalProperties" and not at:
-        from kubesched_lint.text import did_you_mean
-
         known = error.schema["properties"]
         extra = sorted(set(card.front.value) - set(known))
         return "; ".join(f"unknown key `{key}`{did_you_mean(key, known)}" for key in extra)

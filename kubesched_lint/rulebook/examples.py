@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path as File
 from typing import Protocol
 
+import yaml
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -299,8 +300,6 @@ def _param(card: Card, fence: Fence, name: str) -> str:
 
 
 def _must_be_yaml(card: Card, fence: Fence) -> None:
-    import yaml
-
     try:
         for _ in yaml.parse(fence.text, Loader=yaml.SafeLoader):
             pass

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import yaml
 from msgspec import Struct, field
 
 from kubesched_lint.findings import Path
@@ -51,8 +52,6 @@ class FrontMatter(Struct, frozen=True):
 
 def front_matter(text: str, path: str, first_line: int) -> FrontMatter:
     """Read a YAML mapping that starts at ``first_line`` of its file. Raises CardError."""
-    import yaml
-
     if len(text) > LARGEST:
         raise CardError(path, first_line, f"the front matter is longer than {LARGEST // 1024} KiB")
     try:
@@ -82,8 +81,6 @@ class _Builder:
         self.lines: dict[Path, int] = {(): first_line}
 
     def build(self, node: yaml.Node, at: Path) -> object:
-        import yaml
-
         if len(at) > DEEPEST or len(self.lines) > LARGEST:  # the second limit bounds the expansion of aliases
             raise self._error(node, "nested too deeply or too large for a card")
         if isinstance(node, yaml.MappingNode):
@@ -98,8 +95,6 @@ class _Builder:
         return scalar(node.value) if node.style is None else node.value
 
     def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
-        import yaml
-
         found: dict[str, object] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
+from kubesched_lint.text import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path as File
@@ -55,8 +57,6 @@ class Rulebook(Struct, frozen=True, dict=True):
     @classmethod
     def shipped(cls) -> Rulebook:
         """The rulebook of the generated index; reads no card."""
-        from kubesched_lint.rulebook._generated import RULES
-
         return cls({rule.slug: rule for rule in RULES})
 
     def __iter__(self) -> Iterator[Rule]:
@@ -137,6 +137,4 @@ class Rulebook(Struct, frozen=True, dict=True):
         return (checks_folder() / f"{module_name(slug)}.py").is_file()
 
     def _unknown(self, what: str, name: str, known: Iterable[str]) -> UnknownRuleError:
-        from kubesched_lint.text import did_you_mean
-
         return UnknownRuleError(f"there is no {what} `{name}`{did_you_mean(name, known)}")

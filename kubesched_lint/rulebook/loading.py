@@ -7,6 +7,7 @@ from pathlib import Path as File
 
 from kubesched_lint.files import place_of
 from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
+from kubesched_lint.rulebook.cel.cards import expression_rule
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.packages import Package, rulebook_packages
@@ -71,8 +72,6 @@ class _Home:
         if found:
             return None, found
         if "require" in card.front.value:
-            from kubesched_lint.rulebook.cel.cards import expression_rule
-
             return expression_rule(card)
         return to_rule(card, self._code(card.slug), self._mender(card)), ()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from kubesched_lint.rulebook.entry_points import is_any_installed
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.packages import rulebook_packages
 from kubesched_lint.rulebook.rule import Rule
 
 
@@ -26,7 +27,6 @@ def _joined(folders: Sequence[str]) -> Rulebook:
 
     from kubesched_lint.rulebook.frontmatter import CardError
     from kubesched_lint.rulebook.loading import card_files, usable
-    from kubesched_lint.rulebook.packages import rulebook_packages
 
     rules: dict[str, Rule] = dict(Rulebook.shipped().rules)
     homes: dict[str, File] = {}

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import SET_PREMISES
 from kubesched_lint.world.world import Member, World
 
 _OF_A_MEMBER = frozenset(
@@ -78,8 +79,6 @@ class Facts:
 
     @property
     def set_premises(self) -> tuple[str, ...]:
-        from kubesched_lint.world.premises import SET_PREMISES
-
         return SET_PREMISES
 
     @property

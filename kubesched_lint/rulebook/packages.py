@@ -8,12 +8,15 @@ rules runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path as File
 from typing import Any
 
 from msgspec import Struct
 
 from kubesched_lint.rulebook.entry_points import entry_names
+from kubesched_lint.rulebook.package_facts import of_package
 from kubesched_lint.rulebook.rule import Check, Mend, module_name
 
 
@@ -49,10 +52,6 @@ class Imported(Struct, frozen=True):
     name: str
 
     def __call__(self) -> Any:
-        from importlib import import_module
-
-        from kubesched_lint.rulebook.package_facts import of_package
-
         return of_package(getattr(import_module(self.module), self.name))
 
 
@@ -63,8 +62,6 @@ def rulebook_packages(path: Iterable[str] | None = None) -> tuple[Package, ...]:
 
 def _package(name: str) -> Package | None:
     """The package, located without running it; None if it does not exist."""
-    from importlib.util import find_spec
-
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):

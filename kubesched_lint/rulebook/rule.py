@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.findings import Hazard, Severity
 from kubesched_lint.model.resources import may_be_devices
+from kubesched_lint.rulebook.wording import WordingError
 
 if TYPE_CHECKING:
     from pathlib import Path as File
@@ -222,7 +223,5 @@ def _worded(templates: Templates, variant: str, slug: str) -> str:
         return templates[""]
     template = templates.get(variant or "default")
     if template is None:
-        from kubesched_lint.rulebook.wording import WordingError
-
         raise WordingError(f"the card of {slug} has no words for the variant `{variant or 'default'}`")
     return template

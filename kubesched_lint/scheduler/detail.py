@@ -12,6 +12,9 @@ from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
 from kubesched_lint.model.quantity import show
+from kubesched_lint.scheduler.devices.answers import NOT_ALL
+from kubesched_lint.scheduler.devices.attempt import NOT_HERE, attempt
+from kubesched_lint.scheduler.devices.leftovers import leftovers
 from kubesched_lint.scheduler.plugins import dynamic_resources
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading
@@ -103,10 +106,6 @@ class Details:
         state = self._state
         if state.devices is None:
             return ""
-        from kubesched_lint.scheduler.devices.answers import NOT_ALL
-        from kubesched_lint.scheduler.devices.attempt import NOT_HERE, attempt
-        from kubesched_lint.scheduler.devices.leftovers import leftovers
-
         if reason == NOT_HERE:
             away = attempt(self._pod, state.devices, state.index).on(position).unavailable
             return f"the devices of claim {', '.join(claim.name for claim in away)} are elsewhere"

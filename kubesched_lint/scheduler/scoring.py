@@ -17,11 +17,13 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, profile_of
 from kubesched_lint.quirks import STORAGE_CAPACITY_SCORES, has
+from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
 from kubesched_lint.scheduler.scores.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
 from kubesched_lint.scheduler.scores.pod_topology_spread import PodTopologySpread
 from kubesched_lint.scheduler.scores.single_node import ImageLocality, NodeAffinity, TaintToleration
+from kubesched_lint.scheduler.scores.volume_binding import VolumeBinding
 
 
 class Scorer(Protocol):
@@ -88,14 +90,10 @@ class Scoring:
         self._scorers = [_scorer(name, pod, state, owner) for name in self._weights]
         weight = profile_of(pod).devices_weight
         if weight and state.devices is not None:
-            from kubesched_lint.scheduler.scores.dynamic_resources import DynamicResources
-
             self._weights = {**self._weights, DynamicResources.name: weight}
             self._scorers.append(DynamicResources(pod, state))
         weight = profile_of(pod).capacity_weight
         if weight and pod.volumes and has(state.kubernetes_version, STORAGE_CAPACITY_SCORES):
-            from kubesched_lint.scheduler.scores.volume_binding import VolumeBinding
-
             self._weights = {**self._weights, VolumeBinding.name: weight}
             self._scorers.append(VolumeBinding(pod, state))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
+from difflib import SequenceMatcher
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,8 +50,6 @@ def shift_between(old: str, new: str) -> Shift:
 def _matches(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     if not old or not new or max(len(old), len(new)) > MOST_COMPARED:
         return []
-    from difflib import SequenceMatcher
-
     return [(match.a, match.b, match.size) for match in SequenceMatcher(None, old, new).get_matching_blocks()]
 
 

@@ -7,6 +7,7 @@ what ``lint`` says of these files.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from kubesched_lint import work
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.lint.freshness import judged_now
 from kubesched_lint.commands.lint.run import Request, files_of, open_cluster, report_on, scope_of
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, InputError, ObjectRef, Report
@@ -154,8 +156,6 @@ class Session:
         if self._known:
             report = held_against(report, self._known, source=self.request.baseline or "").report
         if self.request.max_age:
-            from kubesched_lint.commands.lint.freshness import judged_now
-
             report = judged_now(report, self.cluster, self.request.max_age, self._version)
         return report
 
@@ -180,8 +180,6 @@ class Session:
 
 def tidy() -> None:
     """Collect garbage, and leave what stays out of later collections: some edits would wait for one of all files."""
-    import gc
-
     gc.unfreeze()
     gc.collect()
     gc.freeze()

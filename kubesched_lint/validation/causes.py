@@ -5,6 +5,7 @@ Mirrors ``k8s.io/apimachinery/pkg/util/validation/field/errors.go`` (v1.36).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -128,8 +129,6 @@ def named(value: str) -> Raw:
 
 def as_json(value: object) -> str:
     """Return ``json.Marshal(value)``: no spaces, keys in the given order, and ``<``, ``>`` and ``&`` escaped."""
-    import json  # on the start-up path, and a refusal is rare
-
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
         if char in text:

@@ -28,9 +28,11 @@ from kubesched_lint.validation.causes import (
     required,
     too_many,
 )
+from kubesched_lint.validation.environment import sources, variables
 from kubesched_lint.validation.names import dns_label, port_name, port_number
 from kubesched_lint.validation.probes import lifecycle, probes
 from kubesched_lint.validation.resources import requirements
+from kubesched_lint.validation.security import security_context
 
 Value = dict[str, Any]
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -155,12 +157,8 @@ def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
     if "ports" in entry and not is_sound(_ports, entry["ports"]):
         yield from _ports(entry["ports"], (*path, "ports"))
     if "env" in entry:
-        from kubesched_lint.validation.environment import variables
-
         yield from variables(entry["env"], (*path, "env"))
     if "envFrom" in entry:
-        from kubesched_lint.validation.environment import sources
-
         yield from sources(entry["envFrom"], (*path, "envFrom"))
     if "volumeMounts" in entry:
         yield from mounts(entry, pod.volumes, (*path, "volumeMounts"))
@@ -173,11 +171,8 @@ def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
         yield from requirements(entry["resources"], (*path, "resources"), claims=pod.claims)
     if "resizePolicy" in entry:
         yield from _resize_policy(entry["resizePolicy"], pod.restart_policy, (*path, "resizePolicy"))
-    if "securityContext" in entry:
-        from kubesched_lint.validation.security import security_context
-
-        if not is_sound(security_context, entry["securityContext"], pod.host_users):
-            yield from security_context(entry["securityContext"], pod.host_users, (*path, "securityContext"))
+    if "securityContext" in entry and not is_sound(security_context, entry["securityContext"], pod.host_users):
+        yield from security_context(entry["securityContext"], pod.host_users, (*path, "securityContext"))
 
 
 def _ports(ports: Sequence[Value], path: Path) -> Iterator[Cause]:

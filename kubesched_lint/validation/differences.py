@@ -8,7 +8,9 @@ from typing import Any
 from kubesched_lint import quirks
 from kubesched_lint.findings import Path
 from kubesched_lint.quirks import has
+from kubesched_lint.validation.autoscalers import autoscaler
 from kubesched_lint.validation.causes import Cause, required
+from kubesched_lint.validation.workloads import max_unavailable_of_stateful_set
 
 Value = dict[str, Any]
 _TEMPLATES: dict[str, Path] = {
@@ -23,8 +25,6 @@ _TEMPLATES: dict[str, Path] = {
 def as_in(version: str, value: Value, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
     """Return the causes of ``version`` for an object, from those of the recorded version."""
     if value["kind"] == "HorizontalPodAutoscaler" and has(version, quirks.HPA_SCALES_TO_ZERO):
-        from kubesched_lint.validation.autoscalers import autoscaler
-
         return tuple(autoscaler(value, floor=0))
     kept = (cause for cause in causes if not _is_later(version, value, cause))
     return (*kept, *_added(version, value))
@@ -42,8 +42,6 @@ def _is_later(version: str, value: Value, cause: Cause) -> bool:
 def _added(version: str, value: Value) -> Iterator[Cause]:
     on = (quirks.STATEFUL_SET_MAX_UNAVAILABLE, quirks.STATEFUL_SET_MAX_UNAVAILABLE_AT_FIRST)
     if value["kind"] == "StatefulSet" and has(version, *on):
-        from kubesched_lint.validation.workloads import max_unavailable_of_stateful_set
-
         yield from max_unavailable_of_stateful_set(value)
     if value["kind"] in _TEMPLATES and has(version, quirks.IMAGE_VOLUMES_OF_TEMPLATES):
         yield from _image_volumes(value, _TEMPLATES[value["kind"]])

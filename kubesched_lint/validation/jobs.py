@@ -30,6 +30,7 @@ from kubesched_lint.validation.causes import (
     too_long,
     too_many,
 )
+from kubesched_lint.validation.cron import schedule, time_zone
 from kubesched_lint.validation.labels import UnusableSelectorError, label_selector, selector_value, selects
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import dns_label, dns_subdomain, qualified_name, size
@@ -348,8 +349,6 @@ def _count_indexes(text: str, completions: int) -> int:
 
 
 def cron_job(value: Value) -> Iterator[Cause]:
-    from kubesched_lint.validation.cron import schedule, time_zone
-
     meta, spec = value.get("metadata", {}), value.get("spec", {})
     path: Path = ("spec",)
     yield from object_meta(meta)

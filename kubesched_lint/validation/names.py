@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from ipaddress import AddressValueError, IPv6Address
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import go_int
@@ -258,8 +259,6 @@ def family(text: str) -> str:
     if ":" not in text:
         parts = text.split(".")
         return "IPv4" if len(parts) == 4 and all(_is_number(part, 255) for part in parts) else ""
-    from ipaddress import AddressValueError, IPv6Address
-
     try:
         address = IPv6Address(text)
     except AddressValueError:

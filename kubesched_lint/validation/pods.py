@@ -18,6 +18,7 @@ from kubesched_lint.validation.containers import image_spaces
 from kubesched_lint.validation.labels import annotation_map, are_sound, label_map
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.podspec import pod_spec
+from kubesched_lint.validation.resources import aggregate, allows_overcommit, is_huge_page
 
 Value = dict[str, Any]
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -86,8 +87,6 @@ def _with_requests(spec: Value) -> Value:
             changed[group] = [_with_own_requests(container) for container in spec[group]]
     resources = spec.get("resources", {})
     if resources.get("limits"):
-        from kubesched_lint.validation.resources import aggregate, allows_overcommit, is_huge_page
-
         total = {name: str(found) for name, found in aggregate(changed, "requests").items() if allows_overcommit(name)}
         given = total | resources["limits"] | total | resources.get("requests", {})
         known = {name: found for name, found in given.items() if name in ("cpu", "memory") or is_huge_page(name)}

@@ -34,7 +34,11 @@ from kubesched_lint.validation.names import (
     label_value,
     qualified_name,
 )
-from kubesched_lint.validation.resources import requirements
+from kubesched_lint.validation.pod_groups import scheduling_group
+from kubesched_lint.validation.resources import pod_resources, requirements
+from kubesched_lint.validation.security import pod_security_context
+from kubesched_lint.validation.systems import host_users, hostname_override, operating_system
+from kubesched_lint.validation.volumes import volumes
 
 Value = dict[str, Any]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -48,15 +52,11 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
     is_pod = pod is not None
     sound: dict[str, Value] = {}
     if "volumes" in spec:
-        from kubesched_lint.validation.volumes import volumes
-
         yield from volumes(spec["volumes"], (pod or {}).get("name", ""), sound, (*path, "volumes"))
     if "resourceClaims" in spec:
         yield from _resource_claims(spec["resourceClaims"], (*path, "resourceClaims"))
     yield from _all_containers(spec, sound, path)
     if "resources" in spec:
-        from kubesched_lint.validation.resources import pod_resources
-
         yield from pod_resources(spec, path)
     if "hostNetwork" in spec:
         yield from _host_network_ports(spec, path, is_pod=is_pod)
@@ -65,8 +65,6 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
     if "nodeSelector" in spec:
         yield from label_map(spec["nodeSelector"], (*path, "nodeSelector"))
     if "securityContext" in spec:
-        from kubesched_lint.validation.security import pod_security_context
-
         yield from pod_security_context(spec["securityContext"], spec, (*path, "securityContext"))
     if "affinity" in spec:
         yield from affinity(spec["affinity"], (*path, "affinity"))
@@ -80,8 +78,6 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
     if "topologySpreadConstraints" in spec:
         yield from topology_spread_constraints(spec["topologySpreadConstraints"], (*path, "topologySpreadConstraints"))
     if spec.get("hostUsers") is False or "hostnameOverride" in spec or "os" in spec:
-        from kubesched_lint.validation.systems import host_users, hostname_override
-
         yield from host_users(spec, path)
         yield from hostname_override(spec, path)
     if not _NAMES.isdisjoint(spec):
@@ -89,12 +85,8 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
     if "overhead" in spec:
         yield from overhead(spec["overhead"], (*path, "overhead"))
     if "os" in spec:
-        from kubesched_lint.validation.systems import operating_system
-
         yield from operating_system(spec, path)
     if "schedulingGroup" in spec:
-        from kubesched_lint.validation.pod_groups import scheduling_group
-
         yield from scheduling_group(spec["schedulingGroup"], (*path, "schedulingGroup"))
     yield from _file_key_volumes(spec, path)
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from functools import cache
 
 from kubesched_lint.files import shipped
+from kubesched_lint.validation.scheduler_types import TYPES
 
 ROOTS = {
     ("apps/v1", "DaemonSet"): "v1.DaemonSet",
@@ -80,8 +81,6 @@ def fields(version: str, type_name: str) -> dict[str, str]:
     """Return field name → code for a type such as ``v1.PodSpec``; ``version`` is one of ``releases.MODELLED``."""
     line = _tables(version).get(type_name)
     if line is None:
-        from kubesched_lint.validation.scheduler_types import TYPES
-
         line = TYPES[type_name]
     pairs = (field.partition("=") for field in line.split())
     return {name: code for name, _, code in pairs}

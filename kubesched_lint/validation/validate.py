@@ -15,7 +15,9 @@ from msgspec import Struct
 
 from kubesched_lint.releases import MODELLED, RECORDED, minor_of
 from kubesched_lint.validation.causes import Cause, quoted
+from kubesched_lint.validation.class_plugins import after_validation, before_validation
 from kubesched_lint.validation.decoding import conforms, decode
+from kubesched_lint.validation.differences import as_in
 from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.validation.schema import ROOTS, knows
 
@@ -70,8 +72,6 @@ def _judged(value: dict[str, Any], version: str) -> ApiServerAnswer:
         value = value | {"metadata": meta | {"name": f"{meta['generateName'][:58]}xxxxx"}}
     causes = tuple(_rules(value["kind"])(value))
     if minor_of(version) != RECORDED:
-        from kubesched_lint.validation.differences import as_in
-
         causes = as_in(version, value, causes)
     if not causes:
         return _ACCEPTED
@@ -88,8 +88,6 @@ def in_brackets(causes: tuple[Cause, ...]) -> str:
 
 
 def _admitted(pod: dict[str, Any], version: str, classes: Classes) -> ApiServerAnswer:
-    from kubesched_lint.validation.class_plugins import after_validation, before_validation
-
     refusal = before_validation(pod, classes)
     if refusal is None:
         verdict = _judged(pod, version)

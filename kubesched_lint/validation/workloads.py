@@ -22,6 +22,7 @@ from kubesched_lint.validation.causes import (
     not_supported,
     required,
 )
+from kubesched_lint.validation.claims import claim_spec
 from kubesched_lint.validation.labels import UnusableSelectorError, label_selector, selector_value, selects
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import dns_label, percent
@@ -211,8 +212,6 @@ def stateful_set(value: Value) -> Iterator[Cause]:
             at = (*_SPEC, "persistentVolumeClaimRetentionPolicy", moment)
             yield not_supported(at, named(wish), _RETENTION)
     for i, claim in enumerate(spec.get("volumeClaimTemplates", ())):
-        from kubesched_lint.validation.claims import claim_spec
-
         yield from claim_spec(claim.get("spec", {}), (*_SPEC, "volumeClaimTemplates", i, "spec"))
     yield from not_negative(spec, "replicas", "minReadySeconds")
     if spec.get("ordinals", {}).get("start", 0) < 0:

@@ -20,6 +20,8 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.progress import at
+from kubesched_lint.verdicts.custom_cells import with_custom
+from kubesched_lint.verdicts.gang_cells import with_gangs
 from kubesched_lint.verdicts.refuting_cells import Placements, established_cells, placements
 from kubesched_lint.verdicts.weighing import Weighing
 from kubesched_lint.verdicts.what_if_cells import of_cluster, of_unknown_nodes
@@ -107,8 +109,6 @@ class Table:
     def _with_cards(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         if not any(workload.custom is not None for workload in self.setting.workloads):
             return rows
-        from kubesched_lint.verdicts.custom_cells import with_custom
-
         return tuple(with_custom(rows, self.matrix))
 
     @cached_property
@@ -144,8 +144,6 @@ class Table:
     def _with_gangs(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         if not gangs_of(self._world):
             return rows
-        from kubesched_lint.verdicts.gang_cells import with_gangs
-
         return tuple(with_gangs(rows, self.setting, self._world))
 
 

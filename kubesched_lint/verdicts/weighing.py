@@ -15,6 +15,7 @@ from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.verdicts.gang_events import gang_lacks
 from kubesched_lint.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.world.devices import devices_unknown, needs_devices
 from kubesched_lint.world.devices_over_time import following
@@ -100,8 +101,6 @@ def _with_gangs(
     lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, setting: Setting, world: World
 ) -> Mapping[int, tuple[Lack, ...]]:
     """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
-    from kubesched_lint.verdicts.gang_events import gang_lacks
-
     left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), setting, world)
     return {i: (*_without_fate(found, setting, i), *left[i]) if i in left else found for i, found in lacks.items()}
 

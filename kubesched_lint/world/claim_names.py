@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kubesched_lint.controllers.statefulset import ClaimNames, ordinals_with
 from kubesched_lint.text import closest
 from kubesched_lint.world.volume_places import volumes_of
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -40,8 +41,6 @@ def known_ordinals(it: Member) -> list[int]:
 
     Nothing is known about the other ordinals; there may be billions.
     """
-    from kubesched_lint.controllers.statefulset import ordinals_with
-
     claims = _names_of_claims(it.world).get(it.workload.namespace)
     found = ordinals_with(it.workload, claims) if claims is not None else ()
     return sorted(ordinal for ordinal in found if 0 <= ordinal - it.workload.first_ordinal < it.replicas)
@@ -50,8 +49,6 @@ def known_ordinals(it: Member) -> list[int]:
 @once_per_world
 def _names_of_claims(world: World) -> Mapping[str, ClaimNames]:
     """Return namespace → the names of its claims, and of claims for which a volume is reserved."""
-    from kubesched_lint.controllers.statefulset import ClaimNames
-
     names: dict[str, list[str]] = {}
     for claim in all_claims(world):
         names.setdefault(claim.namespace, []).append(claim.name)

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.storage import default_class
-from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT
+from kubesched_lint.scheduler.binding import MADE_AT_ONCE, candidates, settle
+from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
+from kubesched_lint.scheduler.plugins.volume_binding import BIND_CONFLICT, NO_PROVISIONER, ephemeral_claim, is_bound
 from kubesched_lint.world.claim_names import all_claims, claim_named
 from kubesched_lint.world.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.world.volume_places import classes_of, volumes_of
@@ -68,8 +72,6 @@ def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
 
 def nodes_of_volume(it: Member, volume: Volume) -> NodeSet:
     """Return the usable nodes from which a volume of the pod is reachable, as VolumeBinding and VolumeZone decide."""
-    from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
-
     alone = replace(it.pod, volumes=(volume,))
     found = it.usable
     for plugin in (volume_binding, volume_zone):
@@ -153,9 +155,6 @@ def _fates(world: World) -> dict[int, tuple[Claim, Fate]]:
 
 
 def _fate(world: World, claim: Claim) -> Fate:
-    from kubesched_lint.scheduler.binding import MADE_AT_ONCE
-    from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, is_bound
-
     storage = settled_storage(world)
     if is_bound(claim, storage):
         volume = storage.volumes.get(claim.volume_name)
@@ -217,8 +216,6 @@ def _no_others(what: str) -> Fate:
 
 def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[PersistentVolume]:
     """Yield the free volumes that a claim may be bound to; ``settled_storage`` has made the certain bindings."""
-    from kubesched_lint.scheduler.binding import candidates
-
     return candidates(claim, storage_class, storage)
 
 
@@ -248,8 +245,6 @@ def settled_storage(world: World) -> Storage:
 
     Live objects win, because they show to which volume a claim is bound.
     """
-    from kubesched_lint.scheduler.binding import settle
-
     live = Inventory() if world.cluster is None else world.cluster.inventory
     storage = Storage.of(
         replace(
@@ -275,8 +270,6 @@ def _classes_of_templates(world: World, storage: Storage) -> Iterator[str]:
 
 def ephemeral_claims(workload: Workload) -> Iterator[tuple[Volume, Claim]]:
     """Yield the generic ephemeral volumes of a pod, each with the claim that its controller makes."""
-    from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
-
     for volume in workload.pod.volumes:
         if volume.kind == "ephemeral":
             claim = ephemeral_claim(workload.pod, volume)
@@ -346,8 +339,6 @@ def storage_to_be(world: World) -> Storage:
 
 def claims_to_be_made(world: World) -> Iterator[Claim]:
     """Yield the claims that controllers make for the pods of StatefulSets, if they are modelled."""
-    from kubesched_lint.controllers.statefulset import claims_of
-
     for workload in world.manifests.workloads:
         templates = modelled_templates(world.member(workload))
         for ordinal in range(world.member(workload).replicas) if templates else ():
@@ -363,8 +354,6 @@ def is_known(it: Member, volume: Volume) -> bool:
 
 def _storage_state(world: World) -> ClusterState:
     """Return the nodes without pods, with the storage objects of manifests and cluster."""
-    from kubesched_lint.cluster.state import ClusterState
-
     state = ClusterState(world.index)
     state.storage = settled_storage(world)
     return state

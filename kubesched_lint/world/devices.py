@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.devices import Devices
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.model.devices import DeviceRequest
 from kubesched_lint.quirks import CONSUMABLE_CAPACITY, DYNAMIC_RESOURCES, has
+from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
 from kubesched_lint.world.new_nodes import pools_adding, pools_in_words
 from kubesched_lint.world.world import World, once_per_world
 
@@ -26,8 +29,6 @@ def devices_of(world: World) -> Devices | None:
     objects = world.objects
     if not (objects.device_classes or objects.resource_slices or objects.device_claims):
         return None
-    from kubesched_lint.cluster.devices import Devices
-
     found = Devices.of(objects, world.premises.kubernetes_version)
     return found if world.cluster is None else found.with_claims(world.cluster.inventory.device_claims)
 
@@ -93,8 +94,6 @@ def knows_devices(world: World) -> bool:
 
 
 def _known(world: World) -> Devices:
-    from kubesched_lint.cluster.devices import Devices
-
     return (devices_of(world) or Devices()).announced_on(world.index.nodes)
 
 
@@ -177,8 +176,6 @@ def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
 
     None of a claim or template that is missing.
     """
-    from kubesched_lint.model.devices import DeviceRequest
-
     for claim in _claims_of(pod, devices):
         for request in claim.requests:
             yield from request.alternatives or (request,)
@@ -228,7 +225,6 @@ def _may_get(request: DeviceRequest, driver: str, device: Device, devices: Devic
     """Return whether the scheduler may give a device to a request, as far as taints and selectors tell."""
     from kubesched_lint.scheduler.devices.allocator import prevents
     from kubesched_lint.scheduler.devices.answers import selectors_of
-    from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
 
     if any(prevents(taint, request) for taint in device.taints):
         return False
@@ -241,7 +237,6 @@ def _may_get(request: DeviceRequest, driver: str, device: Device, devices: Devic
 def _undecidable(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
     """Yield why selectors cannot be evaluated here, each tried on every device."""
     from kubesched_lint.scheduler.devices.answers import selectors_of
-    from kubesched_lint.scheduler.devices.failures import SelectorError, UndecidedError
 
     selectors = selectors_of(devices)
     for expression in dict.fromkeys(_selectors(devices, pods)):

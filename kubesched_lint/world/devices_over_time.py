@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.devices import CHOSEN, COUNTED, NAMED
 from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.model.devices import MOST_USERS
 from kubesched_lint.world.devices import allocator_of, asking_pods, devices_unknown
 from kubesched_lint.world.world import World, once_per_world
 
@@ -42,8 +44,6 @@ def which_matters(world: World) -> bool:
     """
     if not asking_pods(world):
         return False
-    from kubesched_lint.cluster.devices import COUNTED
-
     return following(world).how != COUNTED
 
 
@@ -55,8 +55,6 @@ def shares_claims(world: World) -> bool:
 @once_per_world
 def following(world: World) -> Following:
     """Return how the devices of a world are followed over time."""
-    from kubesched_lint.cluster.devices import CHOSEN, COUNTED, NAMED
-
     if not asking_pods(world):
         return Following(COUNTED)
     if not allocator_of(world):
@@ -88,8 +86,6 @@ def _unclear(pods: Sequence[Pod], running: Sequence[BoundPod], devices: Devices,
     for claim in devices.claims.values():
         if not (claim.owner or _is_where_its_pods_are(claim, [bound for bound in running if bound.node])):
             yield f"ResourceClaim {claim.namespace}/{claim.name} is not reserved for just the running pods that name it"
-    from kubesched_lint.model.devices import MOST_USERS
-
     if any(room > MOST_USERS for room in world.index.allocatable(PODS)) and any(map(_shares, pods)):
         yield f"pods share a claim, at most {MOST_USERS} at a time, and a node has room for more"
 

@@ -11,6 +11,8 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import profile_of
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.neighbours import others_selected
+from kubesched_lint.world.new_nodes import named, pools_adding, pools_in_words
+from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
@@ -49,8 +51,6 @@ def defined_elsewhere(world: World) -> str:
 
 def groups_premise(groups: Sequence[NodePool]) -> str:
     """Return the assumption of a proof that holds for any number of nodes of these node groups."""
-    from kubesched_lint.world.new_nodes import named
-
     seen = named([group.name for group in groups], "node group")
     these = f"the {seen}" if seen else "these nodes"
     return f'there are no others than {these} (node-groups = "complete" states that)'
@@ -61,7 +61,6 @@ def node_premise(world: World) -> str:
     """Return the assumption about nodes in every proof that counts nodes."""
     if world.pools:
         from kubesched_lint.cluster.nodepools.templates import is_open
-        from kubesched_lint.world.new_nodes import pools_in_words
 
         makers = pools_in_words(world.pools)
         room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
@@ -79,8 +78,6 @@ def node_premises(it: Member) -> tuple[str, ...]:
 
 def running_premises(it: Member) -> tuple[str, ...]:
     """Return the assumptions of a proof about free room."""
-    from kubesched_lint.world.staying import staying
-
     premises = node_premises(it)
     stay = staying(it).pods
     if not stay:
@@ -130,8 +127,6 @@ def nodes_in_words(world: World, nodes: NodeSet, kind: str = "") -> str:
     here = f"{count} {kind} {plural(count, 'node')}".replace("  ", " ")
     if not nodes & ~world.today:
         return here
-    from kubesched_lint.world.new_nodes import pools_adding
-
     names = [pool.name for pool in pools_adding(nodes, world)]
     new = f"new nodes of {plural(len(names), 'pool')} {first_few(names, _MOST)}"
     return f"{here} and {new}" if count else new

@@ -15,8 +15,10 @@ from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.text import first_few
 from kubesched_lint.validation.causes import Cause, field_of
+from kubesched_lint.validation.pod_groups import gate_of
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.validate import ApiServerAnswer
+from kubesched_lint.world.gangs import gates_of
 from kubesched_lint.world.world import World, once_per_world
 
 GONE, UNDECODED, INVALID = 404, 400, 422
@@ -230,9 +232,6 @@ def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
 
 def _gate_of_field(document: Document, cause: Cause, world: World) -> tuple[str, bool | None]:
     """Return the feature gate without which the API server drops the field, and whether it is on; None: not stated."""
-    from kubesched_lint.validation.pod_groups import gate_of
-    from kubesched_lint.world.gangs import gates_of
-
     gate = gate_of(document.value, cause.path)
     return gate, gates_of(world).get(gate)
 

@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.controllers.daemonset import hosts, with_daemon_tolerations
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -151,8 +153,6 @@ def most_free(it: Member, resource: str, among: NodeSet) -> int:
 
 def daemons_on(world: World, node: str) -> Iterator[Pod]:
     """Yield the pod of each known DaemonSet that runs on a node of the cluster."""
-    from kubesched_lint.controllers.daemonset import hosts
-
     position = world.index.positions[node]
     for pod in _daemon_pods(world):
         if hosts(pod, world.index) >> position & 1:
@@ -161,7 +161,6 @@ def daemons_on(world: World, node: str) -> Iterator[Pod]:
 
 @once_per_world
 def _daemon_pods(world: World) -> tuple[Pod, ...]:
-    from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.world.potential import daemon_pods
 
     return tuple(daemon_pods(world.daemons, Inventory() if world.cluster is None else world.cluster.inventory))
@@ -196,8 +195,6 @@ def _other_daemons(it: Member, resource: str) -> Iterator[tuple[int, NodeSet]]:
 @once_per_world
 def _daemons_of_set(world: World) -> Sequence[tuple[Workload, Pod, NodeSet]]:
     """Return the DaemonSets of the manifests, with their pods and the nodes that host them."""
-    from kubesched_lint.controllers.daemonset import hosts, with_daemon_tolerations
-
     daemons = [workload for workload in world.manifests.workloads if workload.kind == "DaemonSet"]
     pods = [with_daemon_tolerations(world.member(workload).pod) for workload in daemons]
     return [(workload, pod, hosts(pod, world.index)) for workload, pod in zip(daemons, pods, strict=True)]

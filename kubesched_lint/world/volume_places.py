@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.model.node import PLACE_LIKE
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def place_names(world: World) -> Mapping[str, str]:
     """Return other names of zone and region that no node of a sketch has → the stable names that replace them."""
     if world.cluster is None or world.cluster.origin != "sketch":
         return {}
-    from kubesched_lint.model.node import PLACE_LIKE
-
     keys = {key for node in world.cluster.inventory.nodes for key in node.labels}
     return {other: stable for other, stable in PLACE_LIKE.items() if other not in keys}
 

@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from kubesched_lint.admission.admission import Admission
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import first, of
+from kubesched_lint.cluster.revisions import starting_replicas, template_changed
+from kubesched_lint.controllers.bounds import rolling_bounds
+from kubesched_lint.controllers.daemonset import made_for
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.model.policy import autoscaler_of
 from kubesched_lint.model.resources import device_class_resources
+from kubesched_lint.scheduler.tolerance import repelled
 from kubesched_lint.world.order import CreationOrder
 from kubesched_lint.world.pod_labels import (
     REVISION_LABELS,
@@ -119,8 +125,6 @@ class World:
     @cached_property
     def admission(self) -> Admission:
         """The admission that decides which pods the API server creates, and how it stores them."""
-        from kubesched_lint.admission.admission import Admission
-
         known = frozenset() if self.cluster is None else self.cluster.kinds
         is_snapshot = self.cluster is not None and self.cluster.origin == "snapshot"
         return Admission(self.objects, known, self.premises.kubernetes_version, is_snapshot=is_snapshot)
@@ -209,8 +213,6 @@ class World:
     @cached_property
     def index(self) -> NodeIndex:
         """The existing nodes, then those that pools could add."""
-        from kubesched_lint.cluster.index import NodeIndex
-
         assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
         nodes = self.cluster.inventory.nodes
         return NodeIndex((*nodes, *self.potential.nodes) if self.pools else nodes, self.device_resources)
@@ -328,8 +330,6 @@ class Member:
         """The number of pods at the start: as written, else as running, within the bounds of its autoscaler."""
         if self.workload.replicas_written and not self.world.autoscalers:
             return self.workload.replicas
-        from kubesched_lint.cluster.revisions import starting_replicas
-
         return starting_replicas(self.workload, self.world.cluster, self.autoscaler)
 
     @property
@@ -340,8 +340,6 @@ class Member:
     @property
     def most(self) -> int:
         """The largest number of pods at any time: ``most_wanted``, with surge."""
-        from kubesched_lint.controllers.bounds import rolling_bounds
-
         surge = rolling_bounds(self.workload.strategy, self.most_wanted)[0] if self.workload.kind == "Deployment" else 0
         return self.most_wanted + surge
 
@@ -357,8 +355,6 @@ class Member:
         """Whether the manifest differs from the running revision; None if that is unknown."""
         if self.world.cluster is None:
             return None
-        from kubesched_lint.cluster.revisions import template_changed
-
         return template_changed(self.workload, self.world.cluster)
 
     # -- where they may run ------------------------------------------------------------------------------------------
@@ -376,8 +372,6 @@ class Member:
     @cached_property
     def daemon_nodes(self) -> NodeSet:
         """Today's nodes for which the DaemonSet controller makes a pod; it ignores resources and other pods."""
-        from kubesched_lint.controllers.daemonset import made_for
-
         return made_for(self.pod, self.world.index) & self.world.today
 
     @property
@@ -388,8 +382,6 @@ class Member:
     @property
     def tolerated(self) -> NodeSet:
         """All nodes without a taint that excludes it, whatever their labels."""
-        from kubesched_lint.scheduler.tolerance import repelled
-
         return self.world.index.all & ~repelled(self.world.index, self.pod.tolerations)
 
     # -- with which other pods ---------------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from threading import Thread
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -59,9 +62,6 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float:
         return min(float(text), _LONGEST_WAIT)
     if not text.isascii() or len(text) > 40 or ":" not in text:
         return 0.0
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime
-
     try:
         found = parsedate_to_datetime(text)
         wait = (found.replace(tzinfo=found.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
@@ -75,8 +75,6 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
     A socket's time-out restarts with every byte, and name resolution has none.
     """
-    from threading import Thread
-
     found: list[T] = []
     raised: list[BaseException] = []
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from msgspec import Struct, field
+from urllib3 import Timeout
+from urllib3 import exceptions as e
+from urllib3.exceptions import HTTPError
 
 from kubesched_lint.cluster.capture.answers import (
     AnswerError,
@@ -128,11 +132,6 @@ class Connection(Struct):
             raise self._late(path) from None
 
     def _once(self, path: str, query: Mapping[str, str] | None, largest: int) -> tuple[ApiAnswer, float]:
-        from urllib.parse import urlencode
-
-        from urllib3 import Timeout
-        from urllib3.exceptions import HTTPError
-
         url = f"{self.host}{path}{f'?{urlencode(query)}' if query else ''}"
         response = None
         try:
@@ -172,8 +171,6 @@ class Connection(Struct):
 
     def _failure(self, path: str, error: Exception) -> _FailedError:
         """Return the failure in words on which a user can act."""
-        from urllib3 import exceptions as e
-
         match error:
             case e.SSLError():
                 return _FailedError(f"the TLS connection failed: {one_line(error)}", final=True)

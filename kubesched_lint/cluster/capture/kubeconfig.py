@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
+
+import urllib3
+from urllib3.util import Url, parse_url
 
 from kubesched_lint.cluster.capture.answers import one_line
 from kubesched_lint.cluster.capture.connection import LIST_SECONDS, READ_SECONDS, CaptureError, Connection
@@ -117,12 +123,8 @@ def _say_of_credentials(user: Mapping[str, Any], path: str, say: Say) -> str:
 
 
 def _say_of_the_way(settings: Any, source: _Source, say: Say) -> None:
-    from urllib.parse import urlsplit
-
     where = urlsplit(str(settings.host))
     if where.scheme == "https" and not settings.verify_ssl:
-        import urllib3
-
         say(
             f"warning: TLS is not verified (insecure-skip-tls-verify in {source.path}): anyone between here "
             f"and {one_line(where.netloc)} can take the credentials and answer in its place"
@@ -136,8 +138,6 @@ def _say_of_the_way(settings: Any, source: _Source, say: Say) -> None:
 
 def _say_of_the_proxy(pool: Any, source: _Source, say: Say) -> None:
     """Report the proxy without the user and password in its address."""
-    from urllib3.util import Url, parse_url
-
     proxy = getattr(pool, "proxy_url", None) or getattr(pool, "proxy", None)
     if proxy:
         found = parse_url(str(proxy))
@@ -147,16 +147,12 @@ def _say_of_the_proxy(pool: Any, source: _Source, say: Say) -> None:
 
 
 def _to_standard_error(line: str) -> None:
-    import sys
-
     print(one_line(line), file=sys.stderr)
 
 
 @contextmanager
 def _logged() -> Iterator[list[str]]:
     """Collect the client's log lines: it logs the messages of credential plugins there."""
-    import logging
-
     messages: list[str] = []
 
     class Listener(logging.Handler):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,8 +17,12 @@ from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.gates import feature_gates
 from kubesched_lint.cluster.capture.lists import PAGE, Items, ListReader, Progress, Unavailable
 from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served_versions
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.collect import Collector
 from kubesched_lint.cluster.containers import SNAPSHOT
 from kubesched_lint.cluster.open_words import open_version
+from kubesched_lint.cluster.read_json import read_blocks
+from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
 from kubesched_lint.cluster.sketch import API_VERSION
 from kubesched_lint.model.decode.objects import READ_KINDS
 from kubesched_lint.writing import destination, replacing
@@ -63,8 +69,6 @@ class Snapshot(Struct, frozen=True):
 
     def write(self, path: str) -> int:
         """Write the file atomically, gzipped if the name ends in .gz; return its size in bytes. Raises OSError."""
-        import gzip
-
         path = destination(path)
         with replacing(path) as file:
             if path.endswith(".gz"):
@@ -77,10 +81,6 @@ class Snapshot(Struct, frozen=True):
 
     def cluster(self, path: str, *, elastic: bool | None = None) -> Cluster:
         """Return the cluster as if read from the file ``path``, without a file. Raises ClusterError."""
-        from kubesched_lint.cluster.cluster import ClusterError
-        from kubesched_lint.cluster.collect import Collector
-        from kubesched_lint.cluster.read_json import read_blocks
-
         collector = Collector(elastic, path)
         if read_blocks(self._blocks(), collector) is None:
             raise ClusterError(
@@ -153,8 +153,6 @@ def capture(
 
 
 def _kept(configuration: Mapping[str, Any], redactor: Redactor | None) -> dict[str, Any]:
-    from kubesched_lint.cluster.scheduler_config.kept import kept_of, redacted
-
     kept = kept_of(configuration)
     return redacted(kept, redactor) if redactor else kept
 
@@ -250,7 +248,6 @@ def live_cluster(name: str, context: str | None, *, elastic: bool | None = None)
     ``name`` is its name in reports. Raises ClusterError.
     """
     from kubesched_lint.cluster.capture.kubeconfig import connect
-    from kubesched_lint.cluster.cluster import ClusterError
 
     try:
         found = capture(connect(context), now())
@@ -264,6 +261,4 @@ def live_cluster(name: str, context: str | None, *, elastic: bool | None = None)
 
 def now() -> str:
     """Return the current time in RFC 3339."""
-    from datetime import UTC, datetime
-
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import OPEN, is_of_known, known_groups
+from kubesched_lint.cluster.nodepools.groups import inferred_groups
 from kubesched_lint.cluster.nodepools.status import unseen_groups
 from kubesched_lint.model.node import CLUSTER_AUTOSCALER, Node, NodePool
 from kubesched_lint.text import first_few, many, plural
@@ -37,8 +38,6 @@ class KnownGroups:
         """The node groups that only nodes show, besides the pools; none under ``--elastic``."""
         if self._cluster.is_elastic_by_option or self._cluster.grown:
             return ()
-        from kubesched_lint.cluster.nodepools.groups import inferred_groups
-
         return inferred_groups(self._cluster.inventory.nodes, self._pools)
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.analysis.pending import Tally, Waiting
 from kubesched_lint.findings import Finding, ObjectRef, Severity
@@ -91,8 +92,6 @@ def in_order(found: Iterable[Found]) -> Iterator[Found]:
 
 def one_per_cause(found: Iterable[Found]) -> Iterator[Found]:
     """Yield findings in order; of those of a section with one cause, the first, which names the other objects."""
-    from msgspec.structs import replace
-
     kept: dict[object, Found] = {}
     for one in in_order(found):
         key = (one.section, one.cause) if one.cause else id(one)

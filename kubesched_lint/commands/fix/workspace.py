@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import groupby
+from time import sleep
 from typing import IO
 
 from msgspec import Struct, field
@@ -21,6 +23,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.editing import splice_of, spliced
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
+from kubesched_lint.manifests.second_reader import Made, objection
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.writing import kept, replacing
 
@@ -74,8 +77,6 @@ class OpenFile(Struct, frozen=True, dict=True):
 
     def objection(self) -> str:
         """Return why a second YAML parser rejects the changed bytes, to end "not fixed: …"; empty if it does not."""
-        from kubesched_lint.manifests.second_reader import Made, objection
-
         before, after = text_of(self.path, self.first), text_of(self.path, self.data)
         if not isinstance(before, str) or not isinstance(after, str):
             return "the file is not text"
@@ -221,9 +222,6 @@ def write(open_file: OpenFile) -> None:
 @contextmanager
 def _alone(file: IO[bytes], path: str) -> Iterator[None]:
     """Hold a lock on the file, so that no other run writes it. Raises WriteError if the lock stays taken."""
-    import fcntl
-    from time import sleep
-
     for _ in range(_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

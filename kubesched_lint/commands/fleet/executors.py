@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any
 
 from kubesched_lint.commands.fleet.run import FleetError, FleetExecutor
@@ -48,8 +50,6 @@ def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
         with closing(Workers(number)) as workers:
             yield FleetExecutor(workers, number, is_alive=workers.is_whole)
     else:
-        from concurrent.futures import ThreadPoolExecutor
-
         with closing(ThreadPoolExecutor(number)) as threads:
             yield FleetExecutor(threads, number)
 
@@ -91,8 +91,6 @@ def _dask(kind: str, address: str) -> Iterator[FleetExecutor]:
 
 
 def _is_here(address: str) -> bool:
-    from ipaddress import ip_address
-
     host = address.rpartition(":")[0].strip("[]")
     try:
         return host == "localhost" or ip_address(host).is_loopback

@@ -8,14 +8,21 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.elastic import ClusterOptions
+from kubesched_lint.cluster.read import cluster_from, stated
+from kubesched_lint.cluster.unpack import LARGEST
+from kubesched_lint.commands.lint.freshness import judged_now
+from kubesched_lint.commands.lint.run import entries_of, files_of, open_cluster, report_on, scope_of
 from kubesched_lint.commands.lint.workers import Lost
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.releases import judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
@@ -129,8 +136,6 @@ def lint_fleet(
     A task that a worker loses runs in this process; at the end ``lost`` is called with each reason. Before the first
     task it is called with the executor's warning. Raises UnknownRuleError.
     """
-    from kubesched_lint.commands.lint.run import files_of, scope_of
-
     options.rules(rulebook)
     executor = executor or FleetExecutor()
     if executor.warning:
@@ -170,16 +175,11 @@ def _packed(cluster: ClusterFiles) -> ClusterFiles:
 
 
 def _content(name: str) -> bytes:
-    from kubesched_lint.cluster.unpack import LARGEST
-
     return whole(name, LARGEST)
 
 
 def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
     """Return the outcomes of a task. Raises FleetError if this worker has another version, whose results may differ."""
-    from kubesched_lint.commands.lint.run import entries_of
-    from kubesched_lint.linter.reading import manifest_set
-
     if work.version != __version__:
         raise FleetError(f"the worker has kubesched-lint {__version__}, not {work.version}")
 
@@ -193,9 +193,6 @@ def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
 
 
 def _report(cluster: ClusterFiles, read_for: Callable[[str], ManifestSet], work: Work) -> Report:
-    from kubesched_lint.commands.lint.freshness import judged_now
-    from kubesched_lint.commands.lint.run import report_on
-
     opened, problem = _opened(cluster, work.cluster_options)
     version = judged_by(work.options.kubernetes_version, opened.server_version if opened else "")
     manifests = read_for(minor_of(version))
@@ -205,15 +202,11 @@ def _report(cluster: ClusterFiles, read_for: Callable[[str], ManifestSet], work:
 
 def lint_as_data(work: Work) -> bytes:
     """Return the outcomes of a task as MessagePack: decoding it runs no code of the worker."""
-    import msgspec
-
     return msgspec.msgpack.encode(lint_clusters(work))
 
 
 def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
     """Return the outcomes in a remote worker's result. Raises FleetError if it is anything else."""
-    import msgspec
-
     if not isinstance(data, bytes):
         raise FleetError(f"its result is not a report but a {type(data).__name__}")
     if len(data) > _LARGEST_RESULT:
@@ -228,10 +221,6 @@ def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
 
 
 def _opened(cluster: ClusterFiles, cluster_options: ClusterOptions) -> tuple[Cluster | None, tuple[InputError, ...]]:
-    from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import cluster_from, stated
-    from kubesched_lint.commands.lint.run import open_cluster
-
     if cluster.files is None:
         return open_cluster(cluster.path, cluster_options)
     try:

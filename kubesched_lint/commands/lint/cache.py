@@ -12,12 +12,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.cluster.cluster import Description
+from kubesched_lint.cluster.cluster import ClusterError, Description
+from kubesched_lint.cluster.read import contents
+from kubesched_lint.cluster.scheduler_config.file import content_of
 from kubesched_lint.extras import has_cel
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
@@ -89,8 +93,6 @@ class CacheFolder(Struct, frozen=True):
 
     def _entry(self, folder: int, key: str, suffix: str, kind: type[_T]) -> _T | None:
         """Return a valid entry of an open folder, and note that it was used; else None."""
-        import msgspec
-
         name = f"{key}{suffix}"
         try:
             data = content_in(folder, name, self.largest)
@@ -128,15 +130,11 @@ class CacheFolder(Struct, frozen=True):
 
 def _checksum(key: str, packed: bytes) -> bytes:
     """Return the checksum of an entry and its key, so that an entry copied to another name is invalid."""
-    from hashlib import blake2b
-
     return blake2b(packed, key=key.encode()[:64], digest_size=_CHECKSUM).digest()
 
 
 def _packed(entry: object) -> bytes:
     """Return the entry as bytes; none if it cannot be kept, which is no reason to end a run."""
-    import msgspec
-
     try:
         return msgspec.msgpack.encode(entry)
     except (ValueError, TypeError, OverflowError):  # texts that are not Unicode, other types, numbers beyond 64 bits
@@ -186,10 +184,6 @@ def files_of_cluster(path: str | None, scheduler_config: str = "") -> tuple[tupl
     """
     if path is None and not scheduler_config:
         return ()
-    from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import contents
-    from kubesched_lint.cluster.scheduler_config.file import content_of
-
     try:
         nodes = () if path is None else contents(path)
         if nodes is None or not scheduler_config:
@@ -212,8 +206,6 @@ def key_of(
     """
     if rulebook.asked or rulebook.faults or any(rule.code is not None for rule in rulebook):
         return None
-    from hashlib import blake2b
-
     digest = blake2b(digest_size=20)
     for part in (*_code(), options, rest, *(name for name, _ in cluster)):
         digest.update(f"{part!r}\0".encode())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, describes_cluster
+from kubesched_lint.manifests.loader import InputFile, find_files
 
 _MOST_NAMED = 3
 
@@ -34,6 +35,4 @@ def nothing_checked(manifests: ManifestSet, options: Options, paths: Sequence[st
 
 def _are_excluded(paths: Sequence[str], options: Options) -> bool:
     """Whether there are files without the exclusions; searches again, after a run that found none."""
-    from kubesched_lint.manifests.loader import InputFile, find_files
-
     return any(isinstance(found, InputFile) for found in find_files([p for p in paths if p != "-"], render=False))

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.admission.schedulers import is_added
+from kubesched_lint.commands.lint.merging import merged_findings
 from kubesched_lint.commands.lint.unjudged import may_make_pods, rendering_command
 from kubesched_lint.findings import Report, Skip
-from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.options import BaselineError, Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.manifests.classify import HELM
 from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.project.baseline import held_against, read_baseline
 from kubesched_lint.releases import MODELLED, RECORDED, is_newer, judged_by, minor_of
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import first_few, many
@@ -53,10 +55,6 @@ def with_unused_baseline(report: Report, rulebook: Rulebook, parts: Mapping[str,
     """
     if not report.findings or not os.path.isfile(BASELINE):
         return report
-    from kubesched_lint.commands.lint.merging import merged_findings
-    from kubesched_lint.linter.options import BaselineError
-    from kubesched_lint.project.baseline import held_against, read_baseline
-
     try:
         entries = read_baseline(BASELINE, rulebook)
     except BaselineError:  # the user has not asked for it

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.cluster.cluster import LIVE, ClusterError
+from kubesched_lint.commands.lint.freshness import judged_now
+from kubesched_lint.commands.lint.known import compared
+from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.remarks import (
     notes_on,
     set_notes,
@@ -27,6 +32,10 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.loader import InputFile, documents_of, find_files
+from kubesched_lint.manifests.meant import Scope
+from kubesched_lint.project.baseline import read_baseline
+from kubesched_lint.project.weakening import edited_by, line
 from kubesched_lint.releases import judged_by
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -173,8 +182,6 @@ def checked(request: Request, options: Options, rulebook: Rulebook, *, lender: I
     report = report if request.mending else with_fixable(report, rulebook, written)
     report = report if request.baseline or request.is_one_of_many else with_unused_baseline(report, rulebook)
     if request.max_age:
-        from kubesched_lint.commands.lint.freshness import judged_now
-
         report = judged_now(report, material.opened[0], request.max_age, material.version)
     report = requiring_workloads(report, request.paths) if request.require_workloads else report
     report = _saying_what_is_weaker(report, judged, changes, request)
@@ -216,8 +223,6 @@ def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | No
     waived = any(finding.suppressed for finding in judged.findings)
     if not (request.configuration or waived or changes):
         return report
-    from kubesched_lint.project.weakening import edited_by, line
-
     scheduler_config = request.cluster_options.scheduler_config
     judges = (request.config_file, request.cluster, scheduler_config, request.baseline)
     edited = () if changes is None else edited_by(changes, judges)
@@ -291,20 +296,14 @@ def report_on(
 
 
 def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> tuple[InputError]:
-    from kubesched_lint.commands.lint.nothing import nothing_checked
-
     return (nothing_checked(manifests, options, paths),)
 
 
 def _entries(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
-    from kubesched_lint.project.baseline import read_baseline
-
     return read_baseline(path, rulebook)
 
 
 def _compared(report: Report, entries: Sequence[KnownFinding], material: Inputs, rulebook: Rulebook) -> Compared:
-    from kubesched_lint.commands.lint.known import compared
-
     options, request = material.options, material.request
     rules = options.rules(rulebook)
     ran = {rule.slug for rule in rules} - {skip.rule for skip in report.skipped}
@@ -325,12 +324,8 @@ def read_manifests(
 
 def scope_of(options: Options, clusters: Iterable[str] = (), *, named_too: bool = False) -> Scope:
     """Return which files are meant to be applied: not tests, unless the options include them, nor the clusters."""
-    from kubesched_lint.manifests.meant import Scope
-
     files = {}
     for path in clusters:
-        from kubesched_lint.cluster.cluster import LIVE
-
         if path.partition(":")[0] != LIVE:
             files[os.path.realpath(path)] = path
     return Scope(options.include_tests, named_too, files)
@@ -346,8 +341,6 @@ def files_of(
     cache: bool = True,
 ) -> Iterator[Found]:
     """Yield the files under the paths. With ``cache``, a kustomization that has not changed is not rendered again."""
-    from kubesched_lint.manifests.loader import find_files
-
     is_excluded, scope = options.exclude.covers if options.exclude.patterns else None, scope or scope_of(options)
     store = _cache_folder if cache else None
     return find_files(paths, is_excluded, render=render, progress=progress, scope=scope, store=store)
@@ -355,8 +348,6 @@ def files_of(
 
 def entries_of(files: Iterable[Found], kinds: Kinds = SHIPPED, *, again: bool = False) -> Iterator[Entry]:
     """Yield the documents of files from ``find_files``, and its other results unchanged; ``again`` as documents_of."""
-    from kubesched_lint.manifests.loader import InputFile, documents_of
-
     for found in files:
         if isinstance(found, InputFile):
             yield from documents_of(found, kinds.is_read, again=again)
@@ -368,7 +359,6 @@ def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Clu
     """Return (cluster of ``--cluster`` or None, errors of reading it and the configuration of its kube-scheduler)."""
     if path is None and not cluster_options.scheduler_config:
         return None, ()
-    from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_stated, stated_schedulers
 
     try:
@@ -381,6 +371,4 @@ def open_cluster(path: str | None, cluster_options: ClusterOptions) -> tuple[Clu
 
 
 def _now() -> datetime:
-    from datetime import UTC, datetime
-
     return datetime.now(UTC)

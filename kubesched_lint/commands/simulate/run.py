@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from kubesched_lint import work
 from kubesched_lint.analysis.grouping import grouping_key
 from kubesched_lint.analysis.growth import growth_plan
+from kubesched_lint.analysis.pending import agreement
+from kubesched_lint.analysis.pool_notes import pool_notes
 from kubesched_lint.analysis.worlds import (
     amid_rollout,
     without_suspended,
@@ -39,6 +41,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, Cell, cut_short, refused
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.variants import as_applied
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
@@ -270,8 +273,6 @@ def defined_once(manifests: Inventory, options: Options) -> tuple[Inventory, tup
     """Return the inventory without alternatives, with one definition per object, and notes on the choices."""
     if not (manifests.has_duplicates or manifests.has_namesakes):
         return manifests, ()
-    from kubesched_lint.linter.variants import as_applied
-
     return as_applied(manifests, together=options.together)
 
 
@@ -285,8 +286,6 @@ def check_events(events: Sequence[str], known: Sequence[str]) -> None:
 
 def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[str]:
     if world.pools:
-        from kubesched_lint.analysis.pool_notes import pool_notes
-
         yield from pool_notes(world)
         if growth_plan(world).nodes:
             names = [node.name for node in growth_plan(world).nodes]
@@ -327,8 +326,6 @@ def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Pic
 def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
     yield from cluster.notes
     if cluster.has_messages:
-        from kubesched_lint.analysis.pending import agreement
-
         yield from agreement(cluster, world.premises)
     yield from world.node_groups.notes
     left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]

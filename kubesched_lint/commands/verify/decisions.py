@@ -11,6 +11,7 @@ from typing import Any
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.devices import device_answers, is_message, of_another_node
 from kubesched_lint.scheduler.replay import Prediction, replay
+from kubesched_lint.validation.validate import validate
 
 Recorded = Mapping[str, Any]
 
@@ -41,8 +42,6 @@ def verify_decisions(
 
 def _refusal(pod: Mapping[str, Any]) -> str:
     """Return the API server's refusal verbatim; empty if it accepts the pod."""
-    from kubesched_lint.validation.validate import validate
-
     return validate({"apiVersion": "v1", "kind": "Pod", **pod}).message
 
 

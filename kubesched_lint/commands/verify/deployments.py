@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.simulate.wishes import Wishes
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
+from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
 from kubesched_lint.releases import judged_by, minor_of
+from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -102,13 +111,6 @@ def judge(deployment: Deployment, forecast: Forecast, account: Agreement) -> Non
 
 def predict(deployment: Deployment, version: str) -> Forecast:
     """Return the forecast; it reads nothing of the recorded phases except their events."""
-    from kubesched_lint.commands.lint.run import report_on
-    from kubesched_lint.commands.simulate.run import simulate
-    from kubesched_lint.commands.simulate.wishes import Wishes
-    from kubesched_lint.lifecycle.matrix import EVENTS
-    from kubesched_lint.linter.options import Options
-    from kubesched_lint.rulebook.library import Rulebook
-
     minor = minor_of(judged_by("", version))
     manifests, cluster = _read(deployment, minor)
     usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
@@ -127,11 +129,6 @@ def predict(deployment: Deployment, version: str) -> Forecast:
 
 def _read(deployment: Deployment, minor: str) -> tuple[ManifestSet, Cluster]:
     """Return the manifests and the cluster before they were applied."""
-    from kubesched_lint.cluster.read import cluster_from
-    from kubesched_lint.custom.kinds import SHIPPED
-    from kubesched_lint.linter.reading import manifest_set
-    from kubesched_lint.manifests.loader import documents
-
     name, content = deployment.cluster()
     entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), SHIPPED.is_read)]
     return manifest_set(entries, "default", minor), cluster_from([(name, content)], name)

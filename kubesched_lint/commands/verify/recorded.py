@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -97,8 +98,6 @@ class Deployment:
 
     def cluster(self) -> tuple[str, bytes]:
         """Return (name, content) of the cluster before: the snapshot, or a List of the recorded objects."""
-        import json
-
         snapshot = self._case.get("snapshot")
         if snapshot:
             return "snapshot.json", self._with_finalizers(snapshot).encode()
@@ -107,8 +106,6 @@ class Deployment:
 
     def _with_finalizers(self, snapshot: str) -> str:
         """Return the snapshot with the finalizers of pods, which older snapshots left out."""
-        import json
-
         held = {ref_of(b): b["metadata"]["finalizers"] for b in self._case.get("before", ()) if _is_held(b)}
         if not held:
             return snapshot

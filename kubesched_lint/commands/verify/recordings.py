@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
@@ -47,8 +48,6 @@ def _lines(path: str) -> Any:
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     if packed:
-        import gzip
-
         file = gzip.GzipFile(fileobj=file)
     return TextIOWrapper(file, encoding="utf-8")
 

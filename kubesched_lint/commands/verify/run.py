@@ -8,7 +8,12 @@ from contextlib import ExitStack
 from typing import IO, Any
 
 from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.commands.verify.admission import verify_admission
 from kubesched_lint.commands.verify.agreement import Agreement
+from kubesched_lint.commands.verify.decisions import verify_decisions
+from kubesched_lint.commands.verify.deployments import verify_deployment
+from kubesched_lint.commands.verify.gangs import verify_gang
+from kubesched_lint.commands.verify.lifecycle_sets import verify_lifecycle_both
 from kubesched_lint.commands.verify.recordings import CaseError, kind_of, placed_cases
 from kubesched_lint.model.decode.fields import DecodeError
 
@@ -20,23 +25,13 @@ def judge_of(kind: str) -> Judge:
     """Return the judge for a kind of recording; imports no other."""
     match kind:
         case "deployments":
-            from kubesched_lint.commands.verify.deployments import verify_deployment
-
             return verify_deployment
         case "lifecycles":
-            from kubesched_lint.commands.verify.lifecycle_sets import verify_lifecycle_both
-
             return verify_lifecycle_both
         case "admission":
-            from kubesched_lint.commands.verify.admission import verify_admission
-
             return verify_admission
         case "gangs":
-            from kubesched_lint.commands.verify.gangs import verify_gang
-
             return verify_gang
-    from kubesched_lint.commands.verify.decisions import verify_decisions
-
     return verify_decisions
 
 

@@ -12,13 +12,18 @@ from kubesched_lint.admission.schedulers import owner_selector
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import fate_of_group, lacks_of
+from kubesched_lint.analysis.pool_notes import verdict_note
 from kubesched_lint.analysis.well_known import unknown_nodes
 from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.why.explain import Explanation, explain, place_earlier
+from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
+from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.linter.duplicate_definitions import one_of_each
+from kubesched_lint.linter.variants import as_applied
 from kubesched_lint.model.feature_gates import GROUPS
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
@@ -72,9 +77,6 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
 
     Raises NamingError, ClusterError if the nodes are unknown, and OutOfWorkError beyond the limit of work.
     """
-    from kubesched_lint.linter.duplicate_definitions import one_of_each
-    from kubesched_lint.linter.variants import as_applied
-
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
     subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
@@ -149,8 +151,6 @@ def _copy(
 
 def _of_gangs(world: World, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
     """Return the answer about the gang of a workload, and notes about it and those that other systems admit."""
-    from kubesched_lint.commands.why.groups import foreign_notes, group_answer, group_notes
-
     notes = [*group_notes(world, workload), *foreign_notes(world, workload)]
     return group_answer(world, workload), notes
 
@@ -161,8 +161,6 @@ def _profile_note(pod: Pod) -> Iterator[str]:
 
 
 def _daemon(title: str, it: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:
-    from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
-
     pod = with_daemon_tolerations(it.pod)
     nodes = targets(pod, state.index)[0]
     notes += _beside(it, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
@@ -227,8 +225,6 @@ def _of_pools(it: Member) -> Iterator[str]:
     """Yield a note about nodes that pools would add for the whole set; the answer covers existing nodes only."""
     if not it.world.pools or it.workload.kind == "DaemonSet":
         return
-    from kubesched_lint.analysis.pool_notes import verdict_note
-
     verdict = next((v for v in growth_plan(it.world).verdicts if v.workload.ref == it.workload.ref), None)
     if verdict is not None:
         yield f"with the nodes that pools could add: {verdict_note(verdict)}"

@@ -13,6 +13,7 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEVICES_PLUGIN, Pod
 from kubesched_lint.scheduler.detail import Details
+from kubesched_lint.scheduler.devices.life import allocations
 from kubesched_lint.scheduler.framework import GATED, UNASKED, Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer, is_sampled
 from kubesched_lint.scheduler.plugins.dynamic_resources import attempt_of
@@ -177,8 +178,6 @@ def _scored(
 
 
 def _with_devices(nodes: Iterable[NodeVerdict], pod: Pod, state: ClusterState) -> Iterator[NodeVerdict]:
-    from kubesched_lint.scheduler.devices.life import allocations
-
     attempt = attempt_of(pod, state)
     for position, node in enumerate(nodes):
         given = allocations(attempt, position) if attempt is not None and node.fits else {}

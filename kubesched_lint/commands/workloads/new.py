@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path as File
 from typing import Any
+
+import yaml
 
 from kubesched_lint.commands.workloads.schema import SchemaError, Shape, Template, definitions, shape_of
 from kubesched_lint.findings import Path
@@ -161,10 +164,6 @@ def _plain(shape: Shape, label: str) -> Iterator[dict[str, Any]]:
 
 
 def _yaml(value: object) -> str:
-    import json
-
-    import yaml
-
     apart = json.loads(json.dumps(value))  # PyYAML would write a value that stands twice as an anchor and an alias
     return yaml.safe_dump(apart, sort_keys=False, default_flow_style=False)
 

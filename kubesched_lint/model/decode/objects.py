@@ -8,6 +8,7 @@ from typing import Any
 
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value
+from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import KINDS
 
@@ -106,8 +107,6 @@ def decode_object(value: Value, namespace: str, source: Source | None = None, or
     """
     kind = value["kind"]
     if kind in _WORKLOAD_GROUPS:
-        from kubesched_lint.model.decode.workloads import decode_workload
-
         return "workloads", decode_workload(value, namespace, source, order)
     field, decode, takes_namespace = _decoder(kind)
     return field, decode(value, namespace, source) if takes_namespace else decode(value, source)

@@ -22,6 +22,7 @@ from kubesched_lint.model.decode.fields import (
     text,
 )
 from kubesched_lint.model.decode.pods import decode_pod
+from kubesched_lint.model.decode.storage import decode_claim
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import SCALED, Strategy, Workload
@@ -96,8 +97,6 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
         case "DaemonSet":
             return {"replicas": 0, "strategy": _strategy(spec, "updateStrategy", max_unavailable=1, max_surge=0)}
         case "StatefulSet":
-            from kubesched_lint.model.decode.storage import decode_claim
-
             return {
                 "strategy": _strategy(spec, "updateStrategy", max_unavailable=1, max_surge=None),
                 "pod_management": text(spec, "podManagementPolicy", ("spec",)) or "OrderedReady",

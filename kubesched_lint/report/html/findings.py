@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 
 from msgspec import Struct
 
@@ -200,8 +201,6 @@ def changes(fix: Fix, context: RenderContext) -> Iterator[str]:
 
 def _rows(edits: Sequence[Edit], lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines from the first edit to the last, before and after."""
-    from difflib import SequenceMatcher
-
     first = min(edit.span.line for edit in edits) - 1
     last = max(edit.span.end_line for edit in edits)
     before = list(lines[max(first, 0) : last])

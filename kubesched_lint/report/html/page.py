@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from hashlib import sha256
 
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.report_extras import ReportExtras
+from kubesched_lint.files import shipped
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.printing import safe_json
 from kubesched_lint.report.context import RenderContext
@@ -169,20 +173,13 @@ def _view(report: Report, this: NumberedCauses, seen: ReportExtras) -> object:
 
 def _data(value: object) -> str:
     """Return JSON for a ``<script type="application/json">`` without any character that could end the element."""
-    import json
-
     text = safe_json(json.dumps(value, separators=(",", ":")))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _file(name: str) -> str:
-    from kubesched_lint.files import shipped
-
     return shipped(f"report/html/{name}").decode()
 
 
 def _hash(text: str) -> str:
-    from base64 import b64encode
-    from hashlib import sha256
-
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

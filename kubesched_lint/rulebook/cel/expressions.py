@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
+from kubesched_lint.manifests.changes import Put, Remove
 from kubesched_lint.rulebook.cel.each import EACH, variables
-from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language
+from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language, require_cel
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, ItemPlace, Show, Uses, View, show_of
 
@@ -84,17 +86,12 @@ class ExpressionRule:
         return self._remedies
 
     def _remedies(self, hazard: Hazard, *subjects: object) -> Iterator[Remedy]:
-        from kubesched_lint.analysis.remedy import Remedy
-        from kubesched_lint.manifests.changes import Put, Remove
-
         change = Remove(hazard.at) if self._texts.remove else Put(hazard.at, hazard.values[_PUT])
         yield Remedy("", self._texts.safe, (change,))
 
     def compile(self) -> _Compiled:
         """Compile the expressions. Raises UnusableError for the first invalid one, MissingCelError without CEL."""
         if self._compiled is None:
-            from kubesched_lint.rulebook.cel.language import require_cel
-
             require_cel()
             self._compiled = _Compiled(self._texts)
         return self._compiled

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kubesched_lint.analysis.disruption import budgets_of
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, CelType, Field, View
 from kubesched_lint.world.room import domain_room
@@ -89,8 +90,6 @@ def _made_by(workload: Workload, view: View) -> str:
 
 
 def _budgets(workload: Workload, view: View) -> Iterable[Any]:
-    from kubesched_lint.analysis.disruption import budgets_of
-
     return budgets_of(view.world.member(workload))
 
 

@@ -6,6 +6,7 @@ unknown names and wrong types. In the other they are maps, so that no conversion
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -129,8 +130,6 @@ class Language:
 
     def _fault(self, error: str) -> ExpressionError:
         """Parse cel-cpp's error: ``INVALID_ARGUMENT: ERROR: <input>:1:9: undefined field …``, then a caret line."""
-        import re
-
         found = re.search(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)", error)
         if found is None:
             return ExpressionError(error.splitlines()[0] if error else "it cannot be read")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.rulebook.cel.facts import WORKLOAD_STRUCTS, bound_text, requirements
 from kubesched_lint.rulebook.cel.structs import (
@@ -25,8 +26,6 @@ from kubesched_lint.rulebook.cel.structs import (
 
 
 def _covered(budget: Any, view: View) -> Iterable[str]:
-    from kubesched_lint.controllers.bounds import covers
-
     world = view.world
     return sorted(str(w) for w in world.manifests.workloads if covers(budget, w.namespace, world.member(w).pod.labels))
 

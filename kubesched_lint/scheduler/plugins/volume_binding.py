@@ -16,6 +16,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, lowest, of, positions
 from kubesched_lint.cluster.shelves import NOTHING_LOOSE, Loose
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.model.decode.storage import decode_claim
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
 from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
@@ -136,8 +137,6 @@ def ephemeral_claim(pod: Pod, volume: Volume) -> Claim | None:
     template = volume.disk.get("volumeClaimTemplate")
     if not isinstance(template, dict):
         return None
-    from kubesched_lint.model.decode.storage import decode_claim
-
     return decode_claim(template, pod.namespace)
 
 

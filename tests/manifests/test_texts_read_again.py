@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_lint.commands.lint.run import Request, checked, entries_of
 from kubesched_lint.linter.options import Options
-from kubesched_lint.manifests import split
+from kubesched_lint.manifests import document
 from kubesched_lint.manifests.document import ChangedFileError, Document
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.rulebook.library import Rulebook
@@ -52,8 +52,8 @@ spec:
 
 def _documents(folder: Path, *, again: bool = True) -> list[Document]:
     found = [e for e in entries_of(find_files([str(folder)]), again=again) if isinstance(e, Document)]
-    for document in found:
-        document.release()
+    for each in found:
+        each.release()
     return found
 
 
@@ -112,7 +112,7 @@ def test_a_file_that_changes_during_a_run_is_one_error_with_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = _write(tmp_path, DEPLOYMENT)
-    monkeypatch.setattr(split, "texts_in", lambda file: ())
+    monkeypatch.setattr(document, "texts_in", lambda file: ())
     report = checked(Request((str(file),), cache=False), Options(), Rulebook.shipped()).report
     assert [(error.path, error.message) for error in report.errors] == [(str(file), ChangedFileError.message)]
 

@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import ClusterOptions
-from kubesched_lint.cluster.nodepools import groups
+from kubesched_lint.cluster.nodepools import known
 from kubesched_lint.cluster.nodepools.groups import inferred_groups
 from kubesched_lint.cluster.nodepools.known import KnownGroups
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, demand_of
@@ -232,15 +232,13 @@ def test_an_error_names_the_groups_that_do_not_help() -> None:
 
 
 def test_the_node_groups_are_inferred_once_for_all_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kubesched_lint.cluster.nodepools import groups
-
     calls: list[int] = []
 
     def counted(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
         calls.append(len(nodes))
         return inferred_groups(nodes, pools)
 
-    monkeypatch.setattr(groups, "inferred_groups", counted)
+    monkeypatch.setattr(known, "inferred_groups", counted)
     mistakes = "---\n".join(TYPO.replace("web", f"web-{i}") for i in range(4))
     errors = [f for f in found(mistakes, cluster_of(eks(), said="complete")) if f.severity is Severity.ERROR]
     assert (len(errors), len(calls)) == (4, 1)
@@ -288,7 +286,7 @@ def test_a_run_infers_the_groups_once_and_tells_of_them(monkeypatch: pytest.Monk
         asked.append(len(nodes))
         return inferred_groups(nodes, pools)
 
-    monkeypatch.setattr(groups, "inferred_groups", counted)
+    monkeypatch.setattr(known, "inferred_groups", counted)
     manifests = read_set(deployment("containers: [{name: c, image: i}]"))
     report = report_on(manifests, cluster_of(eks(), said="complete"), (), Options(), Rulebook.shipped())
     assert asked == [3]

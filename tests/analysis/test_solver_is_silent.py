@@ -42,7 +42,7 @@ def test_a_report_is_all_that_lint_prints(tmp_path: Path) -> None:
         "import os, sys; from kubesched_lint.cli import main\n"
         "leave = os._exit\n"
         "os._exit = lambda code: (sys.stderr.write('SOLVED' * ('highspy' in sys.modules)), leave(code))\n"
-        "sys.argv = 'kubesched-lint lint app.yaml -c cluster.yaml --no-config --format json'.split()\n"
+        "sys.argv = 'kubesched-lint lint app.yaml -c cluster.yaml --no-config --no-cache --format json'.split()\n"
         "main()"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
